@@ -1,0 +1,1 @@
+"""Pure building blocks: no I/O, no clock reads, nothing of ours imported."""

@@ -1,0 +1,1 @@
+"""The embedded control plane: everything edgekeeper talks to, on this machine, for demos and tests."""

@@ -1,0 +1,218 @@
+"""What the API server says when it refuses: field errors, and the `Status` objects that carry them.
+
+    StatusError                     any refusal: HTTP code, reason, message, details
+      ├ built by not_found, already_exists, conflict, invalid, bad_request, forbidden, …
+      └ carries FieldError values as causes when a field is at fault
+
+Messages follow kube-apiserver's wording, because people search for it and kubectl prints it verbatim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from edgekeeper.core.json import JsonObject
+
+_REASON_OF_PROBLEM = {
+    "Required value": "FieldValueRequired",
+    "Invalid value": "FieldValueInvalid",
+    "Unsupported value": "FieldValueNotSupported",
+    "Duplicate value": "FieldValueDuplicate",
+    "Forbidden": "FieldValueForbidden",
+    "Not found": "FieldValueNotFound",
+    "Too long": "FieldValueTooLong",
+    "Too many": "FieldValueTooMany",
+    "Type invalid": "FieldValueTypeInvalid",
+    "Internal error": "InternalError",
+}
+
+NO_VALUE = object()
+"""Marks a field error whose message shows no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with one field. `problem` is a key of the table above."""
+
+    field: str
+    problem: str
+    detail: str = ""
+    value: Any = NO_VALUE
+
+    @property
+    def reason(self) -> str:
+        return _REASON_OF_PROBLEM[self.problem]
+
+    @property
+    def body(self) -> str:
+        """The message without the field path, as it appears in a status cause."""
+        text = self.problem
+        if self.value is not NO_VALUE:
+            text = f"{text}: {_show(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError(field, "Required value", detail)
+
+
+def invalid_value(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError(field, "Invalid value", detail, value)
+
+
+def unsupported_value(field: str, value: Any, supported: Iterable[Any]) -> FieldError:
+    shown = ", ".join(_show(choice) for choice in supported)
+    return FieldError(field, "Unsupported value", f"supported values: {shown}", value)
+
+
+def duplicate_value(field: str, value: Any) -> FieldError:
+    return FieldError(field, "Duplicate value", "", value)
+
+
+def forbidden_field(field: str, detail: str) -> FieldError:
+    return FieldError(field, "Forbidden", detail)
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    return FieldError(field, "Too long", f"may not be more than {limit} bytes")
+
+
+def too_many(field: str, actual: int, limit: int) -> FieldError:
+    return FieldError(field, "Too many", f"must have at most {limit} items", actual)
+
+
+def _show(value: Any) -> str:
+    """Render a value as Go's field errors do: strings quoted, objects and lists as compact JSON."""
+    return msgspec.json.encode(value).decode()
+
+
+class StatusError(Exception):
+    """A refusal that becomes a `Status` object on the wire."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: JsonObject | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.headers = headers or {}
+
+    def status(self) -> JsonObject:
+        body: JsonObject = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+        }
+        if not self.reason:
+            del body["reason"]
+        if self.details is not None:
+            body["details"] = self.details
+        body["code"] = self.code
+        return body
+
+
+def qualified(name: str, group: str) -> str:
+    """`deployments.apps` or plain `pods`: how the API server names a resource or kind in messages."""
+    return f"{name}.{group}" if group else name
+
+
+def _details(group: str, resource: str, name: str, causes: Sequence[JsonObject] = ()) -> JsonObject:
+    details: JsonObject = {"name": name, "group": group, "kind": resource, "causes": list(causes)}
+    return {key: value for key, value in details.items() if value}
+
+
+def not_found(group: str, resource: str, name: str) -> StatusError:
+    message = f'{qualified(resource, group)} "{name}" not found'
+    return StatusError(404, "NotFound", message, details=_details(group, resource, name))
+
+
+def no_such_path() -> StatusError:
+    """The answer for a path no resource serves: group, version or plural is unknown."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def already_exists(group: str, resource: str, name: str) -> StatusError:
+    message = f'{qualified(resource, group)} "{name}" already exists'
+    return StatusError(409, "AlreadyExists", message, details=_details(group, resource, name))
+
+
+def conflict(
+    group: str, resource: str, name: str, why: str, causes: Sequence[JsonObject] = ()
+) -> StatusError:
+    message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
+    return StatusError(409, "Conflict", message, details=_details(group, resource, name, causes))
+
+
+def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> StatusError:
+    """422 with one cause per field; the message lists them all, in brackets when there are several."""
+    distinct = list(dict.fromkeys(str(error) for error in errors))
+    listed = distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+    causes = [{"reason": e.reason, "message": e.body, "field": e.field} for e in errors]
+    message = f'{qualified(kind, group)} "{name}" is invalid: {listed}'
+    return StatusError(422, "Invalid", message, details=_details(group, kind, name, causes))
+
+
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> StatusError:
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
+    shown = (
+        f'{qualified(resource, group)} "{name}" is forbidden'
+        if name
+        else f"{qualified(resource, group)} is forbidden"
+    )
+    return StatusError(403, "Forbidden", f"{shown}: {why}", details=_details(group, resource, name))
+
+
+def method_not_allowed(
+    message: str = "the server does not allow this method on the requested resource",
+) -> StatusError:
+    return StatusError(405, "MethodNotAllowed", message, details={})
+
+
+def not_acceptable(message: str) -> StatusError:
+    return StatusError(406, "NotAcceptable", message)
+
+
+def expired(message: str) -> StatusError:
+    return StatusError(410, "Expired", message)
+
+
+def too_large(limit: int) -> StatusError:
+    message = f"Request entity too large: limit is {limit}"
+    return StatusError(413, "RequestEntityTooLarge", message, details={})
+
+
+def unsupported_media_type(supported: Sequence[str]) -> StatusError:
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(supported)}"
+    return StatusError(415, "UnsupportedMediaType", message, details={})
+
+
+def internal(message: str) -> StatusError:
+    cause = {"message": message}
+    return StatusError(
+        500, "InternalError", f"Internal error occurred: {message}", details={"causes": [cause]}
+    )
