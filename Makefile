@@ -1,0 +1,93 @@
+# Everything a contributor runs. `make` lists the targets; each one prepares what it needs by itself.
+#
+# Variables: PYTHON (the interpreter for new environments, 3.11 or newer), ARGS (passed on to pytest by `make test`
+# and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes).
+
+PYTHON  ?= python3
+WORKERS ?= auto
+ARGS    ?=
+
+VENV      := .venv
+DOCS_VENV := .venv/docs
+BIN       := $(VENV)/bin
+READY     := $(VENV)/.ready
+DOCS_READY := $(DOCS_VENV)/.ready
+GROUPS    := plane runtime cel clouds cloudfront zerotrust composition bridge
+SOURCES   := src tests tools benchmarks
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check crash conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- Use it ---------------------------------------------------------------------------------------------------------
+
+demo: $(READY) ## Start the embedded control plane with examples (stays up on a terminal)
+	@$(BIN)/edgekeeper up --apply examples/quickstart $$(test -t 0 && test -t 1 || echo --wait)
+
+# --- Trust it -------------------------------------------------------------------------------------------------------
+
+test: $(READY) ## Run the unit tests and the conformance suite's embedded side
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/crash $(ARGS)
+
+check: $(READY) ## Check format, lint, types, layers and lock files
+	$(BIN)/ruff format --check --quiet $(SOURCES)
+	$(BIN)/ruff check --quiet $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/lock.py --check
+
+# Fault plans crash the operator at every call boundary. They come with the operator's runtime.
+crash: $(READY) ## Run every fault plan in parallel
+	@if [ -d tests/crash ]; then $(BIN)/pytest -n $(WORKERS) tests/crash $(ARGS); \
+	else echo "crash: there are no fault plans yet (tests/crash does not exist)"; fi
+
+# The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes).
+conformance: $(READY) ## Run one suite against the embedded and a real API server
+	$(BIN)/python tools/real_server.py
+	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
+
+bench: $(READY) ## Measure everything, print a table, write build/bench.json
+	$(BIN)/python -m benchmarks
+
+bench-GROUP: ## Measure one group: plane, runtime, cel, clouds, cloudfront, …
+	@echo "choose one of: $(addprefix bench-,$(GROUPS))"; exit 2
+
+$(addprefix bench-,$(GROUPS)): bench-%: $(READY)
+	$(BIN)/python -m benchmarks $*
+
+# --- Change it ------------------------------------------------------------------------------------------------------
+
+docs: $(DOCS_READY) ## Build the documentation site into site/
+	$(DOCS_VENV)/bin/mkdocs build --strict --quiet
+
+picture: $(READY) ## Draw the README's picture from a real run of the demo
+	$(BIN)/python tools/picture.py
+
+fmt: $(READY) ## Format the code and fix what ruff can fix
+	$(BIN)/ruff check --fix --quiet $(SOURCES)
+	$(BIN)/ruff format --quiet $(SOURCES)
+
+lock: $(READY) ## Compile requirements/*.txt again after editing an input
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/lock.py
+
+clean: ## Remove everything that can be built again
+	rm -rf $(VENV) build dist site .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# --- Environments ---------------------------------------------------------------------------------------------------
+
+$(READY): requirements/dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edgekeeper needs Python 3.11 or newer: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DOCS_READY): requirements/docs.txt
+	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --require-hashes -r requirements/docs.txt
+	@touch $@
