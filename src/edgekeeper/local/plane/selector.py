@@ -73,11 +73,6 @@ class LabelSelector:
         return True
 
 
-EVERYTHING = LabelSelector()
-NOTHING = LabelSelector((Requirement("", "in"),))
-"""Membership in the empty set holds for no label: what an absent structured selector means."""
-
-
 def _predicate(requirement: Requirement) -> Predicate:
     key, accepted = requirement.key, frozenset(requirement.values)
     match requirement.operator:
@@ -112,6 +107,11 @@ def _int64(text: str) -> int | None:
         return None
     number = int(text)
     return number if number in _INT64 else None
+
+
+EVERYTHING = LabelSelector()
+NOTHING = LabelSelector((Requirement("", "in"),))
+"""Membership in the empty set holds for no label: what an absent structured selector means."""
 
 
 def format_label_selector(selector: LabelSelector) -> str:
