@@ -1,0 +1,31 @@
+"""The types of the built-in kinds, as Kubernetes publishes them, read once from the packaged data.
+
+The data file is written by `tools/builtin_schemas.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from edgekeeper.core.json import JsonObject
+
+
+@cache
+def _published() -> dict[str, JsonObject]:
+    path = files("edgekeeper.local.plane") / "data" / "builtin.json"
+    tree: dict[str, JsonObject] = msgspec.json.decode(path.read_bytes())
+    return tree
+
+
+def definitions() -> Mapping[str, JsonObject]:
+    """Return every definition by its published name, such as `io.k8s.api.apps.v1.Deployment`."""
+    return _published()["definitions"]
+
+
+def omitted_when_zero(name: str) -> frozenset[str]:
+    """Return the scalar fields of a definition that the server does not show while they are zero."""
+    return frozenset(_published()["omittedWhenZero"].get(name, ()))
