@@ -1,0 +1,112 @@
+"""Help texts that read well: commands in sections, examples with their meaning, headings in colour on a terminal.
+
+Commands are named here by import path and loaded when they are used, so `edgekeeper --help`, `--version` and shell
+completion do not wait for the libraries that only `edgekeeper up` needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+Pairs = Sequence[tuple[str, str]]
+"""Two columns: an example or a code, and what it means."""
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """One command: its name, the attribute that defines it, and one line that says what it does."""
+
+    name: str
+    target: str
+    summary: str
+
+    def load(self) -> click.Command:
+        module, _, attribute = self.target.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{self.target} is not a command")
+        return command
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading of the overview and the commands below it."""
+
+    title: str
+    entries: tuple[CommandEntry, ...]
+
+
+class HeadingFormatter(click.HelpFormatter):
+    """Click's formatter with headings that stand out; `click.echo` removes the style where there is no colour."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(prog, args, prefix or click.style("Usage: ", bold=True))
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f"{'':>{self.current_indent}}{click.style(f'{heading}:', bold=True)}\n")
+
+
+class HelpContext(click.Context):
+    formatter_class = HeadingFormatter
+
+
+def write_pairs(formatter: click.HelpFormatter, heading: str, pairs: Pairs) -> None:
+    if pairs:
+        with formatter.section(heading):
+            formatter.write_dl(pairs, col_max=formatter.width)
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    context_class = HelpContext
+
+    def __init__(self, *args: Any, examples: Pairs = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_pairs(formatter, "Examples", self.examples)
+
+
+class CommandGroup(click.Group):
+    """The top-level command: sections of lazily loaded commands, examples and exit codes."""
+
+    context_class = HelpContext
+    command_class = Command
+
+    def __init__(
+        self,
+        *args: Any,
+        sections: Sequence[Section] = (),
+        examples: Pairs = (),
+        exit_codes: Pairs = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.sections = sections
+        self.examples = examples
+        self.exit_codes = exit_codes
+
+    def entries(self) -> Iterator[CommandEntry]:
+        for section in self.sections:
+            yield from section.entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [entry.name for entry in self.entries()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return next((entry.load() for entry in self.entries() if entry.name == cmd_name), None)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section in self.sections:
+            write_pairs(formatter, section.title, [(entry.name, entry.summary) for entry in section.entries])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_pairs(formatter, "Examples", self.examples)
+        write_pairs(formatter, "Exit codes", self.exit_codes)

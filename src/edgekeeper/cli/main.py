@@ -1,0 +1,122 @@
+"""The entry point: declares the commands, and turns every way to end into one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import click
+
+from edgekeeper import __version__
+from edgekeeper.cli.failure import CommandError, ExitCode
+from edgekeeper.cli.help import CommandEntry, CommandGroup, Section
+from edgekeeper.cli.terminal import wants_colour
+
+SECTIONS = (
+    Section(
+        "Run it on this machine",
+        (CommandEntry("up", "edgekeeper.cli.up:up", "Start a Kubernetes API server that needs no cluster."),),
+    ),
+    Section(
+        "Set up your shell",
+        (
+            CommandEntry(
+                "completion",
+                "edgekeeper.cli.completion:completion",
+                "Print a script that completes commands and options in SHELL.",
+            ),
+        ),
+    ),
+)
+EXAMPLES = (
+    ("edgekeeper up", "start the embedded control plane and stay until Ctrl-C"),
+    ("edgekeeper up --apply examples/quickstart --wait", "apply manifests, leave when all is ready"),
+)
+EXIT_CODES = (
+    ("0", "done; a server that was asked to stop has stopped"),
+    ("1", "failed; the last line on standard error says why"),
+    ("2", "wrong usage"),
+    ("3", "not everything became ready in time"),
+    ("130, 143", "interrupted (Ctrl-C), terminated before the work was done"),
+)
+
+
+@dataclass
+class Invocation:
+    """What the options before the command say about how to report; the entry point reads it back."""
+
+    debug: bool = False
+
+
+@click.group(
+    cls=CommandGroup,
+    sections=SECTIONS,
+    examples=EXAMPLES,
+    exit_codes=EXIT_CODES,
+    invoke_without_command=True,
+)
+@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Keep a company's edge as declared: a Kubernetes operator that also runs without a cluster."""
+    ctx.ensure_object(Invocation).debug = debug
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; no exception leaves, unless `--debug` asks for it."""
+    invocation = Invocation()
+    try:
+        outcome = cli.main(
+            arguments,
+            prog_name="edgekeeper",
+            obj=invocation,
+            color=wants_colour(sys.stdout),
+            max_content_width=110,
+            standalone_mode=False,
+        )
+    except (click.Abort, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the outermost boundary: users get one line, not a traceback
+        if invocation.debug:
+            traceback.print_exc()
+        return _report(error)
+    return outcome if isinstance(outcome, int) else ExitCode.OK
+
+
+def _report(error: Exception) -> int:
+    """Print one line on standard error: what went wrong, and what to do about it."""
+    message, code = _explain(error)
+    prefix = click.style("error:", fg="red", bold=True)
+    click.echo(f"edgekeeper: {prefix} {message}", err=True, color=wants_colour(sys.stderr))
+    return code
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    match error:
+        case CommandError():
+            return str(error), error.code
+        case click.UsageError():
+            command = error.ctx.command_path if error.ctx else "edgekeeper"
+            return f"{_one_line(error.format_message())}; see '{command} --help'", ExitCode.USAGE
+        case click.ClickException():
+            return _one_line(error.format_message()), ExitCode.FAILED
+        case OSError():
+            return _one_line(str(error)), ExitCode.FAILED
+        case _:
+            found = f"{type(error).__name__}: {_one_line(str(error))}"
+            return f"unexpected {found}; 'edgekeeper --debug …' shows where", ExitCode.FAILED
+
+
+def _one_line(text: str) -> str:
+    """Messages join a remedy, so they neither end in a full stop nor span lines."""
+    return " ".join(text.split()).rstrip(".")
+
+
+def main() -> NoReturn:
+    sys.exit(run())

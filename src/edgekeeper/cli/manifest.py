@@ -1,0 +1,98 @@
+"""Manifests as people keep them: YAML or JSON files, several documents each, lists, directories of all that.
+
+Everything wrong with a file is said with its name and the number of the document, before anything is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from edgekeeper.cli.failure import CommandError
+from edgekeeper.core.json import JsonObject, dig
+
+SUFFIXES = (".json", ".yaml", ".yml")
+TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
+KUBERNETES_FORM = "a manifest needs apiVersion, kind and metadata.name"
+
+
+class ManifestLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # chosen at run time
+    """YAML as Kubernetes reads it: an unquoted date stays a string, because JSON has no dates."""
+
+
+ManifestLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != TIMESTAMP_TAG]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One object as it was written, and the file it came from."""
+
+    body: JsonObject
+    source: Path
+
+    @property
+    def api_version(self) -> str:
+        return str(self.body["apiVersion"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.body["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.body["metadata"].get("namespace") or "")
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {place}"
+
+
+def load_manifests(paths: Sequence[Path]) -> list[Manifest]:
+    """Read every manifest below `paths`, in the order given; the files of a directory by name."""
+    return [manifest for path in paths for file in _files(path) for manifest in _read(file)]
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file())
+    if not files:
+        raise CommandError(f"{path} holds no manifests", f"put files ending in {', '.join(SUFFIXES)} there")
+    return files
+
+
+def _read(file: Path) -> Iterator[Manifest]:
+    try:
+        # A loader derived from yaml.SafeLoader builds plain data only.
+        documents = list(yaml.load_all(file.read_bytes(), ManifestLoader))
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise CommandError(f"{file} is not valid YAML: {reason}") from error
+    for number, document in enumerate(documents, start=1):
+        if document is not None:
+            yield from _objects(document, file, number)
+
+
+def _objects(document: Any, file: Path, number: int) -> Iterator[Manifest]:
+    if dig(document, "kind") == "List" and isinstance(document.get("items"), list):
+        for item in document["items"]:
+            yield from _objects(item, file, number)
+        return
+    for path in (("apiVersion",), ("kind",), ("metadata", "name")):
+        value = dig(document, *path)
+        if not isinstance(value, str) or not value:
+            raise CommandError(f"{file}: document {number} has no {'.'.join(path)}", KUBERNETES_FORM)
+    yield Manifest(document, file)

@@ -1,0 +1,120 @@
+"""Is an object ready? One pure answer per kind, from what its status says.
+
+The rules are those people know from `kubectl wait` and `kubectl rollout status`: a Deployment is ready when it is
+available, a Job when it is complete, a Service of type LoadBalancer when it has an address. A kind without a rule is
+ready when its `Ready` condition says so, and, where nobody reports conditions at all, as soon as it exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from edgekeeper.core.json import JsonObject, dig, dig_list
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Whether an object is ready, with the reason in one CamelCase word and, if known, a sentence."""
+
+    ready: bool
+    reason: str
+    message: str = ""
+
+
+PENDING = Readiness(False, "Pending")
+
+
+def assess(body: JsonObject) -> Readiness:
+    """Judge an object as read from the API server."""
+    if dig(body, "metadata", "deletionTimestamp"):
+        return Readiness(False, "Terminating")
+    observed, generation = dig(body, "status", "observedGeneration"), dig(body, "metadata", "generation")
+    if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
+        return Readiness(False, "Progressing", f"generation {generation} has not been looked at yet")
+    rule = _RULES.get((_group(body), str(body.get("kind"))), _by_ready_condition)
+    return rule(body)
+
+
+def age(body: JsonObject, now: datetime) -> timedelta | None:
+    """How long the object has existed; objects that were never stored have no age."""
+    created = dig(body, "metadata", "creationTimestamp")
+    if not isinstance(created, str):
+        return None
+    return max(now - datetime.fromisoformat(created), timedelta())
+
+
+def _group(body: JsonObject) -> str:
+    group, slash, _ = str(body.get("apiVersion", "")).partition("/")
+    return group if slash else ""
+
+
+def _find_condition(body: JsonObject, kind: str) -> JsonObject | None:
+    return next((item for item in dig_list(body, "status", "conditions") if dig(item, "type") == kind), None)
+
+
+def _judge(condition: JsonObject | None, otherwise: Readiness = PENDING) -> Readiness:
+    if condition is None:
+        return otherwise
+    ready = condition.get("status") == "True"
+    reason = str(condition.get("reason") or (condition["type"] if ready else otherwise.reason))
+    return Readiness(ready, reason, str(condition.get("message") or ""))
+
+
+def _by_condition(kind: str) -> Callable[[JsonObject], Readiness]:
+    return lambda body: _judge(_find_condition(body, kind))
+
+
+def _by_ready_condition(body: JsonObject) -> Readiness:
+    return _judge(_find_condition(body, "Ready"), otherwise=Readiness(True, "Created"))
+
+
+def _by_replicas(body: JsonObject) -> Readiness:
+    wanted, ready = dig(body, "spec", "replicas"), dig(body, "status", "readyReplicas") or 0
+    wanted = 1 if wanted is None else wanted
+    return Readiness(ready >= wanted, f"{ready}of{wanted}Ready")
+
+
+def _daemon_set(body: JsonObject) -> Readiness:
+    wanted, ready = dig(body, "status", "desiredNumberScheduled"), dig(body, "status", "numberReady") or 0
+    return PENDING if wanted is None else Readiness(ready >= wanted, f"{ready}of{wanted}Ready")
+
+
+def _job(body: JsonObject) -> Readiness:
+    failed = _find_condition(body, "Failed")
+    if failed and failed.get("status") == "True":
+        return Readiness(False, str(failed.get("reason") or "Failed"), str(failed.get("message") or ""))
+    return _judge(_find_condition(body, "Complete"), otherwise=Readiness(False, "Running"))
+
+
+def _namespace(body: JsonObject) -> Readiness:
+    phase = str(dig(body, "status", "phase") or "Pending")
+    return Readiness(phase == "Active", phase)
+
+
+def _pod(body: JsonObject) -> Readiness:
+    if dig(body, "status", "phase") == "Succeeded":
+        return Readiness(True, "Succeeded")
+    return _judge(_find_condition(body, "Ready"))
+
+
+def _service(body: JsonObject) -> Readiness:
+    if dig(body, "spec", "type") != "LoadBalancer":
+        return Readiness(True, "Created")
+    if dig_list(body, "status", "loadBalancer", "ingress"):
+        return Readiness(True, "AddressAssigned")
+    return Readiness(False, "AddressPending")
+
+
+_RULES: dict[tuple[str, str], Callable[[JsonObject], Readiness]] = {
+    ("", "Namespace"): _namespace,
+    ("", "Pod"): _pod,
+    ("", "Service"): _service,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _by_condition("Established"),
+    ("apps", "DaemonSet"): _daemon_set,
+    ("apps", "Deployment"): _by_condition("Available"),
+    ("apps", "ReplicaSet"): _by_replicas,
+    ("apps", "StatefulSet"): _by_replicas,
+    ("batch", "Job"): _job,
+}

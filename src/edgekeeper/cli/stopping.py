@@ -1,0 +1,65 @@
+"""Ctrl-C and `kill` as values: a command can wait for them, or let them end work that is still going on.
+
+The first signal asks for an orderly end. The handlers are removed at that moment, so a second one ends the process at
+once, as it would have without us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from edgekeeper.cli.failure import CommandError, ExitCode
+
+T = TypeVar("T")
+STOP_SIGNALS = {signal.SIGINT: ExitCode.INTERRUPTED, signal.SIGTERM: ExitCode.TERMINATED}
+
+
+class StopRequest:
+    """Whether we were asked to stop, and by which signal."""
+
+    def __init__(self) -> None:
+        self._received: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
+
+    def receive(self, number: signal.Signals) -> None:
+        if not self._received.done():
+            self._received.set_result(number)
+
+    async def wait(self) -> signal.Signals:
+        return await asyncio.shield(self._received)
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` to its end, or cancel it and fail when a signal arrives first."""
+        task = asyncio.create_task(work)
+        contest: set[asyncio.Future[Any]] = {task, self._received}
+        await asyncio.wait(contest, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return await task
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        number = self._received.result()
+        raise CommandError(f"stopped by {number.name} before the work was done", code=STOP_SIGNALS[number])
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Turn the stop signals into a `StopRequest` for as long as the block runs."""
+    loop, request = asyncio.get_running_loop(), StopRequest()
+
+    def restore() -> None:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+    def stop(number: signal.Signals) -> None:
+        restore()
+        request.receive(number)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield request
+    finally:
+        restore()
