@@ -1,0 +1,29 @@
+"""Schemas of custom and built-in kinds, compiled to closures once and applied to every write.
+
+    node        a schema as a tree with its references resolved
+    pattern     regular expressions in linear time, formats: what a `format` word promises
+    problem     what is wrong and where, before it becomes a field error
+    prune, default, check, walk, unique, embedded, rules
+                one pass each: nodes in, closures out; a pass does not enter what it has no business with
+    decode      wrong JSON types in built-in kinds, in the words of Go's decoder
+    compiled    all passes of one kind behind the `Schema` protocol
+    structural  may this schema be the schema of a CustomResourceDefinition?
+
+Wording and order of the errors follow kube-apiserver, which people and controllers match on.
+"""
+
+from edgekeeper.local.plane.schema.compiled import CompiledSchema, compile_schema
+from edgekeeper.local.plane.schema.decode import TypeMismatch
+from edgekeeper.local.plane.schema.node import Definitions
+from edgekeeper.local.plane.schema.rules import RuleCheck, RuleCompiler
+from edgekeeper.local.plane.schema.structural import check_structural
+
+__all__ = [
+    "CompiledSchema",
+    "Definitions",
+    "RuleCheck",
+    "RuleCompiler",
+    "TypeMismatch",
+    "check_structural",
+    "compile_schema",
+]

@@ -1,0 +1,47 @@
+"""Lists that declare to be sets or maps must not hold an item twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from edgekeeper.local.plane.errors import FieldError, duplicate_value, invalid_value
+from edgekeeper.local.plane.schema.node import Node
+from edgekeeper.local.plane.schema.walk import Local
+
+
+def inspect_uniqueness(node: Node) -> Local | None:
+    if node.list_type == "set":
+        return _check_set
+    if node.list_type == "map":
+        return lambda value, _old, path, _unchanged: _check_map(value, path, node.list_keys)
+    return None
+
+
+def _check_set(value: Any, _old: Any, path: str, _unchanged: bool) -> list[FieldError]:
+    return _duplicates(value, path) if isinstance(value, list) else []
+
+
+def _check_map(value: Any, path: str, keys: tuple[str, ...]) -> list[FieldError]:
+    if not isinstance(value, list):
+        return []
+    for index, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            detail = "must be an object for an array of list-type map"
+            return [invalid_value(f"{path}[{index}]", item, detail)]
+    return _duplicates(
+        [{key: item[key] for key in keys if key in item} if item else {} for item in value], path
+    )
+
+
+def _duplicates(items: list[Any], path: str) -> list[FieldError]:
+    """Report the second appearance of each value, and no further ones."""
+    times: dict[bytes, int] = {}
+    errors = []
+    for index, item in enumerate(items):
+        identity = msgspec.json.encode(item, order="sorted")
+        times[identity] = times.get(identity, 0) + 1
+        if times[identity] == 2:
+            errors.append(duplicate_value(f"{path}[{index}]", item))
+    return errors
