@@ -50,7 +50,7 @@ class FieldError:
     @property
     def body(self) -> str:
         """The message without the field path, as it appears in a status cause."""
-        text = self.problem
+        text = "Invalid value" if self.problem == "Type invalid" else self.problem
         if self.value is not NO_VALUE:
             text = f"{text}: {_show(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
@@ -81,16 +81,18 @@ def forbidden_field(field: str, detail: str) -> FieldError:
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    return FieldError(field, "Too long", f"may not be more than {limit} bytes")
+    return FieldError(field, "Too long", f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}")
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
-    return FieldError(field, "Too many", f"must have at most {limit} items", actual)
+    return FieldError(
+        field, "Too many", f"must have at most {limit} {'item' if limit == 1 else 'items'}", actual
+    )
 
 
 def _show(value: Any) -> str:
-    """Render a value as Go's field errors do: strings quoted, objects and lists as compact JSON."""
-    return msgspec.json.encode(value).decode()
+    """Render a value as Go's field errors do: strings quoted, objects and lists as compact JSON, keys in order."""
+    return msgspec.json.encode(value, order="sorted").decode()
 
 
 class StatusError(Exception):
@@ -103,6 +105,7 @@ class StatusError(Exception):
         message: str,
         *,
         details: JsonObject | None = None,
+        metadata: JsonObject | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
@@ -110,13 +113,14 @@ class StatusError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
+        self.metadata = metadata or {}
         self.headers = headers or {}
 
     def status(self) -> JsonObject:
         body: JsonObject = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
@@ -197,8 +201,8 @@ def not_acceptable(message: str) -> StatusError:
     return StatusError(406, "NotAcceptable", message)
 
 
-def expired(message: str) -> StatusError:
-    return StatusError(410, "Expired", message)
+def expired(message: str, metadata: JsonObject | None = None) -> StatusError:
+    return StatusError(410, "Expired", message, metadata=metadata)
 
 
 def too_large(limit: int) -> StatusError:
