@@ -46,9 +46,10 @@ crash: $(READY) ## Run every fault plan in parallel
 	@if [ -d tests/crash ]; then $(BIN)/pytest -n $(WORKERS) tests/crash $(ARGS); \
 	else echo "crash: there are no fault plans yet (tests/crash does not exist)"; fi
 
-# The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes).
+# The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes). Where that
+# is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1.
 conformance: $(READY) ## Run one suite against the embedded and a real API server
-	$(BIN)/python tools/real_server.py
+	$(BIN)/python tools/real_server.py || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 
 bench: $(READY) ## Measure everything, print a table, write build/bench.json
