@@ -57,7 +57,7 @@ def apply_configuration(
     and `ApplyConflict` for fields that others own.
     """
     _refuse_unfit(types, live, applied, writer)
-    attempt = _Attempt(types, types.held(live or {}), applied, writer, ignored)
+    attempt = _Attempt(types, live or {}, applied, writer, ignored)
     try:
         result = attempt.merge(_managers_of(types, live, writer, ignored), force=force)
     except UnkeyedItemError as error:

@@ -97,9 +97,14 @@ def _parsed_entry(entry: Any) -> JsonObject:
     return {**entry, "fieldsV1": parse(entry.get("fieldsV1"))}
 
 
-def is_reset(entries: Any) -> bool:
-    """Whether a client asks to forget all ownership: an empty list, or one empty entry."""
-    return isinstance(entries, list) and (not entries or (len(entries) == 1 and not any(entries[0].values())))
+def is_reset(entries: Any, *, builtin: bool) -> bool:
+    """Whether a client asks to forget all ownership: one empty entry, or for built-in kinds also an empty list.
+
+    Custom resources are decoded without their types, which takes an empty list for none.
+    """
+    if not isinstance(entries, list):
+        return False
+    return not any(entries[0].values()) if len(entries) == 1 else builtin and not entries
 
 
 def write_managers(managers: Managers) -> list[JsonObject]:

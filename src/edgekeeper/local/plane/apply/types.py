@@ -16,7 +16,7 @@ from typing import Any
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.apply.element import key_element, literal, value_element
 from edgekeeper.local.plane.apply.metadata import OBJECT_META, STRING
-from edgekeeper.local.plane.apply.shape import Shape, Shapes, reference
+from edgekeeper.local.plane.apply.zero import reference, zero_struct
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
@@ -225,28 +225,23 @@ def _scalar(kind: str, form: str) -> str:
 class FieldTypes:
     """The types of one kind in one version."""
 
-    __slots__ = ("_shape", "root")
+    __slots__ = ("builtin", "root", "unset")
 
-    def __init__(self, root: Node, shape: Shape | None) -> None:
+    def __init__(self, root: Node, unset: JsonObject, *, builtin: bool) -> None:
         self.root = root
-        self._shape = shape
+        self.unset = unset
+        """What stands in for the live object when one is created; never changed."""
+        self.builtin = builtin
 
     @classmethod
     def of(cls, schema: JsonObject, definitions: Mapping[str, JsonObject] | None = None) -> FieldTypes:
-        """The view of a custom resource's inline schema, or of a built-in one with its definitions."""
+        """The view of a custom resource's inline schema, or of a built-in one with its definitions.
+
+        Built-in objects are expected in their normal form, as they come out of the server's own types.
+        """
         if not definitions:
-            return cls(_Compiler({}).resource(schema), None)
-        return cls(_Compiler(definitions).node(schema), Shapes(definitions).of(schema))
-
-    def held(self, value: JsonObject) -> JsonObject:
-        """The object in the shape that the API server holds it in; only built-in kinds have one of their own."""
-        return value if self._shape is None else self._shape.hold(value)
-
-    def before(self, live: JsonObject | None) -> JsonObject:
-        """The live object as it is held, or what stands in for it before a create."""
-        if live is not None:
-            return self.held(live)
-        return {} if self._shape is None else self._shape.zero()
+            return cls(_Compiler({}).resource(schema), {}, builtin=False)
+        return cls(_Compiler(definitions).node(schema), zero_struct(schema, definitions), builtin=True)
 
 
 _NO_DEFINITIONS = _Compiler({})

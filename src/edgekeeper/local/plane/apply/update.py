@@ -48,7 +48,7 @@ def record_update(
     An object that nobody tracks stays untracked until it is applied to. An object whose lists cannot be told item
     from item loses its tracking; validation refuses it for the same reason.
     """
-    managers = _known_managers(live, new, writer)
+    managers = _known_managers(types, live, new, writer)
     metadata = new.setdefault("metadata", {})
     metadata.pop("managedFields", None)
     if not managers and dig(live, "metadata", "uid"):
@@ -61,11 +61,13 @@ def record_update(
         metadata["managedFields"] = write_managers(managers)
 
 
-def _known_managers(live: JsonObject | None, new: JsonObject, writer: Writer) -> Managers:
+def _known_managers(
+    types: FieldTypes, live: JsonObject | None, new: JsonObject, writer: Writer
+) -> Managers:
     """The managers before the change: as the client states them, else as they are stored."""
     before = dig(live, "metadata", "managedFields")
     stated: Any = None if writer.subresource else dig(new, "metadata", "managedFields")
-    if is_reset(stated):
+    if is_reset(stated, builtin=types.builtin):
         return {}
     if stated and stated != before:
         try:
@@ -85,7 +87,7 @@ def updated_managers(
 ) -> Managers:
     """The managers after `writer` replaced the first object of `change` by the second."""
     live, new = change
-    removed, changed = compare(types.root, types.before(live), types.held(new))
+    removed, changed = compare(types.root, types.unset if live is None else live, new)
     if ignored:
         reset = set_of_fields(tuple(ignored))
         removed, changed = recursive_difference(removed, reset), recursive_difference(changed, reset)
