@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.local.plane.errors import FieldError, invalid_value, too_many
-from edgekeeper.local.plane.schema import junctor, scalar
+from edgekeeper.local.plane.schema import junctor, number, scalar
 from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.problem import NO_FIELD, Problem, invalid, missing, refused, under
 from edgekeeper.local.plane.schema.table import TYPE_NAMES, Table, table_of
@@ -44,7 +44,7 @@ def _checks_at(node: Node, kind: type) -> list[Check | None]:
         junctor.check_junctors(node, kind, compile_check),
         scalar.check_string(node) if kind is str else None,
         scalar.check_format(node) if kind is str else None,
-        scalar.check_number(node, kind) if kind in (int, float) else None,
+        number.check_number(node, kind) if kind in (int, float) else None,
         _check_items(node) if kind is list else None,
         _check_item_count(node) if kind is list else None,
         scalar.check_enum(node, kind),

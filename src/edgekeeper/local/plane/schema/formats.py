@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import date
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.pattern import compile_pattern
 
 Accepts = Callable[[str], bool]
@@ -212,9 +213,10 @@ FORMATS: dict[str, Accepts] = {
 _NUMBER_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
-def effective_format(types: tuple[str, ...], declared: str) -> str:
-    """The format that is enforced on these types, or nothing: unknown words bind nobody."""
-    only = types[0] if len(types) == 1 else ""
+def node_format(node: Node) -> str:
+    """The format that is enforced at a node, or nothing: words that do not fit its type bind nobody."""
+    declared = str(node.source.get("format") or "")
+    only = node.types[0] if len(node.types) == 1 else ""
     if only in ("", "string"):
         return declared if declared.replace("-", "") in FORMATS else ""
     return declared if declared in _NUMBER_FORMATS.get(only, ()) else ""

@@ -40,13 +40,15 @@ def compile_root_prune(node: Node) -> Table[Prune]:
 
 
 def _build(node: Node) -> dict[type, Prune]:
-    if node.preserves_unknown and not (node.properties or node.additional or node.items):
-        return {}
-    scalar = node.types and not {"object", "array"} & set(node.types)
-    if scalar and not node.properties:
-        return {}
-    kept = META_FIELDS if node.embedded else frozenset()
-    return {dict: _prune_object(node, kept, reaches_meta=node.embedded), list: _prune_list(node)}
+    """Scalars have no fields; that an object stands in their place is for validation to say."""
+    visits: dict[type, Prune | None] = {}
+    if not node.types or "object" in node.types:
+        visits[dict] = _prune_object(
+            node, META_FIELDS if node.embedded else frozenset(), reaches_meta=node.embedded
+        )
+    if not node.types or "array" in node.types:
+        visits[list] = _prune_list(node)
+    return {kind: visit for kind, visit in visits.items() if visit is not None}
 
 
 def _prune_object(node: Node, kept: frozenset[str], *, reaches_meta: bool) -> Prune:
@@ -74,7 +76,7 @@ def _prune_object(node: Node, kept: frozenset[str], *, reaches_meta: bool) -> Pr
 
 
 def _prune_open(node: Node, tables: dict[str, Table[Prune]], declared: dict[str, Node]) -> Prune:
-    """Maps, and objects that keep unknown fields: nothing is removed here, only further down."""
+    """Maps, and objects that keep unknown fields: only nulls are removed here, the rest further down."""
     nullable = _null_allowed(declared)
     if node.additional is not None:
         rest = compile_prune(node.additional)
@@ -83,26 +85,31 @@ def _prune_open(node: Node, tables: dict[str, Table[Prune]], declared: dict[str,
         rest = _EVERYTHING_UNKNOWN if node.open and not node.preserves_unknown else Table()
         rest_nullable = True
 
-    def prune(value: JsonObject) -> Removed:
-        removed = _NOTHING
+    def drop_nulls(value: JsonObject) -> Removed:
         if None in value.values():
-            undeclared = (key for key in value if key not in declared)
-            _drop_nulls(value, nullable | frozenset(undeclared) if rest_nullable else nullable)
+            undeclared = frozenset(value).difference(declared) if rest_nullable else frozenset()
+            _drop_nulls(value, nullable | undeclared)
+        return _NOTHING
+
+    def prune(value: JsonObject) -> Removed:
+        removed = drop_nulls(value)
         for key, child in value.items():
-            table = tables.get(key) if key in declared else rest
+            table = rest if key not in declared else tables.get(key)
             visit = table.get(type(child)) if table is not None else None
             if visit is not None and (found := visit(child)):
                 removed = removed + _under(key, found)
         return removed
 
-    return prune
+    return prune if tables or rest.needed else drop_nulls
 
 
-def _prune_list(node: Node) -> Prune:
+def _prune_list(node: Node) -> Prune | None:
     if node.items is not None:
         table = compile_prune(node.items.preserving() if node.preserves_unknown else node.items)
     else:
         table = Table() if node.preserves_unknown else _EVERYTHING_UNKNOWN
+    if not table.needed:
+        return None
 
     def prune(value: list[Any]) -> Removed:
         removed = _NOTHING

@@ -20,7 +20,9 @@ def inspect_uniqueness(node: Node) -> Local | None:
 
 
 def _check_set(value: Any, _old: Any, path: str, _unchanged: bool) -> list[FieldError]:
-    return _duplicates(value, path) if isinstance(value, list) else []
+    if not isinstance(value, list) or _evidently_distinct(value):
+        return []
+    return _duplicates(value, path)
 
 
 def _check_map(value: Any, path: str, keys: tuple[str, ...]) -> list[FieldError]:
@@ -30,9 +32,19 @@ def _check_map(value: Any, path: str, keys: tuple[str, ...]) -> list[FieldError]
         if item is not None and not isinstance(item, dict):
             detail = "must be an object for an array of list-type map"
             return [invalid_value(f"{path}[{index}]", item, detail)]
+    if _evidently_distinct([tuple([item.get(key) for key in keys]) if item else () for item in value]):
+        return []
     return _duplicates(
         [{key: item[key] for key in keys if key in item} if item else {} for item in value], path
     )
+
+
+def _evidently_distinct(items: list[Any]) -> bool:
+    """A quick way to say yes. Python takes 1, 1.0 and true for equal, so a no needs the precise comparison."""
+    try:
+        return len(set(items)) == len(items)
+    except TypeError:  # objects and lists do not hash
+        return False
 
 
 def _duplicates(items: list[Any], path: str) -> list[FieldError]:
