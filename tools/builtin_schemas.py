@@ -5,8 +5,8 @@ embedded API server needs: types, formats, defaults, list and map types, merge k
 
     python tools/builtin_schemas.py ~/go/pkg/mod/k8s.io
 
-The Go types contribute one fact that OpenAPI does not carry: which scalars the server leaves out of its answers when
-they are zero (`omitempty` on a field that is no pointer).
+The Go types contribute what OpenAPI does not carry: how the server writes a field that nobody set. It leaves it out
+(`omitempty` on a scalar), or writes null (times, and lists and pointers that are not `omitempty`).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ KEPT = {
     "$ref",
 }
 SCALARS = {"string", "integer", "boolean", "number"}
+TIMES = {"metav1.Time", "metav1.MicroTime", "Time", "MicroTime"}
 EXTRA_ROOTS = (
     "io.k8s.api.authentication.v1.TokenRequest",
     "io.k8s.api.autoscaling.v1.Scale",
@@ -65,12 +66,12 @@ def main() -> None:
     modules: Path = parser.parse_args().modules
     published = read_documents(modules / f"kubernetes@v{RELEASE}/api/openapi-spec/v3")
     definitions = {name: trim(published[name]) for name in reachable(published, roots(published))}
-    omitted = {
-        name: fields
+    encoding = {
+        name: facts
         for name in sorted(definitions)
-        if (fields := zero_fields(modules, name, definitions[name]))
+        if (facts := unset_fields(modules, name, definitions[name]))
     }
-    OUTPUT.write_text(render(definitions, omitted))
+    OUTPUT.write_text(render(definitions, encoding))
     print(f"{len(definitions)} definitions, {OUTPUT.stat().st_size // 1024} KiB, written to {OUTPUT}")
 
 
@@ -144,12 +145,20 @@ def one_of(schema: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def zero_fields(modules: Path, name: str, definition: dict[str, Any]) -> list[str]:
-    """Return the scalar properties that are not shown when they are zero."""
+def unset_fields(modules: Path, name: str, definition: dict[str, Any]) -> dict[str, list[str]]:
+    """Return which properties are omitted while they are zero, and which are written as null while they are unset."""
     package, _, type_name = name.rpartition(".")
-    values = go_value_fields(go_structs(modules, package), type_name)
     properties = definition.get("properties", {})
-    return sorted(field for field in values if properties.get(field, {}).get("type") in SCALARS)
+    facts: dict[str, list[str]] = {"omitted": [], "null": []}
+    for field, go_type, options in sorted(go_fields(go_structs(modules, package), type_name)):
+        omittable, pointer = "omitempty" in options, go_type.startswith("*")
+        if "omitzero" in options or field not in properties or (pointer and omittable):
+            continue
+        if omittable and properties[field].get("type") in SCALARS and not go_type.startswith("["):
+            facts["omitted"].append(field)
+        elif pointer or go_type in TIMES or (not omittable and go_type.startswith(("[]", "map["))):
+            facts["null"].append(field)
+    return {fact: fields for fact, fields in facts.items() if fields}
 
 
 def go_structs(modules: Path, package: str) -> dict[str, str]:
@@ -163,19 +172,19 @@ def go_structs(modules: Path, package: str) -> dict[str, str]:
     return dict(STRUCT.findall(source))
 
 
-def go_value_fields(structs: dict[str, str], type_name: str) -> Iterator[str]:
-    """Yield the JSON names of fields that are no pointers and are tagged `omitempty`, those of embedded structs too."""
+def go_fields(structs: dict[str, str], type_name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield JSON name, Go type and tag options of each field, those of embedded structs included."""
     for field, go_type, tag in FIELD.findall(structs.get(type_name, "")):
         json_name, _, options = tag.partition(",")
         if not field or options == "inline":
-            yield from go_value_fields(structs, go_type.rpartition(".")[2])
-        elif "omitempty" in options and not go_type.startswith(("*", "[")):
-            yield json_name
+            yield from go_fields(structs, go_type.rpartition(".")[2])
+        else:
+            yield json_name, go_type, options
 
 
-def render(definitions: Definitions, omitted: dict[str, list[str]]) -> str:
+def render(definitions: Definitions, encoding: dict[str, dict[str, list[str]]]) -> str:
     """One definition per line, so that the difference between two releases can be read."""
-    return f'{{"definitions":{{\n{lines(definitions)}\n}},"omittedWhenZero":{{\n{lines(omitted)}\n}}}}\n'
+    return f'{{"definitions":{{\n{lines(definitions)}\n}},"encoding":{{\n{lines(encoding)}\n}}}}\n'
 
 
 def lines(entries: dict[str, Any]) -> str:

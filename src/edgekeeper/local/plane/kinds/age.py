@@ -7,18 +7,18 @@ when the table is rendered, where the clock is known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 31_536_000
-UNKNOWN = "<unknown>"
+UNKNOWN, INVALID = "<unknown>", "<invalid>"
 
 
 def human_duration(seconds: float) -> str:
     """Say a duration with two or three significant digits: `45s`, `3m20s`, `17h`, `2d4h`, `3y12d`."""
     whole = int(seconds)
     if whole < -1:
-        return "<invalid>"  # further in the future than clocks usually differ
+        return INVALID  # further in the future than clocks usually differ
     if whole < 2 * MINUTE:
         return f"{max(whole, 0)}s"
     if whole < 10 * MINUTE:
@@ -44,6 +44,14 @@ def _two(seconds: int, large: int, large_unit: str, small: int, small_unit: str)
     return f"{head}{rest}{small_unit}" if rest else head
 
 
+def parse_moment(text: Any) -> datetime | None:
+    """Read an RFC 3339 time; None where it is none."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (TypeError, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Since:
     """A cell that says how long ago `moment` was; `form` puts the age into a longer text."""
@@ -54,11 +62,9 @@ class Since:
     def render(self, now: datetime) -> str:
         if not self.moment:
             return self.form.format(UNKNOWN)
-        return self.form.format(human_duration(seconds_between(self.moment, now)))
-
-
-def seconds_between(moment: str, now: datetime) -> float:
-    return (now - datetime.fromisoformat(moment)).total_seconds()
+        moment = parse_moment(self.moment)
+        age = human_duration((now - moment).total_seconds()) if moment else INVALID
+        return self.form.format(age)
 
 
 def render_cell(cell: Any, now: datetime) -> Any:

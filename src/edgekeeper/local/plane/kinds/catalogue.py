@@ -42,6 +42,19 @@ EVENT_FIELDS = (
     "type",
 )
 
+NEW_EVENT_FIELDS = (
+    "reason",
+    "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
+    "reportingController",
+    "type",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -214,7 +227,7 @@ _WORKLOADS = (
 )
 
 _CLUSTER = (
-    Row("events.k8s.io", "v1", "Event", "events", short_names=("ev",), fields=EVENT_FIELDS),
+    Row("events.k8s.io", "v1", "Event", "events", short_names=("ev",), fields=NEW_EVENT_FIELDS),
     Row("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False, generation=True),
     Row(
         "networking.k8s.io",

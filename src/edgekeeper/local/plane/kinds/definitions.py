@@ -27,5 +27,10 @@ def definitions() -> Mapping[str, JsonObject]:
 
 
 def omitted_when_zero(name: str) -> frozenset[str]:
-    """Return the scalar fields of a definition that the server does not show while they are zero."""
-    return frozenset(_published()["omittedWhenZero"].get(name, ()))
+    """Return the scalar fields of a definition that the server leaves out while they are zero."""
+    return frozenset(_published()["encoding"].get(name, {}).get("omitted", ()))
+
+
+def null_when_unset(name: str) -> frozenset[str]:
+    """Return the fields of a definition that the server writes as null while they are unset."""
+    return frozenset(_published()["encoding"].get(name, {}).get("null", ()))

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
+from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.kinds.catalogue import ROWS, Row
+from edgekeeper.local.plane.kinds.columns import columns_of
+from edgekeeper.local.plane.kinds.convert import autoscaler, event
+from edgekeeper.local.plane.kinds.strategies import strategy_of
 from edgekeeper.local.plane.kinds.typed import TypedSchema
-from edgekeeper.local.plane.resource import Resource
+from edgekeeper.local.plane.resource import GroupResource, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How a version that is not stored relates to the one that is."""
+
+    storage_version: str
+    to_storage: Callable[[JsonObject], JsonObject] | None = None
+    from_storage: Callable[[JsonObject], JsonObject] | None = None
+    storage: GroupResource | None = None
+
+
+_AS_STORED = Conversion("")
+_CONVERSIONS: dict[tuple[str, str, str], Conversion] = {
+    ("events.k8s.io", "v1", "Event"): Conversion(
+        "v1", event.to_core, event.from_core, GroupResource("", "events")
+    ),
+    ("autoscaling", "v1", "HorizontalPodAutoscaler"): Conversion("v2", autoscaler.to_v2, autoscaler.to_v1),
+    ("autoscaling", "v2", "HorizontalPodAutoscaler"): Conversion("v2"),
+}
 
 
 @cache
@@ -16,6 +42,7 @@ def builtin_resources() -> tuple[Resource, ...]:
 
 
 def _resource(row: Row) -> Resource:
+    conversion = _CONVERSIONS.get((row.group, row.version, row.kind), _AS_STORED)
     return Resource(
         group=row.group,
         version=row.version,
@@ -30,6 +57,12 @@ def _resource(row: Row) -> Resource:
         list_kind=f"{row.kind}List",
         status=row.status,
         scale=row.scale,
+        columns=columns_of(row.group, row.kind, row.version),
+        strategy=strategy_of(row),
+        storage=conversion.storage,
+        storage_version=conversion.storage_version,
+        to_storage=conversion.to_storage,
+        from_storage=conversion.from_storage,
         tracks_generation=row.generation,
         selectable_fields=row.fields,
     )

@@ -1,55 +1,53 @@
-"""The schema of a built-in kind: like that of a custom resource, plus what decoding into a Go type does.
+"""The schema of a built-in kind, which differs from that of a custom resource.
 
-kube-apiserver decodes built-in objects into structs, fills in zero values, and leaves it to hand-written rules to ask
-for what is missing. So here no field is required by the schema itself; see `rules`.
+kube-apiserver decodes built-in objects into structs. A wrong type is therefore a malformed request, defaults are those
+of the type (see `shape`), and whatever else must hold is said by hand-written rules (see `rules`), not by the schema.
 
-A schema is compiled when the first object of its kind arrives, because a server starts with some fifty kinds and most
-of them are never used.
+Passes are compiled when the first object of a kind arrives, because a server starts with some forty kinds and most of
+them are never used.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import FieldError
 from edgekeeper.local.plane.kinds.definitions import definitions
-from edgekeeper.local.plane.resource import Schema
-from edgekeeper.local.plane.schema import compile_schema
+from edgekeeper.local.plane.kinds.shape import shape_of
+from edgekeeper.local.plane.schema import CompiledSchema, Definitions, TypeMismatch, compile_schema
 
 
 class TypedSchema:
-    """The lazily compiled schema of one definition."""
+    """The schema of one definition."""
 
-    __slots__ = ("_compiled", "source")
+    __slots__ = ("_compiled", "_definition", "source")
 
     def __init__(self, definition: str) -> None:
         self.source: JsonObject = definitions()[definition]
-        self._compiled: Schema | None = None
+        self._definition = definition
+        self._compiled: CompiledSchema | None = None
 
-    def _schema(self) -> Schema:
+    def _schema(self) -> CompiledSchema:
         if self._compiled is None:
-            self._compiled = compile_schema(without_required(self.source), definitions=_lenient_definitions())
+            reference: JsonObject = {"$ref": f"#/definitions/{self._definition}"}
+            self._compiled = compile_schema(reference, definitions=_shared_definitions())
         return self._compiled
+
+    def type_errors(self, value: JsonObject) -> list[TypeMismatch]:
+        return self._schema().type_errors(value)
 
     def prune(self, value: JsonObject) -> list[str]:
         return self._schema().prune(value)
 
     def default(self, value: JsonObject) -> None:
-        self._schema().default(value)
+        shape_of(self._definition)(value)
 
     def validate(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
-        return self._schema().validate(value, old)
+        """A built-in object that could be decoded is valid as far as its schema goes."""
+        return []
 
 
 @cache
-def _lenient_definitions() -> dict[str, JsonObject]:
-    return {name: without_required(schema) for name, schema in definitions().items()}
-
-
-def without_required(schema: JsonObject) -> JsonObject:
-    """Return a copy that demands no field. Only whole types name required fields, so one level is enough."""
-    copy: dict[str, Any] = dict(schema)
-    copy.pop("required", None)
-    return copy
+def _shared_definitions() -> Definitions:
+    return Definitions(definitions())

@@ -1,0 +1,2 @@
+RULES = {}
+NAME_RULES = {}
