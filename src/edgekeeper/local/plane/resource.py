@@ -6,7 +6,7 @@ of the two it deals with, except through the fields declared here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -48,11 +48,21 @@ class Scale:
     selector: tuple[str, ...] | None = None
 
 
+class Mismatch(Protocol):
+    """A value of a type that its field cannot hold."""
+
+    @property
+    def message(self) -> str: ...
+
+
 class Schema(Protocol):
     """The compiled schema of one kind and version. See `edgekeeper.local.plane.schema`."""
 
     source: JsonObject
     """The OpenAPI schema it was compiled from, for publication and for server-side apply."""
+
+    def type_errors(self, value: JsonObject) -> Sequence[Mismatch]:
+        """Return what could not even be decoded into a built-in kind; custom resources are validated instead."""
 
     def prune(self, value: JsonObject) -> list[str]:
         """Remove unknown fields in place; return their paths, as strict decoding reports them."""
@@ -74,9 +84,11 @@ class Strategy:
     """Reset or derive fields that clients may not choose at creation."""
     prepare_update: Callable[[JsonObject, JsonObject], None] = lambda _new, _old: None
     """Carry over fields that an update may not touch: `(new, old)`."""
+    prepare_delete: Callable[[JsonObject], None] = lambda _: None
+    """Note on an object that it is about to go: finalizers and status that its own controller works from."""
     validate: Callable[[JsonObject, JsonObject | None], list[FieldError]] = lambda _new, _old: []
     """Return violations that the schema cannot express: `(new, old or None)`."""
-    validate_name: Callable[[str], list[str]] | None = None
+    validate_name: Callable[[str], Sequence[str]] | None = None
     """Replace the default name check (DNS-1123 subdomain): return the reasons why a name is not valid."""
 
 

@@ -1,0 +1,168 @@
+"""One call on one resource: who asks for what, with which options, on which cluster.
+
+`Cluster` is what outlives a call: the store, the registry, the clock, the source of randomness and the admission
+chain. Verbs take a `Call` and answer a `Response`; nothing else is passed around.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING, Any, Protocol
+
+from edgekeeper.core.json import JsonObject
+from edgekeeper.local.plane.errors import (
+    FieldError,
+    StatusError,
+    bad_request,
+    invalid,
+    required,
+    too_long,
+    unsupported_value,
+)
+from edgekeeper.local.plane.registry import Registry
+from edgekeeper.local.plane.request import Request, User
+from edgekeeper.local.plane.requestinfo import RequestInfo
+from edgekeeper.local.plane.resource import GroupResource, Resource
+from edgekeeper.local.plane.store import Collection, Item, Key, Store
+
+if TYPE_CHECKING:
+    from edgekeeper.local.plane.admission import Admission
+
+NAMESPACES = GroupResource("", "namespaces")
+
+_LONGEST_MANAGER = 128
+_DIRECTIVES = ("", "Ignore", "Strict", "Warn")
+
+
+class Defined(Protocol):
+    """What the server runs for CustomResourceDefinitions; see `crd.py`."""
+
+    def is_terminating(self, resource: GroupResource) -> bool: ...
+
+
+@dataclass(slots=True)
+class Cluster:
+    """The state and the services that every call shares."""
+
+    store: Store
+    registry: Registry
+    now: Callable[[], datetime]
+    random: Random
+    admission: Admission
+    service_cidr: str = "10.0.0.0/24"
+
+    def timestamp(self) -> str:
+        """Now, as Kubernetes writes times: UTC, whole seconds."""
+        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def new_uid(self) -> str:
+        """A version 4 UUID from the injected randomness, so that a seeded run replays exactly."""
+        bits = (self.random.getrandbits(128) & ~(0xF << 76) | 0x4 << 76) & ~(0x3 << 62) | 0x2 << 62
+        digits = f"{bits:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+@dataclass
+class Call:
+    """A request that has found its resource."""
+
+    cluster: Cluster
+    request: Request
+    info: RequestInfo
+    resource: Resource
+    user: User
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def collection(self) -> Collection:
+        return self.cluster.store.collection(self.resource.stored_as)
+
+    @property
+    def namespace(self) -> str:
+        return self.info.namespace if self.resource.namespaced else ""
+
+    @property
+    def key(self) -> Key:
+        return (self.namespace, self.info.name)
+
+    @property
+    def subresource(self) -> str:
+        return self.info.subresource
+
+    def current(self) -> Item | None:
+        return self.collection.items.get(self.key)
+
+    @cached_property
+    def dry_run(self) -> bool:
+        values = self.request.query.get("dryRun", [])
+        wrong = [value for value in values if value != "All"]
+        if wrong:
+            raise self.invalid_options([unsupported_value("dryRun", wrong, ["All"])])
+        return bool(values)
+
+    @cached_property
+    def field_validation(self) -> str:
+        """Ignore, Warn or Strict; Warn is the server's default."""
+        directive = self.request.parameter("fieldValidation")
+        if directive not in _DIRECTIVES:
+            raise self.invalid_options([unsupported_value("fieldValidation", directive, _DIRECTIVES)])
+        return directive or "Warn"
+
+    @cached_property
+    def field_manager(self) -> str:
+        """The manager to record: as given, else the first word of the user agent."""
+        named = self.request.parameter("fieldManager")
+        if len(named) > _LONGEST_MANAGER:
+            raise self.invalid_options([too_long("fieldManager", _LONGEST_MANAGER)])
+        agent = self.request.header("user-agent") or "unknown"
+        return named or agent.split("/", 1)[0][:_LONGEST_MANAGER]
+
+    def require_manager(self) -> None:
+        if not self.request.parameter("fieldManager"):
+            raise self.invalid_options([required("fieldManager", "is required for apply patch")])
+
+    def flag(self, name: str) -> bool:
+        """Read a boolean query parameter; anything but false and 0 counts as true, as in Kubernetes."""
+        values = self.request.query.get(name)
+        return bool(values) and values[0].lower() not in ("false", "0", "")  # type: ignore[index]
+
+    def number(self, name: str) -> int:
+        """Read a non-negative integer query parameter; absent is zero."""
+        text = self.request.parameter(name)
+        if not text:
+            return 0
+        with contextlib.suppress(ValueError):
+            return int(text)
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+
+    def invalid_options(self, errors: list[FieldError]) -> StatusError:
+        kind = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
+        return invalid("meta.k8s.io", kind.get(self.info.verb, "DeleteOptions"), "", errors)
+
+    def invalid(self, name: str, errors: list[FieldError]) -> StatusError:
+        return invalid(self.resource.group, self.resource.kind, name, errors)
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def in_own_version(self, item: Item) -> JsonObject:
+        """Decode an item into the version that was asked for, with `apiVersion` and `kind`."""
+        tree = item.decode()
+        if self.resource.from_storage is not None:
+            tree = self.resource.from_storage(tree)
+        return {"apiVersion": self.resource.api_version, "kind": self.resource.kind, **tree}
+
+    def in_stored_version(self, tree: JsonObject) -> JsonObject:
+        return self.resource.to_storage(tree) if self.resource.to_storage is not None else tree
+
+
+def meta_of(tree: JsonObject) -> dict[str, Any]:
+    """The metadata of an object that has passed the decoder, where it always is an object."""
+    metadata: dict[str, Any] = tree["metadata"]
+    return metadata

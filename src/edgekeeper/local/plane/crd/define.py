@@ -1,0 +1,124 @@
+"""From a CustomResourceDefinition to the resources it defines, one for each served version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.local.plane.jsonpath import compile_path
+from edgekeeper.local.plane.resource import Column, GroupResource, Resource, Scale
+from edgekeeper.local.plane.schema import RuleCompiler, compile_schema
+from edgekeeper.local.plane.table import AGE
+
+DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+def resources_of(definition: JsonObject, rules: RuleCompiler | None = None) -> list[Resource]:
+    """The resources of an accepted definition. Versions that are not served are left out."""
+    versions = dig_list(definition, "spec", "versions")
+    return [_resource(definition, version, rules) for version in versions if version.get("served")]
+
+
+def storage_version(definition: JsonObject) -> str:
+    for version in dig_list(definition, "spec", "versions"):
+        if version.get("storage"):
+            return str(version["name"])
+    return ""
+
+
+def _resource(definition: JsonObject, version: JsonObject, rules: RuleCompiler | None) -> Resource:
+    spec = definition["spec"]
+    names = dig_object(definition, "status", "acceptedNames") or spec["names"]
+    subresources = dig_object(version, "subresources")
+    return Resource(
+        group=spec["group"],
+        version=version["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        singular=names.get("singular") or names["kind"].lower(),
+        list_kind=names.get("listKind", ""),
+        namespaced=spec["scope"] == "Namespaced",
+        schema=compile_schema(version["schema"]["openAPIV3Schema"], rules=rules),
+        short_names=tuple(dig_list(names, "shortNames")),
+        categories=tuple(dig_list(names, "categories")),
+        status="status" in subresources,
+        scale=_scale(subresources),
+        columns=tuple(_column(one) for one in dig_list(version, "additionalPrinterColumns")) or (AGE,),
+        storage_version=storage_version(definition),
+        custom=True,
+        selectable_fields=tuple(one["jsonPath"][1:] for one in dig_list(version, "selectableFields")),
+        deprecation_warning=_deprecation(definition, version),
+    )
+
+
+def _scale(subresources: JsonObject) -> Scale | None:
+    declared = subresources.get("scale")
+    if not isinstance(declared, dict):
+        return None
+    selector = declared.get("labelSelectorPath")
+    return Scale(
+        spec_replicas=_steps(declared["specReplicasPath"]),
+        status_replicas=_steps(declared["statusReplicasPath"]),
+        selector=_steps(selector) if selector else None,
+    )
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.removeprefix(".").split("."))
+
+
+def _column(declared: JsonObject) -> Column:
+    path = declared["jsonPath"]
+    text = f"Custom resource definition column (in JSONPath format): {path}"
+    return Column(
+        name=declared["name"],
+        cell=_cell(declared["type"], path),
+        type=declared["type"],
+        format=declared.get("format", ""),
+        description=declared.get("description") or text,
+        priority=declared.get("priority", 0),
+    )
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "integer": lambda value: int(value) if _is_number(value) else None,
+    "number": lambda value: float(value) if _is_number(value) else None,
+    "boolean": lambda value: value if isinstance(value, bool) else None,
+    "date": lambda value: value if isinstance(value, str) else None,
+    "string": lambda value: _as_text(value),
+}
+
+
+def _cell(column_type: str, path: str) -> Callable[[JsonObject], Any]:
+    find = compile_path(path)
+    convert = _CONVERSIONS[column_type]
+
+    def cell(tree: JsonObject) -> Any:
+        values = find(tree)
+        return convert(values[0]) if values else None
+
+    return cell
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _as_text(value: Any) -> str:
+    """A value as a column of strings shows it: lists and objects as JSON, the rest as Go prints it."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _deprecation(definition: JsonObject, version: JsonObject) -> str:
+    if not version.get("deprecated"):
+        return ""
+    written = version.get("deprecationWarning")
+    if written:
+        return str(written)
+    spec = definition["spec"]
+    return f"{spec['group']}/{version['name']} {dig(spec, 'names', 'kind')} is deprecated"

@@ -1,0 +1,117 @@
+"""The wire: HTTP on loopback, with TLS, in front of the handler.
+
+A thin layer over aiohttp's bare server: no router, no middleware, since the handler routes by itself. Streams are
+written as they come; a client that goes away ends its stream and nothing else.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+
+from edgekeeper.local.plane.errors import StatusError, bad_request, too_large
+from edgekeeper.local.plane.handler import MAX_BODY, refusal
+from edgekeeper.local.plane.request import Request, Response
+
+Handle = Callable[[Request], Awaitable[Response]]
+
+_SHUTDOWN_SECONDS = 0.2
+"""How long open watches may take to end when the server stops; nothing else lasts longer than a moment."""
+
+
+class HttpServer:
+    """Serves one handler on one address."""
+
+    def __init__(self, handle: Handle, tls: ssl.SSLContext | None) -> None:
+        self._handle = handle
+        self._tls = tls
+        self._runner = web.ServerRunner(
+            web.Server(self._serve, access_log=None, keepalive_timeout=3630.0),
+            shutdown_timeout=_SHUTDOWN_SECONDS,
+        )
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; return the port, which the system chooses where it was given as zero."""
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port, ssl_context=self._tls, backlog=1024)
+        await site.start()
+        bound: int = self._runner.addresses[0][1]
+        return bound
+
+    async def stop(self) -> None:
+        await self._runner.cleanup()
+
+    async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        try:
+            request = await _read(incoming)
+        except StatusError as error:
+            return _complete(refusal(error))
+        response = await self._handle(request)
+        if response.stream is None:
+            return _complete(response)
+        return await _write_stream(incoming, response)
+
+
+async def _read(incoming: web.BaseRequest) -> Request:
+    query: dict[str, list[str]] = {}
+    if incoming.query_string:
+        for key, value in parse_qsl(incoming.rel_url.raw_query_string, keep_blank_values=True):
+            query.setdefault(key, []).append(value)
+    return Request(
+        method=incoming.method,
+        path=incoming.path,
+        query=query,
+        headers={name.lower(): value for name, value in incoming.headers.items()},
+        body=await _read_body(incoming) if incoming.body_exists else b"",
+        peer_certificate=_peer_certificate(incoming),
+    )
+
+
+async def _read_body(incoming: web.BaseRequest) -> bytes:
+    """Read a body up to the limit. One that announces more, or sends more, is refused without being kept."""
+    if (incoming.content_length or 0) > MAX_BODY:
+        raise too_large(MAX_BODY)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async for part in incoming.content.iter_any():
+            size += len(part)
+            if size > MAX_BODY:
+                raise too_large(MAX_BODY)
+            parts.append(part)
+    except ValueError as error:  # a content encoding that does not decode
+        raise bad_request(f"the body of the request cannot be read: {error}") from error
+    return b"".join(parts)
+
+
+def _peer_certificate(incoming: web.BaseRequest) -> bytes | None:
+    transport = incoming.transport
+    connection = transport.get_extra_info("ssl_object") if transport is not None else None
+    return connection.getpeercert(binary_form=True) if connection is not None else None
+
+
+def _complete(response: Response) -> web.StreamResponse:
+    headers = {
+        "Content-Type": response.content_type,
+        "Cache-Control": "no-cache, private",
+        **response.headers,
+    }
+    return web.Response(status=response.status, body=response.body, headers=headers)
+
+
+async def _write_stream(incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
+    outgoing = web.StreamResponse(status=response.status, headers={"Content-Type": response.content_type})
+    outgoing.enable_chunked_encoding()
+    stream = response.stream
+    assert stream is not None  # noqa: S101 - the caller has checked
+    # A client may leave at any time: that ends its stream, and is nothing to speak of.
+    with suppress(ConnectionError):
+        await outgoing.prepare(incoming)
+        async for chunk in stream:
+            await outgoing.write(chunk)
+        await outgoing.write_eof()
+    return outgoing

@@ -1,0 +1,244 @@
+"""OpenAPI documents: v3 per group and version, v2 as one document, both with the schemas of custom resources.
+
+kubectl reads them for `explain`, for client-side patches and to learn which query parameters a resource takes.
+Documents are built when first asked for and kept until the registry changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from edgekeeper.core.json import JsonObject
+from edgekeeper.local.plane.errors import no_such_path
+from edgekeeper.local.plane.registry import Registry
+from edgekeeper.local.plane.resource import Resource
+
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+_REF = "#/definitions/"
+_NOT_IN_V2 = frozenset({"anyOf", "oneOf", "not", "nullable", "x-kubernetes-validations"})
+_API_VERSION_TEXT = "The version of the schema that this object is written in."
+_KIND_TEXT = "The kind of object, in CamelCase. It cannot be changed."
+_INFO = {"title": "Kubernetes", "version": "v1.36.3"}
+
+
+@dataclass(slots=True)
+class OpenApi:
+    """The published documents of one registry."""
+
+    registry: Registry
+    _built_for: int = -1
+    _documents: dict[str, bytes] = field(default_factory=dict)
+
+    def index(self) -> bytes:
+        """GET /openapi/v3: where the document of each group and version is, with a hash for caching."""
+        paths = {}
+        for name, versions in self.registry.groups().items():
+            for version in versions:
+                place = f"apis/{name}/{version}" if name else f"api/{version}"
+                digest = hashlib.sha256(self.document(place)).hexdigest().upper()
+                paths[place] = {"serverRelativeURL": f"/openapi/v3/{place}?hash={digest}"}
+        return msgspec.json.encode({"paths": paths})
+
+    def document(self, place: str) -> bytes:
+        """GET /openapi/v3/{place}"""
+        return self._cached(place, self._build_v3)
+
+    def v2(self) -> bytes:
+        """GET /openapi/v2"""
+        return self._cached("v2", lambda _: self._build_v2())
+
+    def _cached(self, place: str, build: Any) -> bytes:
+        if self._built_for != self.registry.changes:
+            self._documents.clear()
+            self._built_for = self.registry.changes
+        if place not in self._documents:
+            self._documents[place] = msgspec.json.encode(build(place))
+        return self._documents[place]
+
+    def _build_v3(self, place: str) -> JsonObject:
+        prefix, _, rest = place.partition("/")
+        group, _, version = rest.rpartition("/") if prefix == "apis" else ("", "", rest)
+        resources = [one for one in self.registry.of_group(group) if one.version == version]
+        if not resources or (prefix == "api") == bool(group):
+            raise no_such_path()
+        schemas = _closure(_kind_schemas(resources), self.registry.definitions)
+        return {
+            "openapi": "3.0.0",
+            "info": _INFO,
+            "paths": _paths(resources),
+            "components": {"schemas": _rewrite(schemas, "#/components/schemas/", wrap=True)},
+        }
+
+    def _build_v2(self) -> JsonObject:
+        resources = self.registry.all()
+        schemas = _closure(_kind_schemas(resources), self.registry.definitions)
+        return {
+            "swagger": "2.0",
+            "info": _INFO,
+            "paths": _paths(resources),
+            "definitions": {name: _simplify(schema) for name, schema in schemas.items()},
+        }
+
+
+def definition_name(resource: Resource) -> str:
+    """`com.example.v1.Widget`: the group reversed, the version, the kind."""
+    reversed_group = ".".join(reversed(resource.group.split(".")))
+    return f"{reversed_group}.{resource.version}.{resource.kind}"
+
+
+def _kind_schemas(resources: Iterable[Resource]) -> dict[str, JsonObject]:
+    """The named schemas of kinds, and of lists of custom kinds, which no definition file contains."""
+    schemas: dict[str, JsonObject] = {}
+    for resource in resources:
+        if not resource.custom:
+            reference = resource.schema.source.get("$ref")
+            if reference:
+                schemas[reference.removeprefix(_REF)] = {}
+            continue
+        name = definition_name(resource)
+        schemas[name] = _custom_schema(resource)
+        schemas[f"{name}List"] = _list_schema(resource, name)
+    return schemas
+
+
+def _custom_schema(resource: Resource) -> JsonObject:
+    source = resource.schema.source
+    properties = {
+        **source.get("properties", {}),
+        "apiVersion": {"type": "string", "description": _API_VERSION_TEXT},
+        "kind": {"type": "string", "description": _KIND_TEXT},
+        "metadata": {"$ref": _REF + _OBJECT_META},
+    }
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    return {**source, "type": "object", "properties": properties, "x-kubernetes-group-version-kind": [kind]}
+
+
+def _list_schema(resource: Resource, item: str) -> JsonObject:
+    list_kind = resource.list_kind or f"{resource.kind}List"
+    kind = {"group": resource.group, "version": resource.version, "kind": list_kind}
+    return {
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string", "description": _API_VERSION_TEXT},
+            "kind": {"type": "string", "description": _KIND_TEXT},
+            "metadata": {"$ref": _REF + _LIST_META},
+            "items": {"type": "array", "items": {"$ref": _REF + item}},
+        },
+        "x-kubernetes-group-version-kind": [kind],
+    }
+
+
+def _closure(schemas: dict[str, JsonObject], definitions: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
+    """Add every definition that the schemas refer to, however indirectly."""
+    found: dict[str, JsonObject] = {}
+    pending = list(schemas)
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        schema = schemas.get(name) or definitions.get(name, {"type": "object"})
+        found[name] = schema
+        pending.extend(_references(schema))
+    return dict(sorted(found.items()))
+
+
+def _references(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        own = [node["$ref"].removeprefix(_REF)] if isinstance(node.get("$ref"), str) else []
+        return own + [name for value in node.values() for name in _references(value)]
+    if isinstance(node, list):
+        return [name for value in node for name in _references(value)]
+    return []
+
+
+def _rewrite(node: Any, prefix: str, *, wrap: bool) -> Any:
+    """Point references at another place; v3 wraps those with siblings in `allOf`."""
+    if isinstance(node, dict):
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            moved = {"$ref": prefix + reference.removeprefix(_REF)}
+            siblings = {
+                key: _rewrite(value, prefix, wrap=wrap) for key, value in node.items() if key != "$ref"
+            }
+            return {"allOf": [moved], **siblings} if siblings and wrap else {**moved, **siblings}
+        return {key: _rewrite(value, prefix, wrap=wrap) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_rewrite(value, prefix, wrap=wrap) for value in node]
+    return node
+
+
+def _simplify(node: Any) -> Any:
+    """Drop what OpenAPI v2 cannot say."""
+    if isinstance(node, dict):
+        inner = node.get("allOf")
+        if isinstance(inner, list) and len(inner) == 1 and "$ref" in inner[0]:
+            return {**inner[0], **{key: _simplify(value) for key, value in node.items() if key != "allOf"}}
+        return {key: _simplify(value) for key, value in node.items() if key not in _NOT_IN_V2}
+    if isinstance(node, list):
+        return [_simplify(value) for value in node]
+    return node
+
+
+def _paths(resources: Iterable[Resource]) -> JsonObject:
+    paths: JsonObject = {}
+    for resource in sorted(resources, key=lambda one: (one.group, one.version, one.plural)):
+        root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        scope = "/namespaces/{namespace}" if resource.namespaced else ""
+        collection = f"{root}{scope}/{resource.plural}"
+        operations = {"get": "list", "post": "post", "delete": "deletecollection"}
+        paths[collection] = _operations(resource, operations)
+        item = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
+        paths[f"{collection}/{{name}}"] = _operations(resource, item)
+        if resource.status:
+            del item["delete"]
+            paths[f"{collection}/{{name}}/status"] = _operations(resource, item)
+    return paths
+
+
+_VERB_OF_ACTION = {
+    "list": "list",
+    "post": "create",
+    "deletecollection": "deletecollection",
+    "get": "get",
+    "put": "update",
+    "patch": "patch",
+    "delete": "delete",
+}
+_PARAMETERS = {
+    "post": ("dryRun", "fieldManager", "fieldValidation"),
+    "put": ("dryRun", "fieldManager", "fieldValidation"),
+    "patch": ("dryRun", "fieldManager", "fieldValidation", "force"),
+    "delete": ("dryRun", "gracePeriodSeconds", "propagationPolicy"),
+    "deletecollection": (
+        "dryRun",
+        "gracePeriodSeconds",
+        "labelSelector",
+        "fieldSelector",
+        "propagationPolicy",
+    ),
+    "list": ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "watch"),
+}
+
+
+def _operations(resource: Resource, actions: Mapping[str, str]) -> JsonObject:
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    return {
+        method: {
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": kind,
+            "parameters": [
+                {"name": name, "in": "query", "schema": {"type": "string"}}
+                for name in _PARAMETERS.get(action, ())
+            ],
+            "responses": {"200": {"description": "OK"}},
+        }
+        for method, action in actions.items()
+        if _VERB_OF_ACTION[action] in resource.verbs
+    }
