@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
 from edgekeeper.core.json import JsonObject
 
+_DATA = Path(__file__).parent.parent / "data" / "builtin.json"
+
 
 @cache
 def _published() -> dict[str, JsonObject]:
-    path = files("edgekeeper.local.plane") / "data" / "builtin.json"
-    tree: dict[str, JsonObject] = msgspec.json.decode(path.read_bytes())
+    tree: dict[str, JsonObject] = msgspec.json.decode(_DATA.read_bytes())
     return tree
 
 

@@ -81,6 +81,8 @@ class Shape:
             self._fill_zero(value)
             if self._fill is not None:
                 self._fill(value)
+            for key in self._null:
+                value.setdefault(key, None)
             children = self._children
             for key in value.keys() & children.keys():
                 if value[key] is not None:
@@ -99,9 +101,6 @@ class Shape:
         for key in self._structs:
             if key not in value:
                 value[key] = {}
-        for key in self._null:
-            if key not in value:
-                value[key] = None
 
 
 @cache

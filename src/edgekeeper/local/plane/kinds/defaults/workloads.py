@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.plane.kinds.convert.autoscaler import DEFAULT_CPU_UTILIZATION
 from edgekeeper.local.plane.kinds.defaults.fill import Fill, absent, both, zero
 
@@ -30,6 +30,13 @@ def _stateful_set_strategy(strategy: JsonObject) -> None:
         strategy.setdefault("rollingUpdate", {})
     if strategy["type"] == _ROLLING_UPDATE and isinstance(strategy.get("rollingUpdate"), dict):
         strategy["rollingUpdate"].setdefault("partition", 0)
+
+
+def _claim_templates(spec: JsonObject) -> None:
+    for claim in dig_list(spec, "volumeClaimTemplates"):
+        if isinstance(claim, dict):
+            claim.setdefault("apiVersion", "v1")
+            claim.setdefault("kind", "PersistentVolumeClaim")
 
 
 def _job(job: JsonObject) -> None:
@@ -79,6 +86,7 @@ DEFAULTS: dict[str, Fill] = {
     "api.apps.v1.StatefulSetSpec": both(
         absent(replicas=1, revisionHistoryLimit=10, persistentVolumeClaimRetentionPolicy={}),
         zero(podManagementPolicy="OrderedReady"),
+        _claim_templates,
     ),
     "api.apps.v1.StatefulSetUpdateStrategy": _stateful_set_strategy,
     "api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": zero(
