@@ -12,27 +12,24 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import quote, urlencode
-
-import msgspec
+from urllib.parse import quote
 
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.readiness import PENDING, Readiness, assess
 from edgekeeper.core.json import JsonObject, dig_list
 
-APPLY_TYPE = "application/apply-patch+yaml"
 FIELD_MANAGER = "edgekeeper-up"
 FOUNDATIONS = ("Namespace", "CustomResourceDefinition")
 POLL_INTERVAL = 0.05
 
 
 class ApiServer(Protocol):
-    """What applying needs of an API server: one call, whose refusal is a `CommandError` with the server's words."""
+    """What applying needs of an API server. A refusal is a `CommandError` in the server's words."""
 
-    async def call(
-        self, method: str, target: str, body: bytes = b"", content_type: str = ""
-    ) -> JsonObject: ...
+    async def get(self, path: str) -> JsonObject: ...
+
+    async def apply(self, path: str, body: JsonObject, manager: str) -> JsonObject: ...
 
 
 @dataclass
@@ -82,10 +79,8 @@ class Applier:
     async def _apply(self, item: Tracked) -> None:
         manifest = item.manifest
         item.path = await self._path_of(manifest)
-        query = urlencode({"fieldManager": FIELD_MANAGER, "force": "true"})
-        body = msgspec.json.encode(manifest.body)
         try:
-            item.body = await self._server.call("PATCH", f"{item.path}?{query}", body, APPLY_TYPE)
+            item.body = await self._server.apply(item.path, manifest.body, FIELD_MANAGER)
         except CommandError as refusal:
             raise CommandError(
                 f"cannot apply {manifest}: {refusal.message}", f"see {manifest.source}"
@@ -97,7 +92,7 @@ class Applier:
         group = "/apis/" if "/" in manifest.api_version else "/api/"
         base = group + manifest.api_version
         try:
-            listing = await self._server.call("GET", base)
+            listing = await self._server.get(base)
         except CommandError:
             listing = {}  # an unknown group and an unknown kind have the same remedy
         for resource in dig_list(listing, "resources"):
@@ -115,5 +110,5 @@ class Applier:
         while not all(item.readiness.ready for item in stage):
             await asyncio.sleep(POLL_INTERVAL)
             for item in stage:
-                item.body = await self._server.call("GET", item.path)
+                item.body = await self._server.get(item.path)
             self._observe(self.tracked)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgekeeper.cli.failure import CommandError
-from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.request import Request
+from edgekeeper.local.plane.controllers.simulate import SIMULATORS
+from edgekeeper.local.plane.errors import StatusError
 
 LOOPBACK = "127.0.0.1"
+SIMULATOR_NAMES = tuple(sorted(SIMULATORS))
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,7 @@ class PlaneOptions:
 
     port: int = 0
     data_dir: Path | None = None
-    simulators: frozenset[str] | None = None
-    """Which simulators run; `None` means all of them."""
+    simulators: frozenset[str] = frozenset(SIMULATOR_NAMES)
     auth: bool = False
 
 
@@ -34,20 +35,26 @@ class LocalServer:
     url: str
     kubeconfig: str
 
-    async def call(self, method: str, target: str, body: bytes = b"", content_type: str = "") -> JsonObject:
-        """Make one API call as the cluster's administrator; a refusal carries the server's own words."""
-        headers = {"content_type": content_type} if content_type else {}
-        response = await self.plane.handle(Request.of(method, target, body, **headers))
-        answer = response.json() if response.body else {}
-        if response.status >= 400:
-            raise CommandError(str(dig(answer, "message") or f"{method} {target} answered {response.status}"))
-        return answer if isinstance(answer, dict) else {}
+    async def get(self, path: str) -> JsonObject:
+        return await _in_words(self.plane.client.get(path))
+
+    async def apply(self, path: str, body: JsonObject, manager: str) -> JsonObject:
+        return await _in_words(self.plane.client.apply(path, body, manager=manager, force=True))
+
+
+async def _in_words(answer: Awaitable[JsonObject]) -> JsonObject:
+    """Turn a refusal into an error that keeps the server's own words."""
+    try:
+        return await answer
+    except StatusError as error:
+        raise CommandError(error.message) from error
 
 
 @asynccontextmanager
 async def open_server(options: PlaneOptions) -> AsyncIterator[LocalServer]:
     """Start the embedded API server on the loopback interface and stop it in the end."""
-    async with Plane(_plane_config(options)) as plane:
+    config = PlaneConfig(data_dir=options.data_dir, auth=options.auth, simulators=options.simulators)
+    async with Plane(config) as plane:
         try:
             endpoint = await plane.serve(host=LOOPBACK, port=options.port)
         except OSError as error:
@@ -56,7 +63,3 @@ async def open_server(options: PlaneOptions) -> AsyncIterator[LocalServer]:
                 "choose another --port, or 0 for any free one",
             ) from error
         yield LocalServer(plane, endpoint.url, plane.kubeconfig(endpoint))
-
-
-def _plane_config(options: PlaneOptions) -> PlaneConfig:
-    return PlaneConfig(data_dir=options.data_dir, auth=options.auth, simulators=options.simulators)

@@ -24,7 +24,7 @@ from edgekeeper import __version__
 from edgekeeper.cli import kubeconfig
 from edgekeeper.cli.applying import Applier
 from edgekeeper.cli.duration import Duration
-from edgekeeper.cli.embedded import SIMULATORS, LocalServer, PlaneOptions, open_server
+from edgekeeper.cli.embedded import SIMULATOR_NAMES, LocalServer, PlaneOptions, open_server
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.manifest import Manifest, load_manifests
@@ -54,7 +54,7 @@ class UpSettings:
         ("edgekeeper up --data-dir ./state --port 6443", "keep the objects over restarts"),
         ("edgekeeper up --apply crds/ --apply site.yaml", "apply manifests first, in this order"),
         ("edgekeeper up --apply site.yaml --wait", "leave as soon as all of it is ready"),
-        ("edgekeeper up --simulate deployments", "only Deployments come alive by themselves"),
+        ("edgekeeper up --simulate workloads", "only Deployments and the like come alive by themselves"),
     ],
 )
 @click.option(
@@ -86,7 +86,7 @@ class UpSettings:
 @click.option(
     "--simulate",
     "simulated",
-    type=click.Choice(SIMULATORS),
+    type=click.Choice(SIMULATOR_NAMES),
     multiple=True,
     help="Run this simulator only; may be given again.  [default: all]",
 )
@@ -111,7 +111,7 @@ def up(  # noqa: PLR0913 - one parameter per option
     """
     if no_simulators and simulated:
         raise click.UsageError("--simulate and --no-simulators exclude each other")
-    chosen = frozenset(simulated) if simulated or no_simulators else None
+    chosen = frozenset(simulated or (() if no_simulators else SIMULATOR_NAMES))
     settings = UpSettings(
         plane=PlaneOptions(port, data_dir, chosen, auth),
         kubeconfig=kubeconfig_path or kubeconfig.default_path(data_dir),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from edgekeeper.cli.applying import Applier, Tracked
@@ -28,14 +28,13 @@ class FakeServer:
         self.objects: dict[str, JsonObject] = {}
         self.applied: list[str] = []
 
-    async def call(self, method: str, target: str, body: bytes = b"", content_type: str = "") -> JsonObject:
-        path = target.partition("?")[0]
-        if method == "PATCH":
-            assert content_type == "application/apply-patch+yaml"
-            assert target.endswith("?fieldManager=edgekeeper-up&force=true")
-            self.applied.append(path)
-            self.objects[path] = msgspec.json.decode(body)
-            return self.objects[path]
+    async def apply(self, path: str, body: JsonObject, manager: str) -> JsonObject:
+        assert manager == "edgekeeper-up"
+        self.applied.append(path)
+        self.objects[path] = copy.deepcopy(body)
+        return self.objects[path]
+
+    async def get(self, path: str) -> JsonObject:
         if path in self.objects:
             self.objects[path]["status"] = {
                 "phase": "Active",
@@ -99,12 +98,8 @@ async def test_unknown_kind_asks_for_its_definition(api_version: str) -> None:
 
 async def test_refusal_keeps_the_servers_words_and_names_the_file() -> None:
     class Refusing(FakeServer):
-        async def call(
-            self, method: str, target: str, body: bytes = b"", content_type: str = ""
-        ) -> JsonObject:
-            if method == "PATCH":
-                raise CommandError('ConfigMap "x" is invalid')
-            return await super().call(method, target, body, content_type)
+        async def apply(self, path: str, body: JsonObject, manager: str) -> JsonObject:
+            raise CommandError('ConfigMap "x" is invalid')
 
     applier = Applier(Refusing(), [make_manifest("v1", "ConfigMap", "x")], lambda _: None)
     with pytest.raises(CommandError) as caught:
