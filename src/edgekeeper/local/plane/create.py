@@ -28,7 +28,6 @@ async def create_object(call: Call, tree: JsonObject, *, applied: bool = False) 
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     generated = _settle_name(call, metadata)
-    _reset(call, tree)
     mutated = await call.cluster.admission.mutate(call, "CREATE", tree, None)
     if mutated is not tree:
         tree = mutated
@@ -38,6 +37,8 @@ async def create_object(call: Call, tree: JsonObject, *, applied: bool = False) 
         record_update(
             call.cluster.registry.field_types(call.resource), None, tree, writer_of(call), reset_fields(call)
         )
+    # Ownership is what clients set, so it is recorded before the server adds its own.
+    _reset(call, tree)
     validate_new(call, tree)
     await call.cluster.admission.validate(call, "CREATE", tree, None)
     return _commit(call, tree, generated=generated)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.apply import ApplyConflict, ApplyError, apply_configuration, record_update
+from edgekeeper.local.plane.apply import ApplyConflict, ApplyError, apply_configuration, keep_times_if_unchanged, record_update
 from edgekeeper.local.plane.body import decode_patch_body
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.codec import decode_object, shape
@@ -195,6 +195,8 @@ async def _admit(call: Call, new: JsonObject, live: JsonObject, *, applied: bool
     types = call.cluster.registry.field_types(call.resource)
     if not applied:
         record_update(types, live, new, writer_of(call), reset_fields(call))
+    if not call.subresource:
+        call.resource.strategy.prepare_update(new, live)
     _count_generation(call, new, live)
     _validate(call, new, live)
     await call.cluster.admission.validate(call, "UPDATE", new, live)
@@ -227,7 +229,6 @@ def _restrict(call: Call, new: JsonObject, live: JsonObject) -> None:
     if "generateName" in meta_of(live):
         metadata.setdefault("generateName", meta_of(live)["generateName"])
     metadata["resourceVersion"] = meta_of(live)["resourceVersion"]
-    call.resource.strategy.prepare_update(new, live)
 
 
 def _count_generation(call: Call, new: JsonObject, live: JsonObject) -> None:
@@ -259,6 +260,7 @@ def _commit(call: Call, new: JsonObject, live: JsonObject, item: Item) -> Item:
     """Store the new object, unless nothing changed; finish a deletion that its last finalizer held up."""
     if call.dry_run:
         return Item.unsaved(call.in_stored_version(new))
+    keep_times_if_unchanged(live, new)
     if new == live:
         return item
     store = call.cluster.store
