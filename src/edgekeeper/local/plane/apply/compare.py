@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+import msgspec
+
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.apply.element import SELF
 from edgekeeper.local.plane.apply.fieldset import MEMBER, FieldSet, ordered
@@ -13,6 +15,10 @@ from edgekeeper.local.plane.apply.types import ListType, MapType, Node
 Change: TypeAlias = tuple[FieldSet | None, FieldSet | None]
 """What was removed, and what was added or modified, at and below one node."""
 
+_SCALARS: frozenset[type[Any]] = frozenset({str, int, bool, float})
+
+_encode = msgspec.json.encode
+
 _SAME: Change = (None, None)
 _MODIFIED: Change = (None, MEMBER)
 
@@ -21,8 +27,14 @@ def compare(node: Node, old: JsonObject, new: JsonObject) -> tuple[FieldSet, Fie
     """The removed fields, and the added or modified ones, from one object to another."""
     if node.map is None:
         return {}, {}
-    removed, changed = _compare_maps(node.map, old, new)
+    # Most writes leave whole branches as they were. Equal bytes prove it in a fraction of the time of a walk.
+    untouched = {name for name, value in new.items() if name in old and _encode(value) == _encode(old[name])}
+    removed, changed = _compare_maps(node.map, _rest(old, untouched), _rest(new, untouched))
     return removed or {}, changed or {}
+
+
+def _rest(value: JsonObject, names: set[str]) -> JsonObject:
+    return {name: inner for name, inner in value.items() if name not in names}
 
 
 def _compare(node: Node, old: Any, new: Any) -> Change:
@@ -72,7 +84,7 @@ def _compare_maps(map_type: MapType, old: JsonObject, new: JsonObject) -> Change
         if name in old:
             before = old[name]
             # The common case first: an untouched scalar.
-            if before is value or (before.__class__ is value.__class__ is str and before == value):
+            if before is value or (type(value) is type(before) in _SCALARS and value == before):
                 continue
             element, child = fields[name]
             _record(element, _compare(child, before, value), removed, changed)

@@ -68,11 +68,11 @@ def _union_child(left: FieldSet, right: FieldSet) -> FieldSet:
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
     """What is in `left` and not in `right`; a member taken away leaves its children alone."""
-    result = dict(left)
+    result = left
     for element, child in right.items():
-        mine = result.get(element)
+        mine = left.get(element)
         if mine is not None:
-            _put(result, element, _difference_child(mine, child))
+            result = _put(result, left, element, _difference_child(mine, child))
     return result
 
 
@@ -84,15 +84,15 @@ def _difference_child(left: FieldSet, right: FieldSet) -> FieldSet | None:
 
 def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
     """What is in `left` and neither in `right` nor below a member of it."""
-    result = dict(left)
+    result = left
     for element, child in right.items():
-        mine = result.get(element)
+        mine = left.get(element)
         if mine is None:
             continue
         if is_member(child):
-            del result[element]
+            result = _put(result, left, element, None)
         elif mine:
-            _put(result, element, _collapsed(recursive_difference(mine, child)))
+            result = _put(result, left, element, _collapsed(recursive_difference(mine, child)))
     return result
 
 
@@ -102,8 +102,9 @@ def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
     result: FieldSet = {}
     for element, child in few.items():
         other = many.get(element)
-        if other is not None:
-            _put(result, element, _intersection_child(child, other))
+        common = None if other is None else _intersection_child(child, other)
+        if common is not None:
+            result[element] = common
     return result
 
 
@@ -115,11 +116,17 @@ def _intersection_child(left: FieldSet, right: FieldSet) -> FieldSet | None:
     return _collapsed(intersection(left, right))
 
 
-def _put(fields: FieldSet, element: str, child: FieldSet | None) -> None:
-    if child is not None:
-        fields[element] = child
+def _put(result: FieldSet, original: FieldSet, element: str, child: FieldSet | None) -> FieldSet:
+    """Replace a child, or remove it, in a result that is the original itself until something differs."""
+    if child is original[element]:
+        return result
+    if result is original:
+        result = dict(original)
+    if child is None:
+        del result[element]
     else:
-        fields.pop(element, None)
+        result[element] = child
+    return result
 
 
 def _collapsed(child: FieldSet) -> FieldSet | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.apply.element import SELF
 from edgekeeper.local.plane.apply.fieldset import MEMBER, FieldSet, as_member, is_member
 from edgekeeper.local.plane.apply.footprint import indexed
 from edgekeeper.local.plane.apply.types import ListType, MapType, Node
@@ -153,18 +152,15 @@ def with_named_fields(node: Node, fields: FieldSet) -> FieldSet:
 
 def reconciled(node: Node, fields: FieldSet) -> FieldSet:
     """The set as the present schema allows it: below a node that has become atomic nothing is owned on its own."""
-    result: FieldSet = {}
-    is_changed = False
+    result = fields
     for element, child in fields.items():
         now = _reconciled_child(node, element, child) if child else child
-        is_changed = is_changed or now is not child
-        result[element] = now
-    return result if is_changed else fields
+        if now is not child:
+            result = {**result, element: now}
+    return result
 
 
 def _reconciled_child(node: Node, element: str, child: FieldSet) -> FieldSet:
-    if element == SELF:
-        return child
     below = node.below(element)
     if below.map is not None:
         if below.map.deduced:

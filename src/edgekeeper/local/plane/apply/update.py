@@ -61,9 +61,7 @@ def record_update(
         metadata["managedFields"] = write_managers(managers)
 
 
-def _known_managers(
-    types: FieldTypes, live: JsonObject | None, new: JsonObject, writer: Writer
-) -> Managers:
+def _known_managers(types: FieldTypes, live: JsonObject | None, new: JsonObject, writer: Writer) -> Managers:
     """The managers before the change: as the client states them, else as they are stored."""
     before = dig(live, "metadata", "managedFields")
     stated: Any = None if writer.subresource else dig(new, "metadata", "managedFields")
