@@ -1,0 +1,158 @@
+"""`edgekeeper up`: as a process, the way people and scripts run it, and its refusals."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from edgekeeper.cli.failure import ExitCode
+from edgekeeper.cli.main import run
+
+QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
+UP = [sys.executable, "-m", "edgekeeper.cli", "up"]
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+STUCK_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: stuck}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: x, image: x}]
+"""
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    return tmp_path / "kubeconfig"
+
+
+@contextmanager
+def up_running(*options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """Start the command and give what it printed until it was ready to stay."""
+    with subprocess.Popen([*UP, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        lines = []
+        for line in process.stdout:
+            lines.append(line.rstrip())
+            if line.startswith("Ctrl-C"):
+                break
+        try:
+            yield process, lines
+        finally:
+            process.kill()
+
+
+def test_up_applies_the_quickstart_and_leaves_when_all_is_ready(kubeconfig: Path) -> None:
+    options = ["--apply", str(QUICKSTART), "--wait", "--kubeconfig", str(kubeconfig)]
+    finished = subprocess.run(
+        [*UP, *options], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")
+    lines = finished.stdout.splitlines()
+    assert re.fullmatch(r"edgekeeper \S+ serves Kubernetes at https://127\.0\.0\.1:\d+", lines[0])
+    assert "ready    Deployment edge/gateway (MinimumReplicasAvailable)" in lines
+    assert "ready    Service edge/gateway (AddressAssigned)" in lines
+    assert "ready    PointOfPresence edge/fra1 (Created)" in lines
+    assert f"  export KUBECONFIG={kubeconfig}" in lines
+    assert "  kubectl get all,pointsofpresence --all-namespaces" in lines
+    assert "\x1b" not in finished.stdout
+    assert not kubeconfig.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+def test_up_stays_until_it_is_stopped(number: signal.Signals, kubeconfig: Path) -> None:
+    with up_running("--kubeconfig", str(kubeconfig)) as (process, lines):
+        address = lines[0].rpartition(" ")[2]
+        config = yaml.safe_load(kubeconfig.read_text())
+        assert config["clusters"][0]["cluster"]["server"] == address
+        process.send_signal(number)
+        assert process.wait() == ExitCode.OK
+        assert process.stdout
+        assert process.stdout.read() == f"Stopped by {number.name}.\n"
+    assert not kubeconfig.exists()
+
+
+def test_up_keeps_objects_and_kubeconfig_in_its_data_directory(tmp_path: Path) -> None:
+    manifest, data = tmp_path / "one.yaml", tmp_path / "data"
+    manifest.write_text(CONFIG_MAP)
+    arguments = ["up", "--data-dir", str(data), "--apply", str(manifest), "--wait"]
+    assert run(arguments) == ExitCode.OK
+    assert (data / "kubeconfig").exists()
+    assert run(arguments) == ExitCode.OK
+
+
+def test_up_names_what_did_not_become_ready(
+    tmp_path: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text(STUCK_JOB)
+    arguments = ["up", "--no-simulators", "--apply", str(manifest), "--wait", "--timeout", "200ms"]
+    assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.NOT_READY
+    expected = "not ready after 0.2 s: Job default/stuck (Running); --timeout waits longer"
+    assert capsys.readouterr().err == f"edgekeeper: error: {expected}\n"
+
+
+def test_up_interrupted_while_it_waits_says_so(tmp_path: Path, kubeconfig: Path) -> None:
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text(STUCK_JOB)
+    options = ["--no-simulators", "--apply", str(manifest), "--wait", "--kubeconfig", str(kubeconfig)]
+    with subprocess.Popen(
+        [*UP, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        while not process.stdout.readline().startswith("waiting"):
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == ExitCode.INTERRUPTED
+        assert process.stderr.read() == "edgekeeper: error: stopped by SIGINT before the work was done\n"
+
+
+def test_up_works_with_authentication_on(
+    tmp_path: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "one.yaml"
+    manifest.write_text(CONFIG_MAP)
+    arguments = ["up", "--auth", "--apply", str(manifest), "--wait", "--kubeconfig", str(kubeconfig)]
+    assert run(arguments) == ExitCode.OK
+    assert "ready    ConfigMap default/one (Created)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--port", "70000"], ExitCode.USAGE, "70000 is not in the range"),
+        (["--simulate", "clouds"], ExitCode.USAGE, "'clouds' is not one of"),
+        (["--simulate", "jobs", "--no-simulators"], ExitCode.USAGE, "exclude each other"),
+        (["--apply", "absent.yaml"], ExitCode.USAGE, "'absent.yaml' does not exist"),
+        (["--timeout", "5"], ExitCode.USAGE, "'5' is not a duration"),
+        (["--kubeconfig", os.devnull], ExitCode.FAILED, "choose another --kubeconfig"),
+    ],
+    ids=["port", "simulator", "contradiction", "missing file", "duration", "foreign kubeconfig"],
+)
+def test_up_refuses_in_one_line_before_it_starts_anything(
+    options: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["up", *options]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_up_names_a_port_that_is_taken(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with up_running("--kubeconfig", str(kubeconfig)) as (_, lines):
+        port = lines[0].rpartition(":")[2]
+        assert run(["up", "--port", port, "--kubeconfig", str(kubeconfig)]) == ExitCode.FAILED
+    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err

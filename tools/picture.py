@@ -1,0 +1,109 @@
+"""Draw docs/img/demo.svg from a real run of the demo, so that the README shows what really happens (`make picture`).
+
+The command runs on a pseudo-terminal and believes a person is watching. Its progress table is redrawn in place by moving
+the cursor up and erasing lines; `settle` plays those few movements back, so that the picture shows the last state.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURE = ROOT / "docs" / "img" / "demo.svg"
+WIDTH = 96
+COMMAND = [
+    sys.executable,
+    "-m",
+    "edgekeeper.cli",
+    "up",
+    "--apply",
+    "examples/quickstart",
+    "--wait",
+    "--port",
+    "6443",
+]
+TOKEN = re.compile(
+    r"(?P<newline>\n)|\x1b\[(?P<up>\d*)A|(?P<erase>\x1b\[2K)|(?P<other>\r|\x1b\[\?25[hl])"
+    r"|(?P<text>[^\x1b\r\n]+|\x1b\[[\d;]*m)"
+)
+
+
+def run_on_terminal(home: Path) -> str:
+    """Run the demo with a home of its own, so that no path of this machine gets into the picture."""
+    master, slave = pty.openpty()
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "TERM": "xterm-256color",
+        "COLUMNS": str(WIDTH),
+        "LINES": "50",
+    }
+    for name in ("NO_COLOR", "FORCE_COLOR", "XDG_STATE_HOME"):
+        environment.pop(name, None)
+    with subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stdin=slave, stdout=slave) as process:
+        os.close(slave)
+        output = read_all(master)
+    os.close(master)
+    if process.returncode != 0:
+        raise SystemExit(f"the demo failed with exit code {process.returncode}")
+    return output
+
+
+def read_all(terminal: int) -> str:
+    """Read until the other end is closed, which a pseudo-terminal reports as an error."""
+    chunks: list[bytes] = []
+    while True:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    return b"".join(chunks).decode()
+
+
+def settle(output: str) -> str:
+    """What stands on the screen in the end, with its colours."""
+    lines, row = [""], 0
+    for token in TOKEN.finditer(output):
+        match token.lastgroup:
+            case "newline":
+                row += 1
+                lines += [""] * (row + 1 - len(lines))
+            case "up":
+                row -= int(token["up"] or 1)
+            case "erase":
+                lines[row] = ""
+            case "text":
+                lines[row] += token["text"]
+    return "\n".join(line.rstrip() for line in lines).rstrip()
+
+
+def draw(screen: str) -> str:
+    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    console.print(Text.assemble(("$ ", "bold"), "make demo"))
+    console.print(Text.from_ansi(screen))
+    # The reader's own monospace font does well; nothing is loaded from elsewhere.
+    form = re.sub(r"@font-face\s*{{.*?}}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return console.export_svg(title="edgekeeper", code_format=form, unique_id="demo")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        screen = settle(run_on_terminal(Path(home)))
+    PICTURE.write_text(draw(screen))
+
+
+if __name__ == "__main__":
+    main()
