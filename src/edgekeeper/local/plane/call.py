@@ -10,9 +10,8 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import (
@@ -39,12 +38,6 @@ _LONGEST_MANAGER = 128
 _DIRECTIVES = ("", "Ignore", "Strict", "Warn")
 
 
-class Defined(Protocol):
-    """What the server runs for CustomResourceDefinitions; see `crd.py`."""
-
-    def is_terminating(self, resource: GroupResource) -> bool: ...
-
-
 @dataclass(slots=True)
 class Cluster:
     """The state and the services that every call shares."""
@@ -54,17 +47,20 @@ class Cluster:
     now: Callable[[], datetime]
     random: Random
     admission: Admission
-    service_cidr: str = "10.0.0.0/24"
 
     def timestamp(self) -> str:
         """Now, as Kubernetes writes times: UTC, whole seconds."""
-        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp(self.now())
 
     def new_uid(self) -> str:
         """A version 4 UUID from the injected randomness, so that a seeded run replays exactly."""
         bits = (self.random.getrandbits(128) & ~(0xF << 76) | 0x4 << 76) & ~(0x3 << 62) | 0x2 << 62
         digits = f"{bits:032x}"
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def timestamp(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 @dataclass
@@ -97,7 +93,7 @@ class Call:
     def current(self) -> Item | None:
         return self.collection.items.get(self.key)
 
-    @cached_property
+    @property
     def dry_run(self) -> bool:
         values = self.request.query.get("dryRun", [])
         wrong = [value for value in values if value != "All"]
@@ -105,7 +101,7 @@ class Call:
             raise self.invalid_options([unsupported_value("dryRun", wrong, ["All"])])
         return bool(values)
 
-    @cached_property
+    @property
     def field_validation(self) -> str:
         """Ignore, Warn or Strict; Warn is the server's default."""
         directive = self.request.parameter("fieldValidation")
@@ -113,7 +109,7 @@ class Call:
             raise self.invalid_options([unsupported_value("fieldValidation", directive, _DIRECTIVES)])
         return directive or "Warn"
 
-    @cached_property
+    @property
     def field_manager(self) -> str:
         """The manager to record: as given, else the first word of the user agent."""
         named = self.request.parameter("fieldManager")
@@ -128,8 +124,7 @@ class Call:
 
     def flag(self, name: str) -> bool:
         """Read a boolean query parameter; anything but false and 0 counts as true, as in Kubernetes."""
-        values = self.request.query.get(name)
-        return bool(values) and values[0].lower() not in ("false", "0", "")  # type: ignore[index]
+        return self.request.parameter(name).lower() not in ("false", "0", "")
 
     def number(self, name: str) -> int:
         """Read a non-negative integer query parameter; absent is zero."""

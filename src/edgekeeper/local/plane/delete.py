@@ -13,7 +13,7 @@ from typing import Any
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.plane.body import decode_body
-from edgekeeper.local.plane.call import NAMESPACES, Call, meta_of
+from edgekeeper.local.plane.call import NAMESPACES, Call, meta_of, timestamp
 from edgekeeper.local.plane.errors import (
     FieldError,
     bad_request,
@@ -104,7 +104,7 @@ def _mark(call: Call, tree: JsonObject, options: DeleteOptions) -> bool:
     grace = _grace(call, tree, options)
     if "deletionTimestamp" not in metadata:
         moment = call.cluster.now() + timedelta(seconds=grace)
-        metadata["deletionTimestamp"] = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata["deletionTimestamp"] = timestamp(moment)
         metadata["deletionGracePeriodSeconds"] = grace
         if "generation" in metadata:
             metadata["generation"] += 1

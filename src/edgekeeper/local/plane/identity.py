@@ -25,18 +25,20 @@ class Identity:
     admin_token: str
 
     @classmethod
-    def create(cls, now: datetime) -> Identity:
-        return cls(CertificateAuthority.create(now), new_key(), secrets.token_urlsafe(24))
+    def create(cls, authority: CertificateAuthority | None, now: datetime) -> Identity:
+        return cls(authority or CertificateAuthority.create(now), new_key(), secrets.token_urlsafe(24))
 
     @classmethod
-    def load_or_create(cls, data_dir: Path | None, now: datetime) -> Identity:
+    def load_or_create(
+        cls, data_dir: Path | None, authority: CertificateAuthority | None, now: datetime
+    ) -> Identity:
         if data_dir is None:
-            return cls.create(now)
+            return cls.create(authority, now)
         if (data_dir / "token").exists():
             pair = KeyPair((data_dir / "ca.crt").read_bytes(), (data_dir / "ca.key").read_bytes())
             signing_key = load_key((data_dir / "tokens.key").read_bytes())
             return cls(CertificateAuthority.load(pair), signing_key, (data_dir / "token").read_text())
-        identity = cls.create(now)
+        identity = cls.create(authority, now)
         identity.save(data_dir)
         return identity
 

@@ -76,6 +76,8 @@ class PlaneConfig:
     """Authenticate every caller and evaluate RBAC."""
     tokens: Mapping[str, User] = field(default_factory=dict)
     """Bearer tokens and whom they stand for, beside the administrator's own."""
+    authority: CertificateAuthority | None = None
+    """Signs certificates in place of an authority of the plane's own."""
     simulators: frozenset[str] = frozenset(SIMULATORS)
     gateway_api: bool = True
     """Install the CustomResourceDefinitions of the Gateway API."""
@@ -92,7 +94,9 @@ class Plane:
 
     def __init__(self, config: PlaneConfig | None = None) -> None:
         self.config = config or PlaneConfig()
-        self._identity = Identity.load_or_create(self.config.data_dir, self.config.now())
+        self._identity = Identity.load_or_create(
+            self.config.data_dir, self.config.authority, self.config.now()
+        )
         self._journal = SqliteJournal(self.config.data_dir / "plane.db") if self.config.data_dir else None
         self.admin_token = self._identity.admin_token
         self.store = Store(self._journal, self.config.history)
