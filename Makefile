@@ -64,7 +64,7 @@ $(addprefix bench-,$(GROUPS)): bench-%: $(READY)
 # --- Change it ------------------------------------------------------------------------------------------------------
 
 docs: $(DOCS_READY) ## Build the documentation site into site/
-	$(DOCS_VENV)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --quiet
 
 picture: $(READY) ## Draw the README's picture from a real run of the demo
 	$(BIN)/python tools/picture.py

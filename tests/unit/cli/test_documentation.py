@@ -1,0 +1,37 @@
+"""docs/cli.md says everything that the command line can do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from edgekeeper.cli.failure import ExitCode
+from edgekeeper.cli.main import cli
+
+PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+COMMANDS = [entry.load() for entry in cli.entries()]
+OPTIONS = [
+    option
+    for command in [cli, *COMMANDS]
+    for parameter in command.params
+    if isinstance(parameter, click.Option)
+    for option in parameter.opts
+    if option not in {"--help", "--version"}
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_page_has_a_section_for_each_command(command: click.Command) -> None:
+    assert f"\n## edgekeeper {command.name}\n" in PAGE
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_page_names_each_option(option: str) -> None:
+    assert f"`{option}" in PAGE
+
+
+@pytest.mark.parametrize("code", ExitCode, ids=lambda code: code.name)
+def test_page_explains_each_exit_code(code: ExitCode) -> None:
+    assert f"\n| {code} | " in PAGE
