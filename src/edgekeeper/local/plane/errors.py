@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.local.plane.gotext import quote, show_number
 
 _REASON_OF_PROBLEM = {
     "Required value": "FieldValueRequired",
@@ -92,6 +93,10 @@ def too_many(field: str, actual: int, limit: int) -> FieldError:
 
 def _show(value: Any) -> str:
     """Render a value as Go's field errors do: strings quoted, objects and lists as compact JSON, keys in order."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, float):
+        return show_number(value)
     return msgspec.json.encode(value, order="sorted").decode()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from edgekeeper.core.json import dig_list
+from edgekeeper.local.plane.gotext import quote
 from edgekeeper.local.plane.schema.formats import format_test
 from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.problem import Problem, unattributed
@@ -50,7 +51,7 @@ def _any_of(branches: list[Branch], kind: type) -> Check | None:
     always_fits = any(not table.pending and kind not in table for _, table in branches)
     if not branches or always_fits:
         return None
-    verdict = unattributed(lambda path: f'"{path}" must validate at least one schema (anyOf)')
+    verdict = unattributed(lambda path: f"{quote(path)} must validate at least one schema (anyOf)")
 
     def check(value: Any) -> list[Problem]:
         failures = []
@@ -81,7 +82,7 @@ def _one_of(branches: list[Branch]) -> Check | None:
 
 
 def _not_one(reason: str) -> Problem:
-    return unattributed(lambda path: f'"{path}" must validate one and only one schema (oneOf). {reason}')
+    return unattributed(lambda path: f"{quote(path)} must validate one and only one schema (oneOf). {reason}")
 
 
 def _all_of(branches: list[Branch]) -> Check | None:
@@ -94,7 +95,7 @@ def _all_of(branches: list[Branch]) -> Check | None:
         if not problems:
             return []
         suffix = ". None validated" if all(results) else ""
-        verdict = unattributed(lambda path: f'"{path}" must validate all the schemas (allOf){suffix}')
+        verdict = unattributed(lambda path: f"{quote(path)} must validate all the schemas (allOf){suffix}")
         return [*problems, verdict]
 
     return check
@@ -105,7 +106,7 @@ def _none_of(node: Node, compile_branch: Compile) -> Check | None:
         return None
     forbidden = node.child(node.source["not"])
     branch = (forbidden, compile_branch(forbidden))
-    verdict = unattributed(lambda path: f'"{path}" must not validate the schema (not)')
+    verdict = unattributed(lambda path: f"{quote(path)} must not validate the schema (not)")
     return lambda value: [] if _run(branch, value) else [verdict]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from edgekeeper.local.plane.errors import FieldError, invalid_value
+from edgekeeper.local.plane.gotext import show_number
 from edgekeeper.local.plane.schema.formats import node_format
 from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.problem import NO_FIELD, Problem, invalid, unattributed, wrong_type
@@ -27,18 +28,19 @@ _CAPACITIES = {"int32": _INT32, "float": _FLOAT32}
 
 
 def check_number(node: Node, kind: type) -> Check | None:
-    parts = [_type_limit(node, kind), _capacity(node), *_bounds(node, kind)]
+    parts = [_type_limit(node, kind), _capacity(node, kind), *_bounds(node, kind)]
     least = max(interval[0] for interval, _ in parts)
     most = min(interval[1] for interval, _ in parts)
     explanations = [check for _, check in parts if check is not None]
     multiple = _check_multiple(node, kind)
     if multiple is not None:
-        explanations.insert(2, multiple)
+        explanations.append(multiple)
     if not explanations:
         return None
+    intervals_tell_all = multiple is None and not (kind is float and "integer" in node.types)
 
     def check(value: float) -> list[Problem]:
-        if least <= value <= most and multiple is None:
+        if least <= value <= most and intervals_tell_all:
             return []
         return [problem for explain in explanations for problem in explain(value)]
 
@@ -57,13 +59,19 @@ def _type_limit(node: Node, kind: type) -> tuple[Interval, Check | None]:
     return _within(_INT64, wrong_type(",".join(node.types), "number"))
 
 
-def _capacity(node: Node) -> tuple[Interval, Check | None]:
-    """`int32` and `float` are narrower than what JSON numbers decode to."""
+def _capacity(node: Node, kind: type) -> tuple[Interval, Check | None]:
+    """What the Go type behind type and format can hold: `int32` and `float` are narrower than numbers in JSON."""
     declared = node_format(node)
-    if declared not in _CAPACITIES:
+    only = node.types[0] if len(node.types) == 1 else ""
+    interval = _CAPACITIES.get(declared) or (_INT64 if only == "integer" else None)
+    if interval is None:
         return _UNLIMITED, None
-    text = f"Checked value must be of type {node.types[0]} with format {declared} in "
-    return _within(_CAPACITIES[declared], unattributed(lambda path: text + path))
+    kept = f"with format {declared}" if declared else "(default format)"
+    problem = unattributed(lambda path: f"Checked value must be of type {only} {kept} in {path}")
+    if kind is float and only == "integer":
+        least, most = interval
+        return interval, lambda value: [] if least <= value <= most and value.is_integer() else [problem]
+    return _within(interval, problem)
 
 
 def _bounds(node: Node, kind: type) -> list[tuple[Interval, Check | None]]:
@@ -79,7 +87,7 @@ def _bound(node: Node, kind: type, keyword: str) -> tuple[Interval, Check | None
     inward = math.inf if keyword == "minimum" else -math.inf
     allowed = _next(limit, inward) if exclusive else limit
     direction = "greater" if keyword == "minimum" else "less"
-    expectation = f"should be {direction} than {'' if exclusive else 'or equal to '}{go_number(limit)}"
+    expectation = f"should be {direction} than {'' if exclusive else 'or equal to '}{show_number(limit)}"
     interval = (allowed, math.inf) if keyword == "minimum" else (-math.inf, allowed)
     least, most = interval
     return interval, lambda value: [] if least <= value <= most else [invalid(value, expectation)]
@@ -98,25 +106,16 @@ def _check_multiple(node: Node, kind: type) -> Check | None:
     divisor = int(factor) if kind is int else float(factor)
     if divisor <= 0:
         return lambda _: [Problem((), lambda path: _useless_factor(path, divisor))]
-    expectation = f"should be a multiple of {go_number(divisor)}"
+    expectation = f"should be a multiple of {show_number(divisor)}"
     if kind is int:
         return lambda value: [] if value % divisor == 0 else [invalid(value, expectation)]
     return lambda value: [] if _is_near_integer(value / divisor) else [invalid(value, expectation)]
 
 
 def _useless_factor(path: str, divisor: float) -> FieldError:
-    detail = f"factor MultipleOf declared for {path} must be positive: {go_number(divisor)}"
+    detail = f"factor MultipleOf declared for {path} must be positive: {show_number(divisor)}"
     return invalid_value(path or NO_FIELD, divisor, detail)
 
 
 def _is_near_integer(value: float) -> bool:
     return math.isfinite(value) and math.isclose(value, round(value), rel_tol=1e-9, abs_tol=1e-9)
-
-
-def go_number(value: float) -> str:
-    """A number as Go's `%v` prints it: floats from a million on have an exponent."""
-    if isinstance(value, int) or not math.isfinite(value):
-        return str(value)
-    if value == 0 or 1e-4 <= abs(value) < 1e6:
-        return repr(value).removesuffix(".0")
-    return next(text for digits in range(17) if float(text := f"{value:.{digits}e}") == value)

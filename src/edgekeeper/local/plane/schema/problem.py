@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from edgekeeper.local.plane.errors import FieldError, required
+from edgekeeper.local.plane.gotext import quote
 
 Steps = tuple[str | int, ...]
 
@@ -47,7 +48,7 @@ def invalid(value: Any, text: str, kind: str = "Invalid value") -> Problem:
 
 def wrong_type(expected: str, found: str) -> Problem:
     """The found type stands where other errors show the value; so does the real server."""
-    return invalid(found, f'must be of type {expected}: "{found}"', "Type invalid")
+    return invalid(found, f"must be of type {expected}: {quote(found)}", "Type invalid")
 
 
 def refused(make: Callable[[str], FieldError]) -> Problem:

@@ -1,0 +1,33 @@
+"""Texts and numbers as Go prints them, which is how they stand in the messages of kube-apiserver."""
+
+from __future__ import annotations
+
+import math
+
+_ESCAPES = {
+    **{'"': '\\"', "\\": "\\\\"},
+    **{"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"},
+}
+
+
+def quote(text: str) -> str:
+    """A text as `%q` prints it: quoted, and everything that does not print escaped."""
+    return f'"{"".join(_ESCAPES.get(mark) or _escape(mark) for mark in text)}"'
+
+
+def _escape(mark: str) -> str:
+    if mark.isprintable():
+        return mark
+    code = ord(mark)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def show_number(value: float) -> str:
+    """A number as `%v` prints it: floats from a million on have an exponent."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return repr(value).removesuffix(".0")
+    return next(text for digits in range(17) if float(text := f"{value:.{digits}e}") == value)
