@@ -40,9 +40,9 @@ def decode_json(body: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError):
         tree = _decode_leniently(body)
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep(body) from None
     if body.count(b"{") + body.count(b"[") > MOST_NESTED and nesting(tree) > MOST_NESTED:
-        raise _too_deep()
+        raise _too_deep(body)
     if _LONG_NUMBER in body.translate(_DIGITS_ALIKE):
         return _with_short_integers(tree)
     return tree
@@ -72,8 +72,8 @@ def nesting(tree: Any) -> int:
     return depth
 
 
-def _too_deep() -> MalformedBodyError:
-    return MalformedBodyError("json: exceeded max depth")
+def _too_deep(body: bytes) -> MalformedBodyError:
+    return MalformedBodyError(syntax_error(body) or "exceeded max depth")
 
 
 def _number(text: str) -> int | float:

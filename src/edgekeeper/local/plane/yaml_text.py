@@ -85,7 +85,7 @@ def _explained(error: yaml.YAMLError) -> str:
         return "invalid leading UTF-8 octet"
     problem = error.problem or "malformed document"
     if problem.startswith("found undefined alias"):
-        return f"unknown anchor {problem.rpartition(' ')[2]} referenced"
+        return "unknown anchor referenced"
     line = error.problem_mark.line if error.problem_mark else 0
     return f"line {line + 1}: {problem}" if line else problem
 

@@ -15,6 +15,8 @@ import msgspec
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import StatusError, bad_request, invalid, invalid_value
+from edgekeeper.local.plane.json_syntax import MOST_NESTED
+from edgekeeper.local.plane.json_text import nesting
 from edgekeeper.local.plane.patch.golang import json_name
 from edgekeeper.local.plane.patch.tree import clone, same
 
@@ -40,7 +42,8 @@ def json_patch(document: JsonObject, patch: Any) -> JsonObject:
     try:
         for operation in operations:
             session.perform(operation)
-    except _DoesNotApplyError as failure:
+        session.check_depth()
+    except (_DoesNotApplyError, RecursionError) as failure:
         raise rejected() from failure
     if not isinstance(session.root, dict):
         raise _not_an_object(session.root)
@@ -119,6 +122,11 @@ class _Session:
         if verb is None:
             raise _DoesNotApplyError("unknown operation")
         verb(operation)
+
+    def check_depth(self) -> None:
+        """Refuse a document that operations have stacked deeper than any body may be."""
+        if nesting(self.root) > MOST_NESTED:
+            raise _DoesNotApplyError("the document nests too deeply")
 
     def _add(self, operation: JsonObject) -> None:
         _insert(*self._locate(_pointer(operation, "path")), clone(operation.get("value")))
