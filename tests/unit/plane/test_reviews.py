@@ -352,6 +352,15 @@ def test_token_request_must_be_for_its_account(
     assert why in refusal.value.message
 
 
+@pytest.mark.parametrize(
+    "spec", [{"expirationSeconds": "1h"}, {"audiences": "vault"}, {"audiences": [1]}, "x"]
+)
+def test_token_request_must_be_one(tokens: ServiceAccountTokens, spec: Any) -> None:
+    with pytest.raises(StatusError, match="cannot be handled as a TokenRequest") as refusal:
+        token_request({**request_for(), "spec": spec}, ROBOT, tokens, NOW)
+    assert refusal.value.code == 400
+
+
 def test_reviews_leave_the_posted_object_alone(tokens: ServiceAccountTokens) -> None:
     posted = request_for()
     token_request(posted, ROBOT, tokens, NOW)

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.plane.auth.authentication import Authenticator
 from edgekeeper.local.plane.auth.authorization import Attributes, Authorizer, PolicyRule
@@ -209,9 +211,9 @@ def token_request(
 ) -> JsonObject:
     """Answer a TokenRequest for `account`, which the server has looked up by the path of the request."""
     _check_addressee(posted, account)
-    spec = {**dig_object(posted, "spec")}
-    seconds = spec.setdefault("expirationSeconds", _DEFAULT_LIFETIME)
-    spec["audiences"] = spec.get("audiences") or list(tokens.audiences)
+    wanted = _token_spec(posted)
+    audiences = wanted.audiences or list(tokens.audiences)
+    seconds = _DEFAULT_LIFETIME if wanted.expiration_seconds is None else wanted.expiration_seconds
     errors = _lifetime_errors(seconds)
     if errors:
         raise invalid(_AUTHENTICATION_GROUP, "TokenRequest", "", errors)
@@ -223,11 +225,30 @@ def token_request(
         "uid": account.uid,
         "creationTimestamp": _timestamp(now),
     }
-    status = {
-        "token": tokens.issue_token(account, spec["audiences"], lifetime, now),
-        "expirationTimestamp": _timestamp(now + lifetime),
+    return {
+        **_head(posted),
+        "metadata": metadata,
+        "spec": {**dig_object(posted, "spec"), "audiences": audiences, "expirationSeconds": seconds},
+        "status": {
+            "token": tokens.issue_token(account, audiences, lifetime, now),
+            "expirationTimestamp": _timestamp(now + lifetime),
+        },
     }
-    return {**_head(posted), "metadata": metadata, "spec": spec, "status": status}
+
+
+class _TokenSpec(msgspec.Struct, rename="camel"):
+    audiences: list[str] | None = None
+    expiration_seconds: int | None = None
+
+
+def _token_spec(posted: JsonObject) -> _TokenSpec:
+    """TokenRequests are posted to a subresource, past the schemas that other objects go through."""
+    try:
+        return msgspec.convert(posted.get("spec") or {}, _TokenSpec)
+    except msgspec.ValidationError as error:
+        raise bad_request(
+            f'TokenRequest in version "v1" cannot be handled as a TokenRequest: {error}'
+        ) from error
 
 
 def _check_addressee(posted: JsonObject, account: ServiceAccount) -> None:
