@@ -27,7 +27,7 @@ def errors_of(schema: JsonObject, value: JsonObject, old: JsonObject | None = No
     return [str(error) for error in compile_schema(schema).validate(value, old)]
 
 
-ACCEPTED = {
+ACCEPTED: dict[str, tuple[JsonObject, Any]] = {
     "text for a string": (STRING, "a"),
     "empty text": (STRING, ""),
     "a whole number for an integer": (INTEGER, 3),
@@ -64,7 +64,7 @@ ACCEPTED = {
     "a list for a formatted string, which nobody checks": ({**STRING, "format": "date"}, ["x"]),
 }
 
-REFUSED = {
+REFUSED: dict[str, tuple[JsonObject, Any, list[str]]] = {
     "a number for a string": (
         STRING,
         7,

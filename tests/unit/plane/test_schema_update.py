@@ -161,6 +161,12 @@ EMBEDDED = {
     "x-kubernetes-embedded-resource": True,
     "x-kubernetes-preserve-unknown-fields": True,
 }
+NO_KIND = (
+    'spec.o.kind: Invalid value: "no kind": may have mixed case, but should otherwise match: a DNS-1035 label '
+    "must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end "
+    "with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
 WHOLE = {"apiVersion": "apps/v1", "kind": "Deployment"}
 
 OBJECTS: dict[str, tuple[Any, list[str]]] = {
@@ -178,12 +184,7 @@ OBJECTS: dict[str, tuple[Any, list[str]]] = {
     "an empty kind": ({**WHOLE, "kind": ""}, ['spec.o.kind: Invalid value: "": must not be empty']),
     "a kind that could not be one": (
         {**WHOLE, "kind": "no kind"},
-        [
-            'spec.o.kind: Invalid value: "no kind": may have mixed case, but should otherwise match: a DNS-1035 label '
-            "must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end "
-            "with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
-            "'[a-z]([-a-z0-9]*[a-z0-9])?')"
-        ],
+        [NO_KIND],
     ),
     "a name with a slash": (
         {**WHOLE, "metadata": {"name": "a/b"}},

@@ -153,9 +153,8 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
     return StatusError(404, "NotFound", message, details=_details(group, resource, name))
 
 
-def no_such_path() -> StatusError:
-    """The answer for a path no resource serves: group, version or plural is unknown."""
-    return StatusError(404, "NotFound", "the server could not find the requested resource", details={})
+class UnservedPathError(Exception):
+    """Nothing is served at a path: group, version or resource is unknown. Answered in plain text, unlike the rest."""
 
 
 def already_exists(group: str, resource: str, name: str) -> StatusError:
@@ -213,6 +212,11 @@ def expired(message: str, metadata: JsonObject | None = None) -> StatusError:
 def too_large(limit: int) -> StatusError:
     message = f"Request entity too large: limit is {limit}"
     return StatusError(413, "RequestEntityTooLarge", message, details={})
+
+
+def failure(message: str) -> StatusError:
+    """500 without a reason: how the server words an error that nobody thought of classifying."""
+    return StatusError(500, "", message)
 
 
 def unsupported_media_type(supported: Sequence[str]) -> StatusError:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-_ESCAPES = {
-    **{'"': '\\"', "\\": "\\\\"},
-    **{"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"},
-}
+_LETTERS = {"\a": "a", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\v": "v", '"': '"', "\\": "\\"}
+"""What stands after the backslash for characters that have a short escape."""
 
 
 def quote(text: str) -> str:
     """A text as `%q` prints it: quoted, and everything that does not print escaped."""
-    return f'"{"".join(_ESCAPES.get(mark) or _escape(mark) for mark in text)}"'
+    return f'"{"".join(_escape(mark) for mark in text)}"'
 
 
 def _escape(mark: str) -> str:
+    if mark in _LETTERS:
+        return f"\\{_LETTERS[mark]}"
     if mark.isprintable():
         return mark
     code = ord(mark)

@@ -35,6 +35,8 @@ class TypeMismatch:
     expected: str
     found: str
     struct: str = ""
+    fields: tuple[str, ...] = ()
+    """The struct fields on the way, which are all that Go's message names: neither indices nor map keys."""
     complaint: str = ""
     """The message of types that decode themselves (quantities, times), which replaces the usual one."""
 
@@ -46,10 +48,9 @@ class TypeMismatch:
     def message(self) -> str:
         if self.complaint:
             return self.complaint
-        field = ".".join(step for step in self.steps if isinstance(step, str))
-        if not field:
+        if not self.fields:
             return f"json: cannot unmarshal {self.found} into Go value of type {self.expected}"
-        target = f"{self.struct}.{field}"
+        target = ".".join((self.struct, *self.fields))
         return f"json: cannot unmarshal {self.found} into Go struct field {target} of type {self.expected}"
 
 
@@ -61,14 +62,12 @@ def compile_decode(node: Node) -> Table[Decode]:
 
 
 def _build(node: Node) -> dict[type, Decode]:
-    special = _SPECIAL.get(node.name.rpartition(".")[2])
-    visits = {kind: special(kind) if special else _visit(node, kind) for kind in TYPE_NAMES}
+    visit_special = _SPECIAL.get(node.name.rpartition(".")[2], _visit)
+    visits = {kind: visit_special(node, kind) for kind in TYPE_NAMES if kind is not NoneType}
     return {kind: visit for kind, visit in visits.items() if visit is not None}
 
 
 def _visit(node: Node, kind: type) -> Decode | None:
-    if kind is NoneType:
-        return None
     if not node.types or TYPE_NAMES[kind] in node.types or (kind is int and "number" in node.types):
         return _VISITS.get(kind, _accept)(node)
     found = TYPE_NAMES[kind]
@@ -95,7 +94,7 @@ def _visit_object(node: Node) -> Decode | None:
         for key, child in value.items():
             visit_child = tables.get(key, rest).get(type(child))
             if visit_child is not None and (wrong := visit_child(child)):
-                found += _under(key, wrong, struct)
+                found += _under_field(key, wrong, struct) if key in tables else _under(key, wrong)
         return found
 
     return visit
@@ -158,10 +157,7 @@ def _decode_time(value: str) -> list[TypeMismatch]:
     return [TypeMismatch((), "Time", "string", complaint=complaint)]
 
 
-def _quantity(kind: type) -> Decode | None:
-    if kind is NoneType:
-        return None
-
+def _quantity(_: Node, kind: type) -> Decode | None:
     def visit(value: Any) -> list[TypeMismatch]:
         numeric = kind in (int, float)
         if numeric or (kind is str and _QUANTITY.fullmatch(value)):
@@ -171,8 +167,8 @@ def _quantity(kind: type) -> Decode | None:
     return visit
 
 
-def _int_or_string(kind: type) -> Decode | None:
-    if kind in (NoneType, str):
+def _int_or_string(_: Node, kind: type) -> Decode | None:
+    if kind is str:
         return None
     if kind is int:
         narrow = _INT_RANGES["int32"]
@@ -186,9 +182,25 @@ def _not_int32(found: str) -> TypeMismatch:
     return TypeMismatch((), "int32", found, complaint=complaint)
 
 
-_SPECIAL: dict[str, Callable[[type], Decode | None]] = {
+def _schema_or_else(node: Node, kind: type) -> Decode | None:
+    """In the definition of a custom kind: a schema, or a list or boolean that stands for one. Decodes apart."""
+    if kind is not dict or node.definitions is None:
+        return None
+    table = compile_decode(node.definitions.node(f"{node.name.rpartition('.')[0]}.JSONSchemaProps"))
+
+    def visit(value: JsonObject) -> list[TypeMismatch]:
+        visit_schema = table.get(dict)
+        found = visit_schema(value) if visit_schema is not None else []
+        return [replace(mismatch, complaint=mismatch.message) for mismatch in found]
+
+    return visit
+
+
+_SPECIAL: dict[str, Callable[[Node, type], Decode | None]] = {
     "Quantity": _quantity,
     "IntOrString": _int_or_string,
+    "JSONSchemaPropsOrArray": _schema_or_else,
+    "JSONSchemaPropsOrBool": _schema_or_else,
 }
 """Types that decode themselves, by the last part of their definition's name."""
 
@@ -213,5 +225,12 @@ def _struct_name(node: Node) -> str:
     return node.name.rpartition(".")[2] if node.properties else ""
 
 
-def _under(step: str | int, mismatches: list[TypeMismatch], struct: str = "") -> list[TypeMismatch]:
-    return [replace(found, steps=(step, *found.steps), struct=found.struct or struct) for found in mismatches]
+def _under(step: str | int, mismatches: list[TypeMismatch]) -> list[TypeMismatch]:
+    return [replace(found, steps=(step, *found.steps)) for found in mismatches]
+
+
+def _under_field(key: str, mismatches: list[TypeMismatch], struct: str) -> list[TypeMismatch]:
+    return [
+        replace(found, steps=(key, *found.steps), fields=(key, *found.fields), struct=found.struct or struct)
+        for found in mismatches
+    ]

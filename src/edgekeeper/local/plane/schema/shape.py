@@ -66,7 +66,12 @@ def _check_children(schema: JsonObject, level: str, path: str) -> list[FieldErro
 
 def _properties(schema: JsonObject) -> dict[str, JsonObject]:
     """The declared fields; a null in the place of a schema is an empty one."""
-    return {key: child or {} for key, child in dig_object(schema, "properties").items()}
+    declared = dig_object(schema, "properties")
+    return {key: child if isinstance(child, dict) else {} for key, child in declared.items()}
+
+
+def _branches(schema: JsonObject, junctor: str) -> list[JsonObject]:
+    return [branch if isinstance(branch, dict) else {} for branch in dig_list(schema, junctor)]
 
 
 def _check_additional(schema: JsonObject, level: str, path: str) -> list[FieldError]:
@@ -141,7 +146,7 @@ def _check_junctors(schema: JsonObject, path: str, *, skip_any_of: bool) -> list
     for junctor in _JUNCTORS:
         if junctor == "anyOf" and skip_any_of:
             continue
-        for index, branch in enumerate(dig_list(schema, junctor)):
+        for index, branch in enumerate(_branches(schema, junctor)):
             idiom = junctor == "allOf" and index == 0 and dig(branch, "anyOf") == _INT_OR_STRING
             errors += _check_branch(branch, f"{path}.{junctor}[{index}]", skip_any_of=idiom)
     if isinstance(schema.get("not"), dict):
@@ -180,7 +185,7 @@ def _check_completeness(demand: JsonObject, declared: Any, path: str, demand_pat
     branches = [
         (branch, f"{demand_path}.{junctor}[{index}]")
         for junctor in _JUNCTORS
-        for index, branch in enumerate(dig_list(demand, junctor))
+        for index, branch in enumerate(_branches(demand, junctor))
     ]
     if isinstance(demand.get("not"), dict):
         branches.insert(0, (demand["not"], f"{demand_path}.not"))
