@@ -75,15 +75,19 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "a type that is none": (
         {"type": "text"},
         [
-            f'{X}.type: Unsupported value: "text": '
-            'supported values: "array", "boolean", "integer", "number", "object", "string"'
+            (
+                f'{X}.type: Unsupported value: "text": '
+                'supported values: "array", "boolean", "integer", "number", "object", "string"'
+            )
         ],
     ),
     "the type null": (
         {"type": "null"},
         [
-            f'{X}.type: Unsupported value: "null": '
-            'supported values: "array", "boolean", "integer", "number", "object", "string"',
+            (
+                f'{X}.type: Unsupported value: "null": '
+                'supported values: "array", "boolean", "integer", "number", "object", "string"'
+            ),
             f"{X}.type: Forbidden: type cannot be set to null, use nullable as an alternative",
         ],
     ),
@@ -127,8 +131,10 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "int-or-string that preserves": (
         {"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True},
         [
-            f"{X}.x-kubernetes-preserve-unknown-fields: Invalid value: true: "
-            "must be false if x-kubernetes-int-or-string is true"
+            (
+                f"{X}.x-kubernetes-preserve-unknown-fields: Invalid value: true: "
+                "must be false if x-kubernetes-int-or-string is true"
+            )
         ],
     ),
     "an embedded text": (
@@ -142,8 +148,10 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "an embedded object without fields": (
         {"type": "object", "x-kubernetes-embedded-resource": True},
         [
-            f"{X}.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true "
-            "without x-kubernetes-preserve-unknown-fields"
+            (
+                f"{X}.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true "
+                "without x-kubernetes-preserve-unknown-fields"
+            )
         ],
     ),
     "an embedded object with a kind of another type": (
@@ -184,8 +192,10 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "a pattern that is none": (
         {**STRING, "pattern": "("},
         [
-            f'{X}.pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: '
-            "error parsing regexp: missing closing ): `(`"
+            (
+                f'{X}.pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: '
+                "error parsing regexp: missing closing ): `(`"
+            )
         ],
     ),
     "a default of the wrong type": (
@@ -215,8 +225,10 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "a set of objects that merge": (
         {"type": "array", "items": NAMED, "x-kubernetes-list-type": "set"},
         [
-            f"{X}.items.x-kubernetes-map-type: Invalid value: null: "
-            "must be atomic as item of a list with x-kubernetes-list-type=set"
+            (
+                f"{X}.items.x-kubernetes-map-type: Invalid value: null: "
+                "must be atomic as item of a list with x-kubernetes-list-type=set"
+            )
         ],
     ),
     "a set of nulls": (
@@ -256,22 +268,28 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "a key that is an object": (
         {**KEYED, "items": {**NAMED, "properties": {"name": {"type": "object"}}}},
         [
-            f'{X}.items.properties[name].type: Invalid value: "object": '
-            "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            (
+                f'{X}.items.properties[name].type: Invalid value: "object": '
+                "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            )
         ],
     ),
     "a key that may be missing": (
         {**KEYED, "items": {"type": "object", "properties": {"name": STRING}}},
         [
-            f"{X}.items.properties[name].default: Required value: this property is in x-kubernetes-list-map-keys, "
-            "so it must have a default or be a required property"
+            (
+                f"{X}.items.properties[name].default: Required value: this property is in x-kubernetes-list-map-keys, "
+                "so it must have a default or be a required property"
+            )
         ],
     ),
     "a key that may be null": (
         {**KEYED, "items": {**NAMED, "properties": {"name": {**STRING, "nullable": True}}}},
         [
-            f"{X}.items.properties[name].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, "
-            "so it cannot be nullable"
+            (
+                f"{X}.items.properties[name].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, "
+                "so it cannot be nullable"
+            )
         ],
     ),
     "a map type of something else": (
@@ -293,15 +311,19 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
     "a rule of several lines without a message": (
         {**STRING, "x-kubernetes-validations": [{"rule": "true\n&& true"}]},
         [
-            f"{X}.x-kubernetes-validations[0].message: Required value: "
-            "message must be specified if rule contains line breaks"
+            (
+                f"{X}.x-kubernetes-validations[0].message: Required value: "
+                "message must be specified if rule contains line breaks"
+            )
         ],
     ),
     "a rule with an unknown reason": (
         {**STRING, "x-kubernetes-validations": [{"rule": "true", "reason": "Odd"}]},
         [
-            f'{X}.x-kubernetes-validations[0].reason: Unsupported value: "Odd": supported values: '
-            '"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"'
+            (
+                f'{X}.x-kubernetes-validations[0].reason: Unsupported value: "Odd": supported values: '
+                '"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"'
+            )
         ],
     ),
 }
@@ -336,8 +358,10 @@ ROOTS: dict[str, tuple[JsonObject, list[str]]] = {
             "properties": {"metadata": {"type": "object", "properties": {"labels": {"type": "object"}}}},
         },
         [
-            f"{ROOT}.properties[metadata]: Forbidden: must not specify anything other than name and generateName, "
-            "but metadata is implicitly specified"
+            (
+                f"{ROOT}.properties[metadata]: Forbidden: must not specify anything other than name and generateName, "
+                "but metadata is implicitly specified"
+            )
         ],
     ),
     "metadata of another type": (
@@ -351,8 +375,10 @@ ROOTS: dict[str, tuple[JsonObject, list[str]]] = {
     "a branch about an undeclared field": (
         {"type": "object", "anyOf": [{"properties": {"spec": {"required": ["a"]}}}]},
         [
-            f"{ROOT}.properties[spec]: Required value: "
-            f"because it is defined in {ROOT}.anyOf[0].properties[spec]"
+            (
+                f"{ROOT}.properties[spec]: Required value: "
+                f"because it is defined in {ROOT}.anyOf[0].properties[spec]"
+            )
         ],
     ),
 }
