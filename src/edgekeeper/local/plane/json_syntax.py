@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from edgekeeper.local.plane.gotext import quote
+
 MOST_NESTED = 250
 """How deep objects and lists may nest. Far beyond any real object, and far below the interpreter's stack."""
 
@@ -17,7 +19,6 @@ _UNICODE_ESCAPE = re.compile(rb"\\u[0-9a-fA-F]{0,3}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])\.[0-9]*)?(?:(?<=[0-9])[eE][+-]?[0-9]*)?")
 _VALUE_STARTS = b'{["-0123456789tfn'
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
-_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\b": r"\b", "\f": r"\f", "\v": r"\v", "\a": r"\a"}
 
 
 class _SyntaxProblemError(Exception):
@@ -158,10 +159,6 @@ def _unexpected(text: bytes, position: int, where: str) -> _SyntaxProblemError:
 
 def _quoted(character: str) -> str:
     """Quote one character as Go does. Bytes beyond ASCII appear as the code point of the same number."""
-    if character in ("'", "\\"):
-        return f"'\\{character}'"
-    if character in _ESCAPES:
-        return f"'{_ESCAPES[character]}'"
-    if character.isprintable():
-        return f"'{character}'"
-    return f"'\\x{ord(character):02x}'" if ord(character) < 0x80 else f"'\\u{ord(character):04x}'"
+    if character == "'":
+        return r"'\''"
+    return f"'{character}'" if character == '"' else f"'{quote(character)[1:-1]}'"

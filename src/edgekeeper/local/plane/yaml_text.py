@@ -10,12 +10,13 @@ import base64
 import binascii
 import math
 import re
+from contextlib import suppress
 from typing import Any
 
 import yaml
 
 from edgekeeper.local.plane.json_syntax import MOST_NESTED
-from edgekeeper.local.plane.json_text import MalformedBodyError
+from edgekeeper.local.plane.json_text import MalformedBodyError, decode_json, duplicate_json_keys
 
 MOST_ALIASED = 10_000
 """How many nodes may be reached through aliases: enough for templates, too few for a billion laughs."""
@@ -48,19 +49,44 @@ _WORDS: dict[str, bool | float | None] = {
 
 
 def decode_yaml(body: bytes) -> Any:
-    """Decode the first document of a YAML text, or raise `MalformedBodyError`."""
+    """Decode the first document of a YAML text, or raise `MalformedBodyError`.
+
+    Most bodies that say YAML are JSON (every client that applies server-side sends it so), and a hundred times faster
+    to read as such.
+    """
+    if body.startswith(b"{"):
+        with suppress(MalformedBodyError):
+            return decode_json(body)
     return _Construction().value(_compose(body))
 
 
 def duplicate_yaml_keys(body: bytes) -> list[str]:
-    """Return a complaint for each key that a mapping has more than once."""
+    """Return a complaint for each key that a mapping has more than once. The text must have been decoded before."""
+    if body.startswith(b"{"):
+        with suppress(ValueError):  # braces, but not JSON
+            if not duplicate_json_keys(body):
+                return []
     construction = _Construction()
     construction.value(_compose(body))
     return construction.complaints
 
 
 class _Loader(yaml.CSafeLoader):
-    """Parses into nodes. What has no tag of its own gets one of ours, which tells plain scalars from quoted."""
+    """Parses into nodes. What has no tag of its own gets one of ours, which tells plain scalars from quoted.
+
+    libyaml's composer recurses in C without any limit, and calls these hooks on the way down and up: the one place
+    where a text of brackets can be stopped before it overflows the stack.
+    """
+
+    _depth = 0
+
+    def descend_resolver(self, current_node: Any, current_index: Any) -> None:
+        self._depth += 1
+        if self._depth > MOST_NESTED + 1:  # one more than containers: their scalars count here, too
+            raise MalformedBodyError("yaml: exceeded max depth")
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
         if kind is yaml.ScalarNode:
@@ -74,8 +100,6 @@ def _compose(body: bytes) -> yaml.Node | None:
         return loader.get_node() if loader.check_node() else None
     except yaml.YAMLError as error:
         raise MalformedBodyError(f"yaml: {_explained(error)}") from error
-    except RecursionError:
-        raise MalformedBodyError("yaml: exceeded max depth") from None
     finally:
         loader.dispose()
 
@@ -120,7 +144,7 @@ class _Construction:
     def _container(self, node: yaml.Node) -> Any:
         if id(node) in self._open:
             raise MalformedBodyError("yaml: anchor value contains itself")
-        if len(self._open) >= MOST_NESTED:
+        if len(self._open) >= MOST_NESTED:  # aliases nest deeper than the text does
             raise MalformedBodyError("yaml: exceeded max depth")
         self._open.append(id(node))
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from edgekeeper.local.plane.gotext import show_number
+
 _JSON_NAMES: tuple[tuple[type, str], ...] = (
     (bool, "bool"),
     (int, "number"),
@@ -42,4 +44,4 @@ def go_text(value: Any) -> str:
         return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
         return f"[{' '.join(map(go_text, value))}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return show_number(value) if isinstance(value, float) else str(value)
