@@ -51,7 +51,7 @@ _WORDS: dict[str, bool | float | None] = {
 def decode_yaml(body: bytes) -> Any:
     """Decode the first document of a YAML text, or raise `MalformedBodyError`.
 
-    Most bodies that say YAML are JSON (every client that applies server-side sends it so), and a hundred times faster
+    Most bodies that say YAML are JSON (every client that applies server-side sends it so), and many times faster
     to read as such.
     """
     if body.startswith(b"{"):
