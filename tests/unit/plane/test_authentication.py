@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from edgekeeper.local.plane.auth.access import GuardedAccess, OpenAccess
 from edgekeeper.local.plane.auth.authentication import ADMIN, ANONYMOUS, Authenticator
-from edgekeeper.local.plane.auth.authorization import AlwaysAllow, Attributes, Decision
+from edgekeeper.local.plane.auth.authorization import AlwaysAllow, Attributes, Authorizer, Decision
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPair, new_key
 from edgekeeper.local.plane.auth.impersonation import impersonate
 from edgekeeper.local.plane.auth.tokens import (
@@ -314,93 +314,182 @@ def test_user_name_of_a_service_account_is_recognised(name: str, account: Servic
 
 
 class Only:
-    """Allows exactly what it is told to, and remembers what it was asked."""
+    """Allows exactly what it is told to, and remembers what it was asked: verb, resource and name."""
 
-    def __init__(self, *allowed: tuple[str, str]) -> None:
+    def __init__(self, *allowed: str) -> None:
         self.allowed = allowed
-        self.asked: list[tuple[str, str, str, str]] = []
+        self.asked: list[str] = []
 
     def authorize(self, attributes: Attributes) -> Decision:
-        assert attributes.verb == "impersonate"
-        what = attributes.combined_resource
-        self.asked.append((attributes.group, attributes.namespace, what, attributes.name))
-        return Decision((what, attributes.name) in self.allowed)
+        resource = f"{attributes.combined_resource}.{attributes.group}".rstrip(".")
+        where = f" in {attributes.namespace}" if attributes.namespace else ""
+        self.asked.append(f"{attributes.verb} {resource} {attributes.name or '*'}{where}")
+        return Decision(self.asked[-1] in self.allowed)
 
     rules_for = AlwaysAllow.rules_for
     rules_of = AlwaysAllow.rules_of
 
 
 def posing(**headers: str) -> Request:
-    return Request.of("GET", "/api", b"", **headers)
+    return Request.of("GET", "/api/v1/pods", b"", **headers)
+
+
+def act(authorizer: Authorizer, **headers: str) -> User:
+    request = posing(**headers)
+    return impersonate(authorizer, ALICE, request, parse_request_info(request))
+
+
+AS_BOB = {
+    "impersonate_user": "bob",
+    "impersonate_group": "ops\nqa",
+    "impersonate_uid": "7",
+    "impersonate-extra-a%2fb": "x\ny",
+}
+BOB = User("bob", ("ops", "qa", "system:authenticated"), "7", {"a/b": ("x", "y")})
 
 
 def test_request_without_impersonation_acts_for_its_caller() -> None:
-    assert impersonate(Only(), ALICE, posing(accept="*/*")) is ALICE
+    assert act(Only(), accept="*/*") is ALICE
 
 
-def test_impersonation_needs_leave_for_every_part() -> None:
-    allowed = Only(
-        ("users", "bob"), ("groups", "ops"), ("groups", "qa"), ("uids", "7"), ("userextras/a/b", "x")
-    )
-    request = posing(
-        impersonate_user="bob",
-        impersonate_group="ops\nqa",
-        impersonate_uid="7",
-        **{"impersonate-extra-a%2fb": "x"},
-    )
-    acting = impersonate(allowed, ALICE, request)
-    assert acting == User("bob", ("ops", "qa", "system:authenticated"), "7", {"a/b": ("x",)})
-    assert allowed.asked == [
-        ("", "", "users", "bob"),
-        ("", "", "groups", "ops"),
-        ("", "", "groups", "qa"),
-        ("authentication.k8s.io", "", "userextras/a/b", "x"),
-        ("authentication.k8s.io", "", "uids", "7"),
-    ]
+WAYS = {
+    "legacy": [
+        "impersonate users bob",
+        "impersonate uids.authentication.k8s.io 7",
+        "impersonate groups ops",
+        "impersonate groups qa",
+        "impersonate userextras/a/b.authentication.k8s.io x",
+        "impersonate userextras/a/b.authentication.k8s.io y",
+    ],
+    "constrained": [
+        "impersonate-on:user-info:list pods *",
+        "impersonate:user-info users.authentication.k8s.io bob",
+        "impersonate:user-info uids.authentication.k8s.io 7",
+        "impersonate:user-info groups.authentication.k8s.io ops",
+        "impersonate:user-info groups.authentication.k8s.io qa",
+        "impersonate:user-info userextras/a/b.authentication.k8s.io x",
+        "impersonate:user-info userextras/a/b.authentication.k8s.io y",
+    ],
+}
+
+
+@pytest.mark.parametrize("needed", WAYS.values(), ids=WAYS)
+def test_impersonation_needs_leave_for_every_part(needed: list[str]) -> None:
+    allowed = Only(*needed)
+    assert act(allowed, **AS_BOB) == BOB
+    assert allowed.asked[-len(needed) :] == needed
+    for missing in needed:
+        with pytest.raises(StatusError, match="cannot impersonate"):
+            act(Only(*(one for one in needed if one != missing)), **AS_BOB)
 
 
 def test_impersonation_without_leave_is_forbidden() -> None:
     with pytest.raises(StatusError) as refusal:
-        impersonate(
-            Only(("users", "bob")), ALICE, posing(impersonate_user="bob", impersonate_group="system:masters")
-        )
+        act(Only(), impersonate_user="bob")
     assert refusal.value.code == 403
     assert refusal.value.message == (
-        'groups "system:masters" is forbidden: User "alice" cannot impersonate resource "groups" '
+        'pods is forbidden: User "alice" cannot impersonate-on:user-info:list resource "pods" '
         'in API group "" at the cluster scope'
     )
 
 
-def test_impersonated_service_account_brings_its_groups() -> None:
-    allowed = Only(("serviceaccounts", "robot"))
-    acting = impersonate(allowed, ALICE, posing(impersonate_user="system:serviceaccount:apps:robot"))
+def test_legacy_impersonation_tells_which_part_was_refused() -> None:
+    request = {"impersonate_user": "system:serviceaccount:apps:robot", "impersonate_group": "ops"}
+    with pytest.raises(StatusError) as refusal:
+        act(Only("impersonate serviceaccounts robot in apps"), **request)
+    assert refusal.value.message == (
+        'groups "ops" is forbidden: User "alice" cannot impersonate resource "groups" '
+        'in API group "" at the cluster scope'
+    )
+
+
+RULED_OUT = {
+    "masters": (
+        {"impersonate_group": "system:masters"},
+        "impersonating the system:masters group is not allowed",
+    ),
+    "empty group": ({"impersonate_group": ""}, "impersonating the empty string group is not allowed"),
+    "empty value": (
+        {"impersonate-extra-a%2fb": ""},
+        "impersonating the empty string value in extra is not allowed",
+    ),
+    "bare key": ({"impersonate-extra-a": "x"}, "impersonating an invalid key in extra is not allowed"),
+}
+
+
+@pytest.mark.parametrize(("headers", "why"), RULED_OUT.values(), ids=RULED_OUT)
+def test_constrained_impersonation_has_limits(headers: dict[str, str], why: str) -> None:
+    class Constrained(AlwaysAllow):
+        def authorize(self, attributes: Attributes) -> Decision:
+            return Decision(attributes.verb != "impersonate")
+
+    with pytest.raises(StatusError, match=why):
+        act(Constrained(), impersonate_user="bob", **headers)
+    assert act(AlwaysAllow(), impersonate_user="bob", **headers).name == "bob"
+
+
+@pytest.mark.parametrize(
+    "needed",
+    [
+        ["impersonate serviceaccounts robot in apps"],
+        [
+            "impersonate-on:serviceaccount:list pods *",
+            "impersonate:serviceaccount serviceaccounts.authentication.k8s.io robot in apps",
+        ],
+    ],
+    ids=WAYS,
+)
+def test_impersonated_service_account_brings_its_groups(needed: list[str]) -> None:
+    acting = act(Only(*needed), impersonate_user="system:serviceaccount:apps:robot")
     assert acting.groups == ("system:serviceaccounts", "system:serviceaccounts:apps", "system:authenticated")
-    assert allowed.asked == [("", "apps", "serviceaccounts", "robot")]
+
+
+def test_impersonated_node_is_a_node_in_the_constrained_way_only() -> None:
+    node = {"impersonate_user": "system:node:n1"}
+    constrained = Only(
+        "impersonate-on:arbitrary-node:list pods *",
+        "impersonate:arbitrary-node nodes.authentication.k8s.io n1",
+    )
+    assert act(constrained, **node).groups == ("system:nodes", "system:authenticated")
+    legacy = Only("impersonate users system:node:n1")
+    assert act(legacy, **node).groups == ("system:authenticated",)
 
 
 @pytest.mark.parametrize(
     ("user", "groups", "expected"),
     [
-        ("bob", "", ("system:authenticated",)),
         ("bob", "system:unauthenticated", ("system:unauthenticated",)),
         ("bob", "system:authenticated\nqa", ("system:authenticated", "qa")),
-        ("system:anonymous", "", ("system:unauthenticated",)),
+        ("bob", "qa", ("qa", "system:authenticated")),
         ("system:anonymous", "qa", ("qa", "system:unauthenticated")),
+        ("system:anonymous", "system:unauthenticated", ("system:unauthenticated",)),
     ],
 )
 def test_impersonated_user_is_marked_as_authenticated_or_not(
     user: str, groups: str, expected: tuple[str, ...]
 ) -> None:
-    request = posing(impersonate_user=user, impersonate_group=groups)
-    assert impersonate(AlwaysAllow(), ALICE, request).groups == expected
+    assert act(AlwaysAllow(), impersonate_user=user, impersonate_group=groups).groups == expected
 
 
-def test_impersonation_of_groups_alone_is_a_bad_request() -> None:
+@pytest.mark.parametrize(
+    ("headers", "shown"),
+    [
+        (
+            {"impersonate_group": "ops"},
+            'UID:"", Groups:[]string{"ops"}, Extra:map[string][]string(nil)',
+        ),
+        (
+            {"impersonate_uid": "7", "impersonate-extra-a%2fb": "x"},
+            'UID:"7", Groups:[]string(nil), Extra:map[string][]string{"a/b":[]string{"x"}}',
+        ),
+    ],
+)
+def test_impersonation_without_a_user_is_a_bad_request(headers: dict[str, str], shown: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        impersonate(AlwaysAllow(), ALICE, posing(impersonate_group="ops", impersonate_uid="7"))
+        act(AlwaysAllow(), **headers)
     assert refusal.value.code == 400
     assert refusal.value.message == (
-        "requested [{Group  ops    } {UID  7  authentication.k8s.io/v1  }] without impersonating a user"
+        f'requested &user.DefaultInfo{{Name:"", {shown}}} without impersonating a user name'
     )
 
 

@@ -97,6 +97,12 @@ def test_local_subject_access_review_stays_in_its_namespace() -> None:
         local_subject_access_review(posted, "y", Scribe())
 
 
+def test_local_subject_access_review_takes_its_namespace_from_the_path() -> None:
+    spec = {"resourceAttributes": GET_PODS, "user": "bob"}
+    answer = local_subject_access_review(review("LocalSubjectAccessReview", spec), "x", Scribe())
+    assert answer["metadata"] == {"namespace": "x"}
+
+
 PATH = {"verb": "get", "path": "/x"}
 INVALID_SELF: dict[str, tuple[JsonObject, JsonObject, str]] = {
     "neither": (
@@ -273,7 +279,11 @@ def test_token_review_tells_why_a_token_is_worthless(authenticator: Authenticato
 def test_token_review_minds_audiences(authenticator: Authenticator, tokens: ServiceAccountTokens) -> None:
     token = tokens.issue_token(ROBOT, ["vault"], timedelta(hours=1), NOW)
     assert ask_about(token, authenticator, "vault", "other")["audiences"] == ["vault"]
-    assert "authenticated" not in ask_about(token, authenticator)
+    assert ask_about(token, authenticator) == {
+        "user": {},
+        "error": "[invalid bearer token, token audiences "
+        f'["vault"] is invalid for the target audiences ["{ISSUER}"]]',
+    }
 
 
 def test_token_review_needs_a_token(authenticator: Authenticator) -> None:
@@ -287,7 +297,7 @@ def request_for(**spec: Any) -> JsonObject:
 
 def test_token_request_issues_a_token_that_works(tokens: ServiceAccountTokens) -> None:
     answer = token_request(request_for(), ROBOT, tokens, NOW)
-    assert answer["spec"] == {"expirationSeconds": 3600, "audiences": [ISSUER]}
+    assert answer["spec"] == {"expirationSeconds": 3600, "audiences": [ISSUER], "boundObjectRef": None}
     assert answer["status"]["expirationTimestamp"] == "2030-01-01T13:30:00Z"
     assert answer["metadata"] == {
         "name": "robot",

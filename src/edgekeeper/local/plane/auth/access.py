@@ -38,7 +38,7 @@ class OpenAccess:
         self.authorizer: Authorizer = AlwaysAllow()
 
     def admit(self, request: Request, info: RequestInfo) -> User:
-        return impersonate(self.authorizer, ADMIN, request)
+        return impersonate(self.authorizer, ADMIN, request, info)
 
 
 class GuardedAccess:
@@ -49,7 +49,7 @@ class GuardedAccess:
         self.authorizer = authorizer
 
     def admit(self, request: Request, info: RequestInfo) -> User:
-        user = impersonate(self.authorizer, self.authenticator.authenticate(request), request)
+        user = impersonate(self.authorizer, self.authenticator.authenticate(request), request, info)
         attributes = attributes_of(user, info)
         decision = self.authorizer.authorize(attributes)
         if not decision.allowed:

@@ -85,11 +85,18 @@ class Authenticator:
         user = self._tokens.get(token)
         if user is not None:
             return VerifiedToken(user, tuple(audiences) or self._audiences)
-        if self._service_accounts is not None:
-            verified = self._service_accounts.verify(token, audiences, self._clock())
-            if verified is not None:
-                return replace(verified, user=with_authenticated_group(verified.user))
-        raise TokenError("invalid bearer token")
+        verified = self._verify_account_token(token, audiences)
+        if verified is None:
+            raise TokenError("invalid bearer token")
+        return replace(verified, user=with_authenticated_group(verified.user))
+
+    def _verify_account_token(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
+        if self._service_accounts is None:
+            return None
+        try:
+            return self._service_accounts.verify(token, audiences, self._clock())
+        except TokenError as error:
+            raise TokenError(f"[invalid bearer token, {error}]") from error
 
     @property
     def _audiences(self) -> tuple[str, ...]:

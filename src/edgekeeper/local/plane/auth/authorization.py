@@ -62,8 +62,8 @@ class Authorizer(Protocol):
     def rules_for(self, user: User, namespace: str) -> tuple[Sequence[PolicyRule], Sequence[str]]:
         """Return all rules that hold for a user in a namespace, and what went wrong in finding them."""
 
-    def rules_of(self, role_ref: JsonObject, namespace: str) -> Sequence[PolicyRule]:
-        """Return the rules that a binding in `namespace` would grant. Raise 404 if there is no such role."""
+    def rules_of(self, role_ref: JsonObject, namespace: str) -> Sequence[PolicyRule] | None:
+        """Return the rules that a binding in `namespace` would grant; `None` if there is no such role."""
 
 
 class AlwaysAllow:
@@ -75,7 +75,7 @@ class AlwaysAllow:
     def rules_for(self, user: User, namespace: str) -> tuple[Sequence[PolicyRule], Sequence[str]]:
         return FULL_AUTHORITY, ()
 
-    def rules_of(self, role_ref: JsonObject, namespace: str) -> Sequence[PolicyRule]:
+    def rules_of(self, role_ref: JsonObject, namespace: str) -> Sequence[PolicyRule] | None:
         return ()
 
 

@@ -21,7 +21,7 @@ from edgekeeper.local.plane.auth.authorization import (
     quoted_list,
 )
 from edgekeeper.local.plane.auth.rbac import MASTERS, RBAC_GROUP, aggregated, rules_in, url_covers
-from edgekeeper.local.plane.errors import StatusError, forbidden
+from edgekeeper.local.plane.errors import StatusError, forbidden, not_found
 from edgekeeper.local.plane.request import User
 from edgekeeper.local.plane.requestinfo import RequestInfo
 
@@ -64,7 +64,11 @@ class _Check:
         resource = "roles" if role_ref.get("kind") == "Role" else "clusterroles"
         if self._may("bind", resource, role_ref.get("name", "")):
             return
-        missing = self._missing(self.authorizer.rules_of(role_ref, self.info.namespace))
+        granted = self.authorizer.rules_of(role_ref, self.info.namespace)
+        if granted is None:
+            # The real server, too, names the resource of the request here, not that of the role.
+            raise not_found(RBAC_GROUP, self.info.resource, role_ref.get("name", ""))
+        missing = self._missing(granted)
         if missing:
             raise self._refused(new, missing)
 

@@ -20,7 +20,6 @@ from typing import Protocol, TypeAlias
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.plane.auth.authorization import Attributes, Decision, PolicyRule
 from edgekeeper.local.plane.auth.tokens import ServiceAccount
-from edgekeeper.local.plane.errors import not_found
 from edgekeeper.local.plane.request import User
 from edgekeeper.local.plane.selector import label_selector_of
 
@@ -113,13 +112,9 @@ class RbacAuthorizer:
         rules = [rule for grant in grants for rule in grant.rules]
         return rules, [grant.problem for grant in grants if grant.problem]
 
-    def rules_of(self, role_ref: JsonObject, namespace: str) -> Sequence[PolicyRule]:
+    def rules_of(self, role_ref: JsonObject, namespace: str) -> Sequence[PolicyRule] | None:
         self._refresh()
-        rules = self._policy.rules_of(role_ref, namespace)
-        if rules is None:
-            plural = f"{role_ref.get('kind', '').lower()}s"
-            raise not_found(RBAC_GROUP, plural, role_ref.get("name", ""))
-        return rules
+        return self._policy.rules_of(role_ref, namespace)
 
     def _grants(self, user: User, namespace: str) -> tuple[_Grant, ...]:
         self._refresh()

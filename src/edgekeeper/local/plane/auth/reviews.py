@@ -50,6 +50,7 @@ def subject_access_review(posted: JsonObject, authorizer: Authorizer) -> JsonObj
 
 
 def local_subject_access_review(posted: JsonObject, namespace: str, authorizer: Authorizer) -> JsonObject:
+    posted = {**posted, "metadata": {"namespace": namespace, **dig_object(posted, "metadata")}}
     errors = _attribute_errors(posted) + _subject_errors(posted)
     errors += _metadata_errors(posted, allowed=("namespace",)) + _locality_errors(posted)
     if not errors and dig(posted, "metadata", "namespace") != namespace:
@@ -228,7 +229,11 @@ def token_request(
     return {
         **_head(posted),
         "metadata": metadata,
-        "spec": {**dig_object(posted, "spec"), "audiences": audiences, "expirationSeconds": seconds},
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+            "boundObjectRef": dig(posted, "spec", "boundObjectRef"),
+        },
         "status": {
             "token": tokens.issue_token(account, audiences, lifetime, now),
             "expirationTimestamp": _timestamp(now + lifetime),

@@ -154,7 +154,7 @@ class ServiceAccountTokens:
             signature = encode_dss_signature(r, s)
             self._public_key.verify(signature, signed.encode(), ec.ECDSA(hashes.SHA256()))
         except (InvalidSignature, ValueError) as error:
-            raise TokenError("invalid signature") from error
+            raise TokenError("go-jose/go-jose: error in cryptographic primitive") from error
         claims: JsonObject = msgspec.json.decode(_unbase64(payload))
         return claims
 
