@@ -19,6 +19,7 @@ from edgekeeper.local.plane.errors import (
     StatusError,
     bad_request,
     invalid,
+    invalid_value,
     required,
     too_long,
     unsupported_value,
@@ -115,6 +116,9 @@ class Call:
         named = self.request.parameter("fieldManager")
         if len(named) > _LONGEST_MANAGER:
             raise self.invalid_options([too_long("fieldManager", _LONGEST_MANAGER)])
+        if not named.isprintable():
+            problem = invalid_value("fieldManager", named, "should only contain printable characters")
+            raise self.invalid_options([problem])
         agent = self.request.header("user-agent") or "unknown"
         return named or agent.split("/", 1)[0][:_LONGEST_MANAGER]
 

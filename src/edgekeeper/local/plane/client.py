@@ -9,7 +9,7 @@ import msgspec
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import StatusError
-from edgekeeper.local.plane.request import Request, Response
+from edgekeeper.local.plane.request import JSON_TYPE, Request, Response
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -49,7 +49,7 @@ class InProcessClient:
         raw = b"" if body is None else msgspec.json.encode(body)
         request = Request.of(method, target, raw, content_type=content_type, **self._headers)
         response = await self._handler(request)
-        answer: JsonObject = response.json() if response.body else {}
+        answer = _decoded(response)
         if response.status >= 400:
             raise StatusError(
                 response.status,
@@ -64,8 +64,18 @@ class InProcessClient:
         """Follow a watch; each event is decoded as it comes."""
         response = await self._handler(Request.of("GET", target, b"", **self._headers))
         if response.stream is None:
-            answer = response.json()
+            answer = _decoded(response)
             raise StatusError(response.status, answer.get("reason", ""), answer.get("message", ""))
         async for chunk in response.stream:
             for line in chunk.splitlines():
                 yield msgspec.json.decode(line)
+
+
+def _decoded(response: Response) -> JsonObject:
+    """The object in an answer; plain text, as for unknown paths, becomes the message of one."""
+    if not response.body:
+        return {}
+    if response.content_type != JSON_TYPE:
+        return {"message": response.body.decode().strip()}
+    answer: JsonObject = response.json()
+    return answer

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.body import decode_body, duplicate_keys
+from edgekeeper.local.plane.body import decode_body, duplicate_keys, unrecognized
 from edgekeeper.local.plane.call import Call
-from edgekeeper.local.plane.errors import bad_request
-from edgekeeper.local.plane.meta import malformed_metadata
+from edgekeeper.local.plane.errors import StatusError, bad_request, invalid, invalid_value
+from edgekeeper.local.plane.kinds.typed import TypedSchema
+from edgekeeper.local.plane.resource import Resource
 
 encode = msgspec.json.Encoder().encode
 
@@ -16,13 +19,14 @@ encode = msgspec.json.Encoder().encode
 def decode_object(call: Call) -> JsonObject:
     """Read the body of a create or replace as an object of the call's resource."""
     request = call.request
-    tree = decode_body(request.header("content-type"), request.body, call.resource.kind)
-    repeated: list[str] = []
+    content_type = request.header("content-type")
+    tree = decode_body(content_type, request.body, call.resource.kind)
     # Most clients send what the encoder would write. Then no key can be there twice, and there is no need to look.
+    complaints: list[str] = []
     if call.field_validation != "Ignore" and encode(tree) != request.body:
-        repeated = duplicate_keys(request.header("content-type"), request.body)
+        complaints = duplicate_keys(content_type, request.body)
     _check_kind(call, tree)
-    shape(call, tree, repeated)
+    shape(call, tree, complaints)
     return tree
 
 
@@ -32,46 +36,78 @@ def shape(call: Call, tree: JsonObject, complaints: list[str] | None = None) -> 
     Unknown fields go; `fieldValidation` decides whether they are refused, warned of or passed over in silence.
     """
     resource = call.resource
-    metadata = tree.setdefault("metadata", {})
-    if metadata is None:
-        metadata = tree["metadata"] = {}
-    problem = malformed_metadata(metadata)
+    problem = malformed(resource, tree)
     if problem:
-        raise bad_request(f"{_cannot_handle(call)}: {problem}")
-    for name in [name for name, value in metadata.items() if value is None]:
+        raise bad_request(f"{_cannot_handle(resource)}: {problem}")
+    metadata = tree["metadata"]
+    # An empty list of owners of fields is a wish, to forget them, which would not survive the normal form.
+    managed_fields = metadata.get("managedFields")
+    for name in [name for name, value in metadata.items() if value is None or value in ({}, [])]:
         del metadata[name]
-    found = list(complaints or ())
-    mistyped = () if resource.custom else resource.schema.type_errors(tree)
-    if mistyped:
-        raise bad_request(f"{_cannot_handle(call)}: {mistyped[0].message}")
-    found += [f'unknown field "{path}"' for path in resource.schema.prune(tree)]
-    if found and call.field_validation == "Strict":
-        raise bad_request(f"{_cannot_handle(call)}: strict decoding error: {', '.join(found)}")
-    if call.field_validation == "Warn":
-        for complaint in found:
-            call.warn(complaint)
+    unknown = [f'unknown field "{path}"' for path in resource.schema.prune(tree)]
+    complain(call, [*(complaints or ()), *unknown])
     resource.schema.default(tree)
     resource.strategy.default(tree)
+    if managed_fields is not None:
+        metadata["managedFields"] = managed_fields
+
+
+def complain(call: Call, complaints: list[str]) -> None:
+    """Refuse, warn or keep silent about fields that are unknown or there twice, as the client wished."""
+    if not complaints or call.field_validation == "Ignore":
+        return
+    if call.field_validation == "Strict":
+        raise bad_request(f"{_cannot_handle(call.resource)}: strict decoding error: {', '.join(complaints)}")
+    for complaint in complaints:
+        call.warn(complaint)
+
+
+def malformed(resource: Resource, tree: JsonObject) -> str:
+    """Say why an object cannot even be decoded: wrong types in a built-in kind, or in anybody's metadata."""
+    if tree.get("metadata") is None:
+        tree["metadata"] = {}
+    if not resource.custom:
+        mismatches = resource.schema.type_errors(tree)
+    elif not isinstance(tree["metadata"], dict):
+        return "json: cannot unmarshal into Go value of type v1.ObjectMeta"
+    else:
+        mismatches = _metadata_schema().type_errors(tree["metadata"])
+    return mismatches[0].message if mismatches else ""
+
+
+@cache
+def _metadata_schema() -> TypedSchema:
+    return TypedSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
 
 
 def _check_kind(call: Call, tree: JsonObject) -> None:
-    resource = call.resource
-    kind, api_version = tree.get("kind"), tree.get("apiVersion")
-    if resource.custom and not kind:
-        raise bad_request(f"Object 'Kind' is missing in '{call.request.body.decode(errors='replace')}'")
-    if resource.custom and not api_version:
-        raise bad_request(f"Object 'apiVersion' is missing in '{call.request.body.decode(errors='replace')}'")
-    kind = tree.setdefault("kind", resource.kind)
-    api_version = tree.setdefault("apiVersion", resource.api_version)
+    """The body must be of the kind that the path serves. Built-in kinds may leave it unsaid."""
+    resource, body = call.resource, call.request.body
+    if resource.custom and not tree.get("kind"):
+        raise unrecognized(
+            resource.kind, f"Object 'Kind' is missing in '{body.decode(errors='replace')}'", body
+        )
+    kind = tree.get("kind") or resource.kind
+    api_version = tree.get("apiVersion") or resource.api_version
+    tree["kind"], tree["apiVersion"] = kind, api_version
     if kind != resource.kind:
-        named = f'{kind} in version "{str(api_version).rpartition("/")[2]}"'
-        raise bad_request(f"{named} cannot be handled as a {resource.kind}")
+        raise _other_kind(resource, tree)
     if api_version != resource.api_version:
         raise bad_request(
             f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
         )
 
 
-def _cannot_handle(call: Call) -> str:
-    resource = call.resource
+def _other_kind(resource: Resource, tree: JsonObject) -> StatusError:
+    kind = tree["kind"]
+    group, _, version = tree["apiVersion"].rpartition("/")
+    if resource.custom:
+        metadata = tree.get("metadata")
+        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+        return invalid(group, kind, name, [invalid_value("kind", kind, f"must be {resource.kind}")])
+    why = f"converting ({version}.{kind}) to ({resource.version}.{resource.kind}): unknown conversion"
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
+
+
+def _cannot_handle(resource: Resource) -> str:
     return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'

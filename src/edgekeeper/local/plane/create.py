@@ -6,7 +6,7 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.apply import Writer, record_update
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.codec import decode_object
-from edgekeeper.local.plane.errors import already_exists, bad_request, conflict, method_not_allowed
+from edgekeeper.local.plane.errors import already_exists, bad_request, conflict, failure
 from edgekeeper.local.plane.meta import generate_name, validate_metadata
 from edgekeeper.local.plane.render import render_item
 from edgekeeper.local.plane.request import Response
@@ -26,18 +26,17 @@ async def create_object(call: Call, tree: JsonObject, *, applied: bool = False) 
     _settle_namespace(call, tree)
     metadata = meta_of(tree)
     if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        raise failure("resourceVersion should not be set on objects to be created")
     generated = _settle_name(call, metadata)
+    if not applied:
+        types = call.cluster.registry.field_types(call.resource)
+        record_update(types, None, tree, writer_of(call), reset_fields(call))
     mutated = await call.cluster.admission.mutate(call, "CREATE", tree, None)
     if mutated is not tree:
         tree = mutated
         call.resource.schema.default(tree)
         call.resource.strategy.default(tree)
-    if not applied:
-        record_update(
-            call.cluster.registry.field_types(call.resource), None, tree, writer_of(call), reset_fields(call)
-        )
-    # Ownership is what clients set, so it is recorded before the server adds its own.
+    # Ownership is what the client set: the server and webhooks add theirs only after it was recorded.
     _reset(call, tree)
     validate_new(call, tree)
     await call.cluster.admission.validate(call, "CREATE", tree, None)
@@ -60,8 +59,6 @@ def _settle_namespace(call: Call, tree: JsonObject) -> None:
     metadata = meta_of(tree)
     if not call.resource.namespaced:
         return
-    if not call.namespace:
-        raise method_not_allowed()
     if metadata.setdefault("namespace", call.namespace) != call.namespace:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"

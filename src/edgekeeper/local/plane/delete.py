@@ -29,12 +29,8 @@ from edgekeeper.local.plane.store import Item
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
-_POLICIES = ("Background", "Foreground", "Orphan")
-_DEFAULT_GRACE = {"pods": 30}
-_SHOWN_WHEN_DELETED = frozenset(
-    {"pods", "services", "serviceaccounts", "persistentvolumeclaims", "resourcequotas", "podtemplates"}
-)
-"""Kinds whose deletion answers the object; the others answer a `Status`."""
+_POLICIES = ("Foreground", "Background", "Orphan")
+_DEFAULT_GRACE = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ async def delete(call: Call) -> Response:
         raise not_found(call.resource.group, call.resource.plural, call.info.name)
     options = read_options(call)
     gone, remains = await _delete_item(call, item, options)
-    if remains or call.resource.plural in _SHOWN_WHEN_DELETED:
+    if remains or call.resource.shows_deleted:
         return render_item(call, gone)
     return Response(200, encode(_success(call, item)))
 
@@ -87,7 +83,9 @@ async def _delete_item(call: Call, item: Item, options: DeleteOptions) -> tuple[
         return Item.unsaved(tree), not _may_go(call, tree)
     store = call.cluster.store
     if _may_go(call, tree):
-        return store.delete(call.resource.stored_as, item.key), False
+        # What ends gracefully shows when it ended; everything else is just gone.
+        last = tree if _ends_gracefully(call) else None
+        return store.delete(call.resource.stored_as, item.key, last), False
     return (store.put(call.resource.stored_as, tree) if changed else current), True
 
 
@@ -137,26 +135,32 @@ def _finalizers_for(policy: str, present: list[str]) -> list[str]:
 
 def _grace(call: Call, tree: JsonObject, options: DeleteOptions) -> int:
     """Only pods on a node end gracefully; everything else goes at once."""
-    if call.resource.group or call.resource.plural not in _DEFAULT_GRACE or not dig(tree, "spec", "nodeName"):
+    if not _ends_gracefully(call) or not dig(tree, "spec", "nodeName"):
         return 0
     if dig(tree, "status", "phase") in ("Succeeded", "Failed"):
         return 0
     if options.grace is not None:
         return options.grace
     declared = dig(tree, "spec", "terminationGracePeriodSeconds")
-    return declared if isinstance(declared, int) else _DEFAULT_GRACE["pods"]
+    return declared if isinstance(declared, int) else _DEFAULT_GRACE
+
+
+def _ends_gracefully(call: Call) -> bool:
+    return call.resource.kind == "Pod" and not call.resource.group
 
 
 def _check_preconditions(call: Call, live: JsonObject, options: DeleteOptions, name: str) -> None:
     metadata = meta_of(live)
-    where = (call.resource.group, call.resource.plural, name)
-    for label, wanted, actual in (
-        ("UID", options.uid, metadata.get("uid", "")),
-        ("ResourceVersion", options.revision, metadata["resourceVersion"]),
+    for label, wanted, actual, fate in (
+        ("UID", options.uid, metadata.get("uid", ""), "deleted and then recreated"),
+        ("ResourceVersion", options.revision, metadata["resourceVersion"], "modified"),
     ):
         if wanted and wanted != actual:
-            why = f"Precondition failed: {label} in precondition: {wanted}, {label} in object meta: {actual}"
-            raise conflict(*where, why)
+            why = (
+                f"the {label} in the precondition ({wanted}) does not match the {label} in record ({actual}). "
+                f"The object might have been {fate}"
+            )
+            raise conflict(call.resource.group, call.resource.kind, name, why)
 
 
 def read_options(call: Call) -> DeleteOptions:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.errors import no_such_path
+from edgekeeper.local.plane.errors import UnservedPathError
 from edgekeeper.local.plane.registry import Registry, version_rank
 from edgekeeper.local.plane.resource import GroupResource, Resource
 
@@ -47,7 +47,7 @@ def group(registry: Registry, name: str) -> JsonObject:
     """GET /apis/{group}"""
     versions = registry.groups().get(name)
     if not versions:
-        raise no_such_path()
+        raise UnservedPathError
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}
 
 
@@ -55,7 +55,7 @@ def resource_list(registry: Registry, group_name: str, version: str) -> JsonObje
     """GET /api/v1 and /apis/{group}/{version}"""
     found = [one for one in registry.of_group(group_name) if one.version == version]
     if not found:
-        raise no_such_path()
+        raise UnservedPathError
     entries: list[JsonObject] = []
     for resource in sorted(found, key=lambda one: one.plural):
         entries.append(_resource_entry(registry, resource))

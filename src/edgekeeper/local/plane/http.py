@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from urllib.parse import parse_qsl
+from uuid import uuid4
 
 from aiohttp import web
 
@@ -95,16 +96,18 @@ def _peer_certificate(incoming: web.BaseRequest) -> bytes | None:
 
 
 def _complete(response: Response) -> web.StreamResponse:
-    headers = {
-        "Content-Type": response.content_type,
-        "Cache-Control": "no-cache, private",
-        **response.headers,
-    }
+    headers = {"Content-Type": response.content_type, **_common_headers(), **response.headers}
     return web.Response(status=response.status, body=response.body, headers=headers)
 
 
+def _common_headers() -> dict[str, str]:
+    return {"Audit-Id": str(uuid4()), "Cache-Control": "no-cache, private"}
+
+
 async def _write_stream(incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
-    outgoing = web.StreamResponse(status=response.status, headers={"Content-Type": response.content_type})
+    outgoing = web.StreamResponse(
+        status=response.status, headers={"Content-Type": response.content_type, **_common_headers()}
+    )
     outgoing.enable_chunked_encoding()
     stream = response.stream
     assert stream is not None  # noqa: S101 - the caller has checked

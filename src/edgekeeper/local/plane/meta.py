@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
 
 from edgekeeper.core.json import JsonObject, dig_list, dig_object
 from edgekeeper.local.plane.errors import (
@@ -16,10 +15,16 @@ from edgekeeper.local.plane.errors import (
 )
 from edgekeeper.local.plane.labels import label_key_problems, label_value_problems, subdomain_problems
 
+_STANDARD_FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _LONGEST_GENERATED = 63
 _ANNOTATIONS_LIMIT = 256 * 1024
+
+
+def name_problems_of_most_kinds(name: str) -> Sequence[str]:
+    """Why a string is no DNS-1123 subdomain, in the words that are used for names."""
+    return [problem.replace("253 bytes", "253 characters") for problem in subdomain_problems(name)]
 
 
 def generate_name(prefix: str, random: Random) -> str:
@@ -35,7 +40,7 @@ def validate_metadata(
     cluster_scoped: bool = False,
 ) -> list[FieldError]:
     """Check what a client may write into metadata."""
-    check_name = name_problems or subdomain_problems
+    check_name = name_problems or name_problems_of_most_kinds
     errors: list[FieldError] = []
     prefix = metadata.get("generateName")
     if prefix:
@@ -90,38 +95,8 @@ def carry_over(new: JsonObject, old: JsonObject) -> None:
             new.pop(own, None)
 
 
-def malformed_metadata(metadata: Any) -> str | None:
-    """Name the first field of metadata that has the wrong JSON type, with what was expected, or None."""
-    if not isinstance(metadata, dict):
-        return "metadata must be an object"
-    for name in ("name", "namespace", "generateName", "uid", "resourceVersion"):
-        if not isinstance(metadata.get(name, ""), str | None):
-            return f"metadata.{name} must be a string"
-    for name in ("labels", "annotations"):
-        entries = metadata.get(name)
-        if entries is None:
-            continue
-        if not isinstance(entries, dict):
-            return f"metadata.{name} must be an object"
-        for key, value in entries.items():
-            if value is None:
-                entries[key] = ""
-            elif not isinstance(value, str):
-                return f"metadata.{name}[{key}] must be a string"
-    return _malformed_list(metadata, "finalizers", str) or _malformed_list(metadata, "ownerReferences", dict)
-
-
-def _malformed_list(metadata: JsonObject, name: str, item_type: type) -> str | None:
-    entries = metadata.get(name)
-    if entries is None:
-        return None
-    if not isinstance(entries, list) or not all(isinstance(entry, item_type) for entry in entries):
-        return f"metadata.{name} must be a list of {'strings' if item_type is str else 'objects'}"
-    return None
-
-
 def _label_errors(metadata: JsonObject) -> list[FieldError]:
-    errors = []
+    errors: list[FieldError] = []
     for key, value in dig_object(metadata, "labels").items():
         errors.extend(invalid_value("metadata.labels", key, why) for why in label_key_problems(key))
         errors.extend(invalid_value("metadata.labels", value, why) for why in label_value_problems(value))
@@ -130,7 +105,7 @@ def _label_errors(metadata: JsonObject) -> list[FieldError]:
 
 def _annotation_errors(metadata: JsonObject) -> list[FieldError]:
     annotations = dig_object(metadata, "annotations")
-    errors = [
+    errors: list[FieldError] = [
         invalid_value("metadata.annotations", key, why)
         for key in annotations
         # Case does not matter for annotation keys, historically.
@@ -145,8 +120,8 @@ def _annotation_errors(metadata: JsonObject) -> list[FieldError]:
 def _owner_errors(metadata: JsonObject) -> list[FieldError]:
     errors = []
     controllers = []
-    for index, owner in enumerate(dig_list(metadata, "ownerReferences")):
-        path = f"metadata.ownerReferences[{index}]"
+    for owner in dig_list(metadata, "ownerReferences"):
+        path = "metadata.ownerReferences"
         for name in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(name):
                 why = "version must not be empty" if name == "apiVersion" else "must not be empty"
@@ -162,11 +137,13 @@ def _owner_errors(metadata: JsonObject) -> list[FieldError]:
 
 def _finalizer_errors(metadata: JsonObject) -> list[FieldError]:
     finalizers = dig_list(metadata, "finalizers")
-    errors = [
-        invalid_value("metadata.finalizers", finalizer, why)
-        for finalizer in finalizers
-        for why in label_key_problems(finalizer)
-    ]
+    errors: list[FieldError] = []
+    for index, finalizer in enumerate(finalizers):
+        path = f"metadata.finalizers[{index}]"
+        errors.extend(invalid_value(path, finalizer, why) for why in label_key_problems(finalizer))
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid_value(path, finalizer, why))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(invalid_value("metadata.finalizers", finalizers, why))

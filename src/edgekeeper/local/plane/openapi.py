@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.errors import no_such_path
+from edgekeeper.local.plane.errors import UnservedPathError
 from edgekeeper.local.plane.registry import Registry
 from edgekeeper.local.plane.resource import Resource
 
@@ -66,8 +66,8 @@ class OpenApi:
         group, _, version = rest.rpartition("/") if prefix == "apis" else ("", "", rest)
         resources = [one for one in self.registry.of_group(group) if one.version == version]
         if not resources or (prefix == "api") == bool(group):
-            raise no_such_path()
-        schemas = _closure(_kind_schemas(resources), self.registry.definitions)
+            raise UnservedPathError
+        schemas = self._schemas(resources)
         return {
             "openapi": "3.0.0",
             "info": _INFO,
@@ -77,13 +77,25 @@ class OpenApi:
 
     def _build_v2(self) -> JsonObject:
         resources = self.registry.all()
-        schemas = _closure(_kind_schemas(resources), self.registry.definitions)
+        schemas = self._schemas(resources)
         return {
             "swagger": "2.0",
             "info": _INFO,
             "paths": _paths(resources),
             "definitions": {name: _simplify(schema) for name, schema in schemas.items()},
         }
+
+    def _schemas(self, resources: Iterable[Resource]) -> dict[str, JsonObject]:
+        """Everything that a document about some resources has to define."""
+        definitions = self.registry.definitions
+        versions = {(one.group, one.version) for one in resources}
+        roots = {name: schema for name, schema in definitions.items() if versions & _versions_of(schema)}
+        return _closure({**roots, **_custom_schemas(resources)}, definitions)
+
+
+def _versions_of(schema: JsonObject) -> set[tuple[str, str]]:
+    """The groups and versions in which a definition is a kind of its own."""
+    return {(kind["group"], kind["version"]) for kind in schema.get("x-kubernetes-group-version-kind", ())}
 
 
 def definition_name(resource: Resource) -> str:
@@ -92,18 +104,14 @@ def definition_name(resource: Resource) -> str:
     return f"{reversed_group}.{resource.version}.{resource.kind}"
 
 
-def _kind_schemas(resources: Iterable[Resource]) -> dict[str, JsonObject]:
-    """The named schemas of kinds, and of lists of custom kinds, which no definition file contains."""
+def _custom_schemas(resources: Iterable[Resource]) -> dict[str, JsonObject]:
+    """The schemas of custom kinds and of their lists."""
     schemas: dict[str, JsonObject] = {}
     for resource in resources:
-        if not resource.custom:
-            reference = resource.schema.source.get("$ref")
-            if reference:
-                schemas[reference.removeprefix(_REF)] = {}
-            continue
-        name = definition_name(resource)
-        schemas[name] = _custom_schema(resource)
-        schemas[f"{name}List"] = _list_schema(resource, name)
+        if resource.custom:
+            name = definition_name(resource)
+            schemas[name] = _custom_schema(resource)
+            schemas[f"{name}List"] = _list_schema(resource, name)
     return schemas
 
 

@@ -37,6 +37,7 @@ from edgekeeper.local.plane.controllers.garbage import GarbageCollector
 from edgekeeper.local.plane.controllers.namespace import NamespaceController
 from edgekeeper.local.plane.controllers.simulate import SIMULATORS, Simulator
 from edgekeeper.local.plane.crd import DefinitionController
+from edgekeeper.local.plane.documents import Documents
 from edgekeeper.local.plane.errors import StatusError
 from edgekeeper.local.plane.handler import ApiHandler
 from edgekeeper.local.plane.http import HttpServer
@@ -113,12 +114,12 @@ class Plane:
             self._identity.signing_key, lambda namespace, name: account_uid(self.store, namespace, name)
         )
         self.access = self._build_access()
+        self._documents = Documents(self.registry, OpenApi(self.registry), ready=lambda: self._ready)
         self._handler = ApiHandler(
             cluster=self.cluster,
             access=self.access,
-            special=answered_resources(self.access, self._tokens),
-            openapi=OpenApi(self.registry),
-            ready=lambda: self._ready,
+            documents=self._documents,
+            answered=answered_resources(self.access, self._tokens),
         )
         self._ready = False
         self.client = InProcessClient(self._handler.handle, self.admin_token)
@@ -178,7 +179,7 @@ class Plane:
         server = HttpServer(self.handle, _server_tls(pair.certificate, pair.key, self._identity.authority))
         bound = await server.start(host, port)
         self._servers.append(server)
-        self._handler.address = f"{host}:{bound}"
+        self._documents.address = f"{host}:{bound}"
         return Endpoint(f"https://{host}:{bound}", self._identity.authority.certificate, self.admin_token)
 
     def kubeconfig(self, endpoint: Endpoint, name: str = "edgekeeper") -> str:

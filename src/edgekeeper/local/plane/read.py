@@ -72,7 +72,14 @@ class Selection:
             known.discard("metadata.namespace")
         for requirement in self.fields.requirements:
             if requirement[0] not in known:
-                raise bad_request(f"field label not supported: {requirement[0]}")
+                raise self._unknown_field(requirement[0])
+
+    def _unknown_field(self, path: str) -> StatusError:
+        if self._resource.custom or self._resource.selectable_fields:
+            return bad_request(f"field label not supported: {path}")
+        return bad_request(
+            f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+        )
 
     def _lookup(self, item: Item) -> Callable[[str], str]:
         trees: list[JsonObject] = []
@@ -189,12 +196,12 @@ def parse_revision(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text)
     why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    raise StatusError(400, "BadRequest", f'Invalid value: "{text}": {why}')
+    raise bad_request(f'resourceVersion: Invalid value: "{text}": {why}')
 
 
 def too_large_revision(requested: int, current: int) -> StatusError:
     """504, as the real server answers after waiting for a revision that nobody has written."""
-    message = f"Too large resource version: {requested}, current: {current}"
+    message = f"Timeout: Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     details = {"causes": [cause], "retryAfterSeconds": 1}
     return StatusError(504, "Timeout", message, details=details)
@@ -212,7 +219,7 @@ def decode_continue(token: str) -> tuple[int, Key]:
         namespace, _, name = tree["start"].rpartition("/")
         return int(tree["rv"]), (namespace, name)
     except (ValueError, KeyError, TypeError, AttributeError, msgspec.DecodeError):
-        raise bad_request(f"continue key is not valid: {token!r}") from None
+        raise bad_request(f"invalid continue token: continue key is not valid: {token!r}") from None
 
 
 def _expired_list(call: Call, token: str, start: Key | None) -> StatusError:

@@ -30,9 +30,10 @@ class Page:
     continue_token: str = ""
     remaining: int | None = None
 
-    def metadata(self) -> JsonObject:
+    def metadata(self, *, custom: bool = False) -> JsonObject:
+        """The metadata of the list. Lists of custom resources say even that there is no next page."""
         metadata: JsonObject = {"resourceVersion": str(self.revision)}
-        if self.continue_token:
+        if self.continue_token or custom:
             metadata["continue"] = self.continue_token
         if self.remaining:
             metadata["remainingItemCount"] = self.remaining
@@ -116,7 +117,12 @@ def _body(resource: Resource, item: Item) -> bytes:
 
 def _list_bytes(resource: Resource, page: Page) -> bytes:
     kind = resource.list_kind or f"{resource.kind}List"
-    head = _head(kind, resource.api_version) + b'"metadata":' + encode(page.metadata()) + b',"items":['
+    head = (
+        _head(kind, resource.api_version)
+        + b'"metadata":'
+        + encode(page.metadata(custom=resource.custom))
+        + b',"items":['
+    )
     # Built-in kinds do not repeat kind and apiVersion in every item of a list; custom resources do.
     pieces: Iterable[bytes]
     if resource.custom:

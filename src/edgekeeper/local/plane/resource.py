@@ -120,6 +120,12 @@ class Resource:
     to_storage: Callable[[JsonObject], JsonObject] | None = None
     from_storage: Callable[[JsonObject], JsonObject] | None = None
     """Conversions between this version and the stored one; absent where only `apiVersion` differs."""
+    create_on_update: bool = False
+    """A replacement of a missing object creates it."""
+    unconditional_update: bool = True
+    """A replacement may leave the resourceVersion out and overwrite whatever is there."""
+    shows_deleted: bool = False
+    """A deletion answers the object that is gone, not just a `Status`."""
     custom: bool = False
     """Defined by a CustomResourceDefinition."""
     tracks_generation: bool = True

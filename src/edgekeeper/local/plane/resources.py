@@ -10,16 +10,60 @@ from edgekeeper.local.plane.crd.controller import mark_deleted
 from edgekeeper.local.plane.crd.define import DEFINITIONS
 from edgekeeper.local.plane.crd.strategy import definition_strategy
 from edgekeeper.local.plane.kinds import builtin_resources
-from edgekeeper.local.plane.resource import Resource
+from edgekeeper.local.plane.resource import Resource, Strategy
+
+_CREATED_BY_REPLACING = frozenset(
+    {
+        "clusterrolebindings",
+        "clusterroles",
+        "endpoints",
+        "events",
+        "leases",
+        "limitranges",
+        "rolebindings",
+        "roles",
+        "services",
+    }
+)
+_NEVER_OVERWRITTEN = frozenset(
+    {
+        "customresourcedefinitions",
+        "leases",
+        "mutatingwebhookconfigurations",
+        "poddisruptionbudgets",
+        "validatingwebhookconfigurations",
+    }
+)
+_SHOWN_WHEN_DELETED = frozenset(
+    {
+        "namespaces",
+        "persistentvolumeclaims",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+        "storageclasses",
+    }
+)
 
 
 def served_resources() -> list[Resource]:
-    return [_completed(resource) for resource in builtin_resources()]
+    return [
+        replace(
+            resource,
+            strategy=_strategy(resource),
+            create_on_update=resource.plural in _CREATED_BY_REPLACING,
+            unconditional_update=resource.plural not in _NEVER_OVERWRITTEN,
+            shows_deleted=resource.plural in _SHOWN_WHEN_DELETED,
+        )
+        for resource in builtin_resources()
+    ]
 
 
-def _completed(resource: Resource) -> Resource:
+def _strategy(resource: Resource) -> Strategy:
     if resource.group_resource == DEFINITIONS:
-        return replace(resource, strategy=replace(definition_strategy(), prepare_delete=mark_deleted))
+        return replace(definition_strategy(), prepare_delete=mark_deleted)
     if resource.group_resource == NAMESPACES:
-        return replace(resource, strategy=replace(resource.strategy, prepare_delete=mark_namespace_deleted))
-    return resource
+        return replace(resource.strategy, prepare_delete=mark_namespace_deleted)
+    return resource.strategy

@@ -13,11 +13,12 @@ from edgekeeper.local.plane.errors import (
     unsupported_media_type,
 )
 from edgekeeper.local.plane.patch import json_patch, merge_patch
+from edgekeeper.local.plane.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from edgekeeper.local.plane.render import respond
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.resource import Scale
 from edgekeeper.local.plane.selector import format_label_selector, label_selector_of
-from edgekeeper.local.plane.update import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Change, write_existing
+from edgekeeper.local.plane.update import Change, write_existing
 
 
 def get_scale(call: Call) -> Response:

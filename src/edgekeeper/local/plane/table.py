@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.errors import bad_request
-from edgekeeper.local.plane.kinds.age import human_duration
+from edgekeeper.local.plane.kinds.age import Since, render_cell
 from edgekeeper.local.plane.negotiate import Wanted
 from edgekeeper.local.plane.resource import Column
 
@@ -32,11 +32,9 @@ def build_table(call: Call, trees: list[JsonObject], metadata: JsonObject, wante
         raise bad_request(f'invalid includeObject "{include}": must be one of None, Metadata, Object')
     columns = columns_of(call)
     now = call.cluster.now()
-    # A built-in kind always has an age; a date of a custom resource may just not be there.
-    missing = None if call.resource.custom else "<unknown>"
     rows = []
     for tree in trees:
-        row: JsonObject = {"cells": [render_cell(column, tree, now, missing) for column in columns]}
+        row: JsonObject = {"cells": [_cell(column, tree, now) for column in columns]}
         if include == "Object":
             row["object"] = tree
         elif include == "Metadata":
@@ -50,7 +48,7 @@ def build_table(call: Call, trees: list[JsonObject], metadata: JsonObject, wante
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{wanted.meta_version}",
         "metadata": metadata,
-        "columnDefinitions": [_definition(column, custom=call.resource.custom) for column in columns],
+        "columnDefinitions": [_definition(column) for column in columns],
         "rows": rows,
     }
 
@@ -61,30 +59,17 @@ def columns_of(call: Call) -> tuple[Column, ...]:
     return columns if columns[0].name == "Name" else (NAME, *columns)
 
 
-def render_cell(column: Column, tree: JsonObject, now: datetime, missing: str | None) -> Any:
+def _cell(column: Column, tree: JsonObject, now: datetime) -> Any:
     value = column.cell(tree)
-    if column.type != "date":
-        return value
-    if value is None:
-        return missing
-    moment = parse_time(value)
-    return "<invalid>" if moment is None else human_duration((now - moment).total_seconds())
+    if column.type == "date" and value is not None:
+        value = Since(value)
+    return render_cell(value, now)
 
 
-def parse_time(text: Any) -> datetime | None:
-    """Read an RFC 3339 time; None where it is none."""
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (AttributeError, TypeError, ValueError):
-        return None
-
-
-def _definition(column: Column, *, custom: bool) -> JsonObject:
-    # Built-in kinds publish rendered ages as strings; only custom resources declare dates.
-    kind = "string" if column.type == "date" and not custom else column.type
+def _definition(column: Column) -> JsonObject:
     return {
         "name": column.name,
-        "type": kind,
+        "type": column.type,
         "format": column.format,
         "description": column.description,
         "priority": column.priority,

@@ -1,11 +1,12 @@
-"""Replace, patch and apply: three ways to say what an object should become, and one way to make it so.
+"""Replacing objects, and what every change of an existing object goes through.
 
-    PUT    the body                                  ┐
-    PATCH  the live object with a patch applied      ├─► the new object ─► rules ─► admission ─► commit
-    APPLY  the live object merged with intentions    ┘
+    PUT      the body                                  ┐
+    PATCH    the live object with a patch applied      ├─► the new object ─► rules ─► admission ─► commit
+    apply    the live object merged with intentions    ┘
 
 The new object is computed from the live one by a `Change`; a change that was computed from an object that somebody
-else has replaced meanwhile is computed again, unless the client insisted on a resourceVersion.
+else has replaced meanwhile is computed again, unless the client insisted on a resourceVersion. `patching.py` has the
+changes that PATCH makes.
 """
 
 from __future__ import annotations
@@ -14,20 +15,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.apply import ApplyConflict, ApplyError, apply_configuration, keep_times_if_unchanged, record_update
-from edgekeeper.local.plane.body import decode_patch_body
+from edgekeeper.local.plane.apply import keep_times_if_unchanged, record_update
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.codec import decode_object, shape
 from edgekeeper.local.plane.create import create_object, reset_fields, writer_of
-from edgekeeper.local.plane.errors import (
-    StatusError,
-    bad_request,
-    conflict,
-    not_found,
-    unsupported_media_type,
-)
+from edgekeeper.local.plane.errors import bad_request, conflict, failure, invalid, invalid_value, not_found
 from edgekeeper.local.plane.meta import carry_over, validate_metadata, validate_metadata_update
-from edgekeeper.local.plane.patch import json_patch, merge_patch, strategic_merge_patch
 from edgekeeper.local.plane.render import render_item
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.store import Item
@@ -38,119 +31,36 @@ Change: TypeAlias = Callable[[JsonObject], JsonObject]
 _ATTEMPTS = 5
 STALE = "the object has been modified; please apply your changes to the latest version and try again"
 
-JSON_PATCH = "application/json-patch+json"
-MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-APPLY_PATCH = "application/apply-patch+yaml"
-_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
-
 
 async def replace(call: Call) -> Response:
-    """PUT. An object that does not exist is created where its kind allows that: custom resources do not."""
+    """PUT. A few kinds let it create what is not there; some insist on a resourceVersion."""
     body = decode_object(call)
-    name = meta_of(body).get("name", "")
+    metadata = meta_of(body)
+    check_identity(call, metadata)
+    version = metadata.get("resourceVersion", "")
+    if version and not (version.isascii() and version.isdigit()):
+        raise failure(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if call.current() is None and call.resource.create_on_update and not call.subresource:
+        metadata.pop("resourceVersion", None)
+        return render_item(call, await create_object(call, body), 201)
+    if not version and not call.resource.unconditional_update and call.current() is not None:
+        problem = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid(call.resource.group, call.resource.plural, call.info.name, [problem])
+    return render_item(call, await write_existing(call, lambda _: {**body, "metadata": dict(metadata)}))
+
+
+def check_identity(call: Call, metadata: JsonObject) -> None:
+    """The object in the body must be the one that the path names."""
+    name = metadata.get("name", "")
     if name != call.info.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
         )
-    item = await write_existing(call, lambda _: {**body, "metadata": dict(meta_of(body))})
-    return render_item(call, item)
-
-
-async def patch(call: Call) -> Response:
-    """PATCH of any type."""
-    media_type = call.request.header("content-type").partition(";")[0].strip()
-    if media_type.startswith("application/apply-patch"):
-        return await _apply(call)
-    patch_body = decode_patch_body(media_type, call.request.body)
-    item = await write_existing(call, _patch_change(call, media_type, patch_body))
-    return render_item(call, item)
-
-
-def _patch_change(call: Call, media_type: str, patch_body: object) -> Change:
-    resource = call.resource
-    if media_type == JSON_PATCH:
-        compute: Change = lambda live: json_patch(live, patch_body)  # noqa: E731
-    elif media_type == MERGE_PATCH:
-        compute = lambda live: merge_patch(live, patch_body)  # noqa: E731
-    elif media_type == STRATEGIC_PATCH and not resource.custom:
-        definitions = call.cluster.registry.definitions
-        compute = lambda live: strategic_merge_patch(live, patch_body, resource.schema.source, definitions)  # noqa: E731
-    else:
-        supported = _PATCH_TYPES if resource.custom else (*_PATCH_TYPES[:2], STRATEGIC_PATCH, APPLY_PATCH)
-        raise unsupported_media_type(supported)
-
-    def change(live: JsonObject) -> JsonObject:
-        new = compute(live)
-        if new.get("kind") != resource.kind or new.get("apiVersion") != resource.api_version:
-            raise bad_request("the patch may not change apiVersion or kind")
-        shape(call, new)
-        return new
-
-    return change
-
-
-async def _apply(call: Call) -> Response:
-    """Server-side apply: create what is missing, merge into what is there."""
-    call.require_manager()
-    applied = decode_object_for_apply(call)
-    if call.current() is None:
-        if call.subresource:
-            raise not_found(call.resource.group, call.resource.plural, call.info.name)
-        if meta_of(applied).get("uid"):
-            why = f"Precondition failed: UID in precondition: {meta_of(applied)['uid']}, UID in object meta: "
-            raise conflict(call.resource.group, call.resource.plural, call.info.name, why)
-        merged = _merge(call, None, applied)
-        shape(call, merged)
-        return render_item(call, await create_object(call, merged, applied=True), 201)
-    item = await write_existing(call, lambda live: _merged_change(call, live, applied), applied=True)
-    return render_item(call, item)
-
-
-def decode_object_for_apply(call: Call) -> JsonObject:
-    body = decode_patch_body("application/yaml", call.request.body)
-    if not isinstance(body, dict):
-        raise bad_request("error decoding YAML: the applied configuration must be an object")
-    resource = call.resource
-    if body.get("apiVersion") != resource.api_version or body.get("kind") != resource.kind:
+    namespace = metadata.get("namespace") or call.namespace
+    if namespace != call.namespace:
         raise bad_request(
-            f"incorrect type in apply patch: expected {resource.api_version}, Kind={resource.kind}, "
-            f"got {body.get('apiVersion')}, Kind={body.get('kind')}"
+            f"the namespace of the object ({namespace}) does not match the namespace on the URL ({call.namespace})"
         )
-    metadata = body.setdefault("metadata", {})
-    if not isinstance(metadata, dict):
-        raise bad_request("metadata must be an object")
-    name = metadata.setdefault("name", call.info.name)
-    if name != call.info.name:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
-        )
-    unknown = resource.schema.prune(body)
-    complaints = [f'unknown field "{path}"' for path in unknown]
-    if complaints and call.field_validation == "Strict":
-        raise bad_request(f"strict decoding error: {', '.join(complaints)}")
-    if call.field_validation == "Warn":
-        for complaint in complaints:
-            call.warn(complaint)
-    return body
-
-
-def _merged_change(call: Call, live: JsonObject, applied: JsonObject) -> JsonObject:
-    merged = _merge(call, live, applied)
-    shape(call, merged)
-    return merged
-
-
-def _merge(call: Call, live: JsonObject | None, applied: JsonObject) -> JsonObject:
-    types = call.cluster.registry.field_types(call.resource)
-    try:
-        return apply_configuration(
-            types, live, applied, writer_of(call), force=call.flag("force"), ignored=reset_fields(call)
-        )
-    except ApplyConflict as error:
-        raise StatusError(409, "Conflict", error.message, details={"causes": error.causes}) from error
-    except ApplyError as error:
-        raise bad_request(str(error)) from error
 
 
 async def write_existing(call: Call, change: Change, *, applied: bool = False) -> Item:
@@ -187,14 +97,14 @@ def _check_preconditions(call: Call, new: JsonObject, live: JsonObject) -> bool:
 async def _admit(call: Call, new: JsonObject, live: JsonObject, *, applied: bool) -> JsonObject:
     """Everything between the client's wish and the object to be stored."""
     _restrict(call, new, live)
+    if not applied:
+        types = call.cluster.registry.field_types(call.resource)
+        record_update(types, live, new, writer_of(call), reset_fields(call))
     mutated = await call.cluster.admission.mutate(call, "UPDATE", new, live)
     if mutated is not new:
         new = mutated
         shape(call, new)
         _restrict(call, new, live)
-    types = call.cluster.registry.field_types(call.resource)
-    if not applied:
-        record_update(types, live, new, writer_of(call), reset_fields(call))
     if not call.subresource:
         call.resource.strategy.prepare_update(new, live)
     _count_generation(call, new, live)

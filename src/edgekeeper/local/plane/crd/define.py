@@ -48,6 +48,7 @@ def _resource(definition: JsonObject, version: JsonObject, rules: RuleCompiler |
         scale=_scale(subresources),
         columns=tuple(_column(one) for one in dig_list(version, "additionalPrinterColumns")) or (AGE,),
         storage_version=storage_version(definition),
+        unconditional_update=False,
         custom=True,
         selectable_fields=tuple(one["jsonPath"][1:] for one in dig_list(version, "selectableFields")),
         deprecation_warning=_deprecation(definition, version),
@@ -83,12 +84,23 @@ def _column(declared: JsonObject) -> Column:
     )
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _as_text(value: Any) -> str:
+    """A value as a column of strings shows it: lists and objects as JSON, the rest as Go prints it."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "integer": lambda value: int(value) if _is_number(value) else None,
     "number": lambda value: float(value) if _is_number(value) else None,
     "boolean": lambda value: value if isinstance(value, bool) else None,
     "date": lambda value: value if isinstance(value, str) else None,
-    "string": lambda value: _as_text(value),
+    "string": _as_text,
 }
 
 
@@ -101,17 +113,6 @@ def _cell(column_type: str, path: str) -> Callable[[JsonObject], Any]:
         return convert(values[0]) if values else None
 
     return cell
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _as_text(value: Any) -> str:
-    """A value as a column of strings shows it: lists and objects as JSON, the rest as Go prints it."""
-    if isinstance(value, str):
-        return value
-    return msgspec.json.encode(value).decode()
 
 
 def _deprecation(definition: JsonObject, version: JsonObject) -> str:
