@@ -162,7 +162,12 @@ class Client:
         headers = {**self._headers, "Accept": accept}
         async with self._session.get(self.server.url + path, headers=headers, params=query) as response:
             assert response.status == 200, await response.text()
-            yield Watch(response)
+            try:
+                yield Watch(response)
+            finally:
+                # An open stream would end with a TLS farewell, which outlives the test's event loop.
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()
 
 
 @asynccontextmanager
@@ -178,6 +183,7 @@ async def connect(
     connector = aiohttp.TCPConnector(ssl=trust)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=2**22) as session:
         yield Client(server, session, headers)
+    await asyncio.sleep(0)  # connections are closed one turn of the loop later
 
 
 async def eventually(
