@@ -50,6 +50,7 @@ ACCEPTED: dict[str, tuple[JsonObject, Any]] = {
     "an int64": ({**INTEGER, "format": "int64"}, 9223372036854775807),
     "a member of an enumeration": ({**STRING, "enum": ["a", "b"]}, "b"),
     "an equal number in an enumeration": ({**NUMBER, "enum": [1, 2]}, 1.0),
+    "a fraction for its whole part in an enumeration, which Go cuts off": ({**NUMBER, "enum": [1, 2]}, 1.5),
     "an equal object in an enumeration": (
         {**OBJECT, "properties": {"a": INTEGER}, "enum": [{"a": 1}]},
         {"a": 1},

@@ -46,6 +46,7 @@ CASES: dict[str, tuple[JsonObject, Any, Any, list[str]]] = {
         {"a": 1, "b": {}, "d": [{}]},
         ["spec.x.b.c", "spec.x.d[0].e"],
     ),
+    "an object in the place of a scalar is emptied": (STRING, {"a": 1}, {}, ["spec.x.a"]),
     "preserved fields stay": (OPEN, {"b": {"c": 1}}, {"b": {"c": 1}}, []),
     "declared fields of a preserving object are pruned": (
         {**OPEN, "properties": {"p": A}},

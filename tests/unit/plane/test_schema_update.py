@@ -70,6 +70,30 @@ UPDATES: dict[str, tuple[JsonObject, Any, Any, list[str]]] = {
         {"l": [{"name": "a"}, {"name": "b"}, {"name": "d"}]},
         ["spec.l: Too many: 3: must have at most 2 items"],
     ),
+    "an unchanged field is not forgiven to a branch of a changed object": (
+        {"j": {**NAMED, "allOf": [{"properties": {"name": {"minLength": 3}}}]}},
+        {"j": {"name": "a"}},
+        {"j": {"name": "a", "v": "x"}},
+        [
+            'spec.j.name: Invalid value: "a": spec.j.name in body should be at least 3 chars long',
+            '<nil>: Invalid value: "": "spec.j" must validate all the schemas (allOf). None validated',
+        ],
+    ),
+    "an object with undescribed fields never counts as unchanged": (
+        {
+            "o": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "minProperties": 2},
+            "b": SHORT,
+        },
+        {"o": {"free": 1}},
+        {"o": {"free": 1}, "b": "x"},
+        ["spec.o: Invalid value: 1: spec.o in body should have at least 2 properties"],
+    ),
+    "a keyed list in another order counts as unchanged": (
+        {"l": {**KEYED, "maxItems": 1}, "b": SHORT},
+        {"l": [{"name": "a"}, {"name": "b"}]},
+        {"l": [{"name": "b"}, {"name": "a"}], "b": "x"},
+        [],
+    ),
     "an unchanged junctor is forgiven": (
         {"j": {**NAMED, "anyOf": [{"required": ["v"]}]}, "b": SHORT},
         {"j": {"name": "a"}},
@@ -124,7 +148,7 @@ LISTS: dict[str, tuple[JsonObject, Any, list[str]]] = {
         [{"name": "a", "v": "1"}, {"name": "a", "v": "2"}],
         ['spec.l[1]: Duplicate value: {"name":"a"}'],
     ),
-    "no key twice": (KEYED_FREELY, [{}, {}], ["spec.l[1]: Duplicate value: {}"]),
+    "no key twice": (KEYED_FREELY, [{}, {"v": "1"}], ["spec.l[1]: Duplicate value: {}"]),
     "keys that differ in one part": (TWO_KEYS, [{"p": 1, "q": "a"}, {"p": 1, "q": "b"}], []),
     "keys that agree in every part": (
         TWO_KEYS,

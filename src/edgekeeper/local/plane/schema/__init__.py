@@ -3,8 +3,9 @@
     node        a schema as a tree with its references resolved
     pattern     regular expressions in linear time, formats: what a `format` word promises
     problem     what is wrong and where, before it becomes a field error
-    prune, default, check, walk, unique, embedded, rules
+    prune, default, check (with scalar, number, junctor), walk, unique, embedded, rules
                 one pass each: nodes in, closures out; a pass does not enter what it has no business with
+    correlate   what was what in the old object; ratchet: forgive what is unchanged
     decode      wrong JSON types in built-in kinds, in the words of Go's decoder
     compiled    all passes of one kind behind the `Schema` protocol
     structural  may this schema be the schema of a CustomResourceDefinition?

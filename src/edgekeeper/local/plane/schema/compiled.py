@@ -131,7 +131,7 @@ class CompiledSchema:
 def _blamed(node: Node, problems: list[Problem], value: object, old: object) -> list[Problem]:
     if old is None:
         return problems
-    return [problem for problem in problems if not is_forgiven(node, value, old, problem.steps)]
+    return [problem for problem in problems if not is_forgiven(node, value, old, problem.blamed)]
 
 
 def _errors(problems: list[Problem]) -> list[FieldError]:

@@ -13,7 +13,7 @@ from edgekeeper.core.json import dig_list
 from edgekeeper.local.plane.gotext import quote
 from edgekeeper.local.plane.schema.formats import format_test
 from edgekeeper.local.plane.schema.node import Node
-from edgekeeper.local.plane.schema.problem import Problem, unattributed
+from edgekeeper.local.plane.schema.problem import Problem, blame_here, unattributed
 from edgekeeper.local.plane.schema.table import TYPE_NAMES, Table
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
@@ -91,7 +91,7 @@ def _all_of(branches: list[Branch]) -> Check | None:
 
     def check(value: Any) -> list[Problem]:
         results = [_run(branch, value) for branch in branches]
-        problems = [problem for found in results for problem in found]
+        problems = [problem for found in results for problem in blame_here(found)]
         if not problems:
             return []
         suffix = ". None validated" if all(results) else ""
@@ -112,7 +112,7 @@ def _none_of(node: Node, compile_branch: Compile) -> Check | None:
 
 def _best(failures: list[tuple[Branch, list[Problem]]], value: Any) -> list[Problem]:
     _, found = max(failures, key=lambda failure: _weight(failure[0][0], value))
-    return found
+    return blame_here(found)
 
 
 def _weight(node: Node, value: Any) -> int:

@@ -26,6 +26,8 @@ class Problem:
 
     steps: Steps
     render: Callable[[str], FieldError]
+    blamed: Steps = ()
+    """The node that must be unchanged for the problem to be forgiven: the same one, or the junctor that found it."""
 
     def error(self) -> FieldError:
         return self.render(dotted(self.steps))
@@ -33,7 +35,12 @@ class Problem:
 
 def under(step: str | int, problems: Iterable[Problem]) -> list[Problem]:
     """The problems of a child, seen from its parent."""
-    return [Problem((step, *problem.steps), problem.render) for problem in problems]
+    return [Problem((step, *problem.steps), problem.render, (step, *problem.blamed)) for problem in problems]
+
+
+def blame_here(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems below a junctor are the junctor's: whether a branch fits is a question about the whole value."""
+    return [replace(problem, blamed=()) for problem in problems]
 
 
 def dotted(steps: Steps) -> str:

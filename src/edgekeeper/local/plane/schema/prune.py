@@ -6,13 +6,14 @@ them; a null with a default stays for defaulting to replace.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from types import NoneType
 from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.schema.node import META_FIELDS, Node
 from edgekeeper.local.plane.schema.problem import Steps
-from edgekeeper.local.plane.schema.table import Table, needed_tables, table_of
+from edgekeeper.local.plane.schema.table import Table, table_of
 
 Removed: TypeAlias = list[Steps]
 """Where fields were removed, seen from the value at hand."""
@@ -36,80 +37,69 @@ def compile_prune(node: Node) -> Table[Prune]:
 
 def compile_root_prune(node: Node) -> Table[Prune]:
     """The pass for a whole object: its `apiVersion`, `kind` and `metadata` are not the schema's business."""
-    return Table({dict: _prune_object(node, META_FIELDS, reaches_meta=False)})
+    return Table({dict: _prune_object(node, META_FIELDS)})
 
 
 def _build(node: Node) -> dict[type, Prune]:
-    """Scalars have no fields; that an object stands in their place is for validation to say."""
-    visits: dict[type, Prune | None] = {}
-    if not node.types or "object" in node.types:
-        visits[dict] = _prune_object(
-            node, META_FIELDS if node.embedded else frozenset(), reaches_meta=node.embedded
-        )
-    if not node.types or "array" in node.types:
-        visits[list] = _prune_list(node)
-    return {kind: visit for kind, visit in visits.items() if visit is not None}
+    return {dict: _prune_object(node, META_FIELDS if node.embedded else frozenset()), list: _prune_list(node)}
 
 
-def _prune_object(node: Node, kept: frozenset[str], *, reaches_meta: bool) -> Prune:
+def _prune_object(node: Node, kept: frozenset[str]) -> Prune:
     declared = {key: child for key, child in node.properties.items() if key not in kept}
-    tables = needed_tables(declared, compile_prune)
-    if reaches_meta:
-        tables["metadata"] = Table({dict: _prune_metadata})
+    tables = {key: compile_prune(child) for key, child in declared.items()}
+    if node.embedded and not node.root:
+        tables["metadata"] = _METADATA
     if node.open or node.preserves_unknown:
-        return _prune_open(node, tables, declared)
+        return _prune_open(node, tables)
     known = frozenset(declared) | kept
     nullable = _null_allowed(declared) | kept
 
     def prune(value: JsonObject) -> Removed:
         removed = _NOTHING if value.keys() <= known else _drop_unknown(value, known)
-        if None in value.values():
+        kinds = {*map(type, value.values())}
+        if NoneType in kinds:
             _drop_nulls(value, nullable)
-        for key, table in tables.items():
-            if key in value:
-                visit = table.get(type(value[key]))
-                if visit is not None and (found := visit(value[key])):
-                    removed = removed + _under(key, found)
-        return removed
+        return removed + _prune_children(value, tables, _KEPT) if dict in kinds or list in kinds else removed
 
     return prune
 
 
-def _prune_open(node: Node, tables: dict[str, Table[Prune]], declared: dict[str, Node]) -> Prune:
+def _prune_open(node: Node, tables: dict[str, Table[Prune]]) -> Prune:
     """Maps, and objects that keep unknown fields: only nulls are removed here, the rest further down."""
-    nullable = _null_allowed(declared)
+    nullable = _null_allowed(node.properties)
+    declared = frozenset(node.properties)
     if node.additional is not None:
         rest = compile_prune(node.additional)
         rest_nullable = node.additional.nullable or node.additional.default is not None
     else:
-        rest = _EVERYTHING_UNKNOWN if node.open and not node.preserves_unknown else Table()
+        rest = _EVERYTHING_UNKNOWN if not node.preserves_unknown else _KEPT
         rest_nullable = True
 
-    def drop_nulls(value: JsonObject) -> Removed:
-        if None in value.values():
-            undeclared = frozenset(value).difference(declared) if rest_nullable else frozenset()
-            _drop_nulls(value, nullable | undeclared)
-        return _NOTHING
-
     def prune(value: JsonObject) -> Removed:
-        removed = drop_nulls(value)
-        for key, child in value.items():
-            table = rest if key not in declared else tables.get(key)
-            visit = table.get(type(child)) if table is not None else None
+        kinds = {*map(type, value.values())}
+        if NoneType in kinds:
+            _drop_nulls(value, nullable | (value.keys() - declared) if rest_nullable else nullable)
+        return _prune_children(value, tables, rest) if dict in kinds or list in kinds else _NOTHING
+
+    return prune
+
+
+def _prune_children(value: JsonObject, tables: dict[str, Table[Prune]], rest: Table[Prune]) -> Removed:
+    removed = _NOTHING
+    for key, child in value.items():
+        kind = type(child)
+        if kind is dict or kind is list:
+            visit = tables.get(key, rest).get(kind)
             if visit is not None and (found := visit(child)):
                 removed = removed + _under(key, found)
-        return removed
-
-    return prune if tables or rest.needed else drop_nulls
+    return removed
 
 
-def _prune_list(node: Node) -> Prune | None:
+def _prune_list(node: Node) -> Prune:
     if node.items is not None:
         table = compile_prune(node.items.preserving() if node.preserves_unknown else node.items)
     else:
-        table = Table() if node.preserves_unknown else _EVERYTHING_UNKNOWN
-    if not table.needed:
-        return None
+        table = _KEPT if node.preserves_unknown else _EVERYTHING_UNKNOWN
 
     def prune(value: list[Any]) -> Removed:
         removed = _NOTHING
@@ -137,12 +127,18 @@ def _drop_everything_in_items(value: list[Any]) -> Removed:
     return removed
 
 
+_KEPT: Table[Prune] = Table()
+"""Nothing is removed here."""
+
 _EVERYTHING_UNKNOWN: Table[Prune] = Table({dict: _drop_everything, list: _drop_everything_in_items})
 """Below a place without a schema, objects lose all their fields."""
 
 
 def _prune_metadata(value: JsonObject) -> Removed:
     return _drop_unknown(value, OBJECT_META_FIELDS)
+
+
+_METADATA: Table[Prune] = Table({dict: _prune_metadata})
 
 
 def _drop_unknown(value: JsonObject, known: frozenset[str]) -> Removed:
@@ -152,7 +148,7 @@ def _drop_unknown(value: JsonObject, known: frozenset[str]) -> Removed:
     return [(key,) for key in unknown]
 
 
-def _drop_nulls(value: JsonObject, allowed: frozenset[str]) -> None:
+def _drop_nulls(value: JsonObject, allowed: Set[str]) -> None:
     for key in [key for key, child in value.items() if child is None and key not in allowed]:
         del value[key]
 

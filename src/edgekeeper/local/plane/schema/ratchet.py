@@ -1,28 +1,28 @@
 """Forgive what was wrong before: an update is not blamed for values that it leaves as they were.
 
-Schemas become stricter while objects exist. An error is dropped if the value it is about, or anything around it, equals
-its counterpart in the old object.
+Schemas become stricter while objects exist. An error is dropped if the value it is about, or anything around it, is the
+same as its counterpart in the old object.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from edgekeeper.local.plane.schema.correlate import is_same, old_items
 from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.problem import Steps
-from edgekeeper.local.plane.schema.walk import correlate
 
 
 def is_forgiven(node: Node, value: Any, old: Any, steps: Steps) -> bool:
     """Tell whether the value at `steps`, or one on the way there, is the same in the old object."""
     here: Node | None = node
     for step in steps:
-        if value == old:
+        if is_same(here, value, old):
             return True
         if here is None:
             return False
         if isinstance(step, int):
-            before = correlate(here, old)(value[step])
+            before = old_items(here, old)(value[step])
             if before is None:
                 return False
             here, value, old = here.items, value[step], before
@@ -30,4 +30,4 @@ def is_forgiven(node: Node, value: Any, old: Any, steps: Steps) -> bool:
             if not isinstance(old, dict) or step not in old:
                 return False
             here, value, old = here.properties.get(step, here.additional), value[step], old[step]
-    return bool(value == old)
+    return is_same(here, value, old)

@@ -110,17 +110,30 @@ def check_enum(node: Node, kind: type) -> Check | None:
     shown = [
         choice if isinstance(choice, str) else msgspec.json.encode(choice).decode() for choice in choices
     ]
-    candidates = [choice for choice in choices if _comparable(choice, kind)]
-    allowed = frozenset(candidates) if kind not in (list, dict) else candidates
+    allowed = [choice for choice in choices if type(choice) is kind]
+    if kind in _NUMBERS:
+        return _check_number_enum(choices, shown)
+    quick = frozenset(allowed) if kind not in (list, dict) else allowed
 
     def check(value: Any) -> list[Problem]:
-        return [] if value in allowed else [refused(lambda path: unsupported_value(path, value, shown))]
+        return [] if value in quick else [refused(lambda path: unsupported_value(path, value, shown))]
+
+    return _never(shown) if kind is NoneType else check
+
+
+def _check_number_enum(choices: list[Any], shown: list[str]) -> Check:
+    """A number is compared with a choice in the type of the choice, so 1.5 passes for the integer 1."""
+    whole = frozenset(choice for choice in choices if type(choice) is int)
+    floating = frozenset(choice for choice in choices if type(choice) is float)
+
+    def check(value: float) -> list[Problem]:
+        if int(value) in whole or value in floating:
+            return []
+        return [refused(lambda path: unsupported_value(path, value, shown))]
 
     return check
 
 
-def _comparable(choice: Any, kind: type) -> bool:
-    """Numbers compare with numbers, everything else within its type; null equals nothing, not even null."""
-    if kind is NoneType:
-        return False
-    return type(choice) is kind or (type(choice) in _NUMBERS and kind in _NUMBERS)
+def _never(shown: list[str]) -> Check:
+    """Null is no choice, even where it is listed."""
+    return lambda value: [refused(lambda path: unsupported_value(path, value, shown))]

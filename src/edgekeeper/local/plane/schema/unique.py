@@ -32,7 +32,9 @@ def _check_map(value: Any, path: str, keys: tuple[str, ...]) -> list[FieldError]
         if item is not None and not isinstance(item, dict):
             detail = "must be an object for an array of list-type map"
             return [invalid_value(f"{path}[{index}]", item, detail)]
-    if _evidently_distinct([tuple([item.get(key) for key in keys]) if item else () for item in value]):
+    if _evidently_distinct(
+        [tuple([item.get(key) for key in keys]) if item is not None else () for item in value]
+    ):
         return []
     return _duplicates(
         [{key: item[key] for key in keys if key in item} if item else {} for item in value], path

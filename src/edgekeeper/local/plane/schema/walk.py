@@ -2,9 +2,6 @@
 
 List uniqueness, embedded objects and validation rules are rare in a schema. Each brings a function that turns a node
 into a `Local` inspection, or `None`; the walk finds the way there, keeping track of the path and of the old value.
-
-Old values correspond where Kubernetes can tell what became of what: fields and map keys by name, items of lists with
-type `map` by their keys. Items of other lists have no old value.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import FieldError
+from edgekeeper.local.plane.schema.correlate import is_same, old_items
 from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.table import TYPE_NAMES, Table, needed_tables, table_of
 
@@ -37,16 +35,16 @@ def walk(table: Walk, value: Any, old: Any = None, path: str = "") -> list[Field
 def _build(node: Node, inspect: Inspect) -> dict[type, Local]:
     own = inspect(node)
     below: dict[type, Local | None] = {dict: _walk_object(node, inspect), list: _walk_list(node, inspect)}
-    visits = {kind: _both(own, below.get(kind)) for kind in TYPE_NAMES if kind is not NoneType}
+    visits = {kind: _both(node, own, below.get(kind)) for kind in TYPE_NAMES if kind is not NoneType}
     return {kind: visit for kind, visit in visits.items() if visit is not None}
 
 
-def _both(own: Local | None, below: Local | None) -> Local | None:
+def _both(node: Node, own: Local | None, below: Local | None) -> Local | None:
     if own is None and below is None:
         return None
 
     def visit(value: Any, old: Any, path: str, unchanged: bool) -> list[FieldError]:
-        unchanged = unchanged or (old is not None and value == old)
+        unchanged = unchanged or (old is not None and is_same(node, value, old))
         errors = own(value, old, path, unchanged) if own is not None else []
         return errors + below(value, old, path, unchanged) if below is not None else errors
 
@@ -87,7 +85,7 @@ def _walk_list(node: Node, inspect: Inspect) -> Local | None:
 
     def visit(value: list[Any], old: Any, path: str, unchanged: bool) -> list[FieldError]:
         errors: list[FieldError] = []
-        find_old = correlate(node, old)
+        find_old = old_items(node, old)
         for index, item in enumerate(value):
             visit_item = table.get(type(item))
             if visit_item is not None:
@@ -95,24 +93,3 @@ def _walk_list(node: Node, inspect: Inspect) -> Local | None:
         return errors
 
     return visit
-
-
-def correlate(node: Node, old: Any) -> Callable[[Any], Any]:
-    """Return the function that finds what an item of a list was before."""
-    if node.list_type != "map" or not node.list_keys or not isinstance(old, list) or not old:
-        return lambda _: None
-    before: dict[Any, Any] = {}
-    for item in old:
-        before.setdefault(item_key(node, item), item)
-    before.pop(None, None)
-    return lambda item: before.get(item_key(node, item))
-
-
-def item_key(node: Node, item: Any) -> tuple[Any, ...] | None:
-    """The identity of an item in a list of type `map`, or `None` where a key is missing or no scalar."""
-    if not isinstance(item, dict):
-        return None
-    values = [item.get(key) for key in node.list_keys]
-    if not all(isinstance(value, str | bool | int | float) for value in values):
-        return None
-    return tuple((type(value) is bool, value) for value in values)
