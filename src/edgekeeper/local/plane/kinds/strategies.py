@@ -47,8 +47,8 @@ def strategy_of(row: Row) -> Strategy:
         default=_DEFAULT.get(row.kind, nothing.default),
         prepare_create=_in_turn(preparations),
         prepare_update=_UPDATE.get(row.kind, nothing.prepare_update),
-        validate=RULES.get(row.kind, nothing.validate),
-        validate_name=NAME_RULES.get(row.kind),
+        validate=RULES.get(f"{row.kind}.{row.group}") or RULES.get(row.kind, nothing.validate),
+        validate_name=None if row.group == "events.k8s.io" else NAME_RULES.get(row.kind),
     )
 
 

@@ -20,6 +20,12 @@ def _binding(binding: JsonObject) -> None:
         reference["apiGroup"] = RBAC_GROUP
 
 
+def _lease(spec: JsonObject) -> None:
+    """Coordinated leader election is off unless a feature gate turns it on; its fields are dropped."""
+    spec.pop("strategy", None)
+    spec.pop("preferredHolder", None)
+
+
 def _subject(subject: JsonObject) -> None:
     if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
         subject["apiGroup"] = RBAC_GROUP
@@ -40,6 +46,7 @@ DEFAULTS: dict[str, Fill] = {
     "api.networking.v1.NetworkPolicySpec": _network_policy_types,
     "api.networking.v1.NetworkPolicyPort": absent(protocol="TCP"),
     "api.networking.v1.IngressClassParametersReference": absent(scope="Cluster"),
+    "api.coordination.v1.LeaseSpec": _lease,
     "api.discovery.v1.EndpointPort": absent(name="", protocol="TCP"),
     "api.scheduling.v1.PriorityClass": absent(preemptionPolicy="PreemptLowerPriority"),
     "api.storage.v1.StorageClass": absent(reclaimPolicy="Delete", volumeBindingMode="Immediate"),
