@@ -45,6 +45,8 @@ def shape(call: Call, tree: JsonObject, complaints: list[str] | None = None) -> 
     for name in [name for name, value in metadata.items() if value is None or value in ({}, [])]:
         del metadata[name]
     unknown = [f'unknown field "{path}"' for path in resource.schema.prune(tree)]
+    if resource.custom:
+        unknown += [f'unknown field "metadata.{path}"' for path in _metadata_schema().prune(metadata)]
     complain(call, [*(complaints or ()), *unknown])
     resource.schema.default(tree)
     resource.strategy.default(tree)
@@ -52,12 +54,20 @@ def shape(call: Call, tree: JsonObject, complaints: list[str] | None = None) -> 
         metadata["managedFields"] = managed_fields
 
 
+class StrictDecodingError(StatusError):
+    """400: fields that are unknown or there twice, and a client that wanted to know."""
+
+    def __init__(self, resource: Resource, complaints: list[str]) -> None:
+        self.complaint = f"strict decoding error: {', '.join(complaints)}"
+        super().__init__(400, "BadRequest", f"{_cannot_handle(resource)}: {self.complaint}")
+
+
 def complain(call: Call, complaints: list[str]) -> None:
     """Refuse, warn or keep silent about fields that are unknown or there twice, as the client wished."""
     if not complaints or call.field_validation == "Ignore":
         return
     if call.field_validation == "Strict":
-        raise bad_request(f"{_cannot_handle(call.resource)}: strict decoding error: {', '.join(complaints)}")
+        raise StrictDecodingError(call.resource, complaints)
     for complaint in complaints:
         call.warn(complaint)
 

@@ -6,7 +6,7 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.apply import Writer, record_update
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.codec import decode_object
-from edgekeeper.local.plane.errors import already_exists, bad_request, conflict, failure
+from edgekeeper.local.plane.errors import FieldError, already_exists, bad_request, conflict, failure
 from edgekeeper.local.plane.meta import generate_name, validate_metadata
 from edgekeeper.local.plane.render import render_item
 from edgekeeper.local.plane.request import Response
@@ -92,10 +92,19 @@ def _reset(call: Call, tree: JsonObject) -> None:
     call.resource.strategy.prepare_create(tree)
 
 
+def metadata_errors(call: Call, metadata: JsonObject) -> list[FieldError]:
+    resource = call.resource
+    return validate_metadata(
+        metadata,
+        resource.strategy.validate_name,
+        cluster_scoped=not resource.namespaced,
+        lenient_finalizers=resource.custom or resource.kind == "CustomResourceDefinition",
+    )
+
+
 def validate_new(call: Call, tree: JsonObject) -> None:
     resource = call.resource
-    name_rule = resource.strategy.validate_name
-    errors = validate_metadata(meta_of(tree), name_rule, cluster_scoped=not resource.namespaced)
+    errors = metadata_errors(call, meta_of(tree))
     errors += resource.schema.validate(tree)
     errors += resource.strategy.validate(tree, None)
     if errors:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.errors import UnservedPathError
+from edgekeeper.local.plane.errors import UnservedPathError, no_such_resource
 from edgekeeper.local.plane.registry import Registry, version_rank
 from edgekeeper.local.plane.resource import GroupResource, Resource
 
@@ -53,9 +53,12 @@ def group(registry: Registry, name: str) -> JsonObject:
 
 def resource_list(registry: Registry, group_name: str, version: str) -> JsonObject:
     """GET /api/v1 and /apis/{group}/{version}"""
-    found = [one for one in registry.of_group(group_name) if one.version == version]
-    if not found:
+    in_group = registry.of_group(group_name)
+    if not in_group:
         raise UnservedPathError
+    found = [one for one in in_group if one.version == version]
+    if not found:
+        raise no_such_resource()
     entries: list[JsonObject] = []
     for resource in sorted(found, key=lambda one: one.plural):
         entries.append(_resource_entry(registry, resource))

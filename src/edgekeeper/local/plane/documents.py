@@ -81,6 +81,7 @@ class Documents:
             answer.content_type = (
                 f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             )
+            answer.headers["Vary"] = "Accept"
             return _tagged(request, answer)
         match parts:
             case ["api"]:
@@ -123,6 +124,6 @@ def _tagged(request: Request, response: Response) -> Response:
     """Give a document an entity tag, and answer 304 to a client that has it already."""
     tag = f'"{hashlib.sha256(response.body).hexdigest().upper()}"'
     if request.header("if-none-match") == tag:
-        return Response(304, b"", response.content_type, {"ETag": tag})
+        return Response(304, b"", response.content_type, {**response.headers, "ETag": tag})
     response.headers["ETag"] = tag
     return response

@@ -153,8 +153,13 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
     return StatusError(404, "NotFound", message, details=_details(group, resource, name))
 
 
+def no_such_resource() -> StatusError:
+    """The answer where the group of a path is known, but not its version or resource."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource", details={})
+
+
 class UnservedPathError(Exception):
-    """Nothing is served at a path: group, version or resource is unknown. Answered in plain text, unlike the rest."""
+    """Nothing is served at a path, not even its group. Answered in plain text, unlike everything else."""
 
 
 def already_exists(group: str, resource: str, name: str) -> StatusError:

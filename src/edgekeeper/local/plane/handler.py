@@ -22,11 +22,12 @@ from edgekeeper.local.plane.errors import (
     UnservedPathError,
     internal,
     method_not_allowed,
+    no_such_resource,
     too_large,
 )
 from edgekeeper.local.plane.patching import patch
 from edgekeeper.local.plane.read import get, list_page
-from edgekeeper.local.plane.render import encode
+from edgekeeper.local.plane.render import encode, prettied
 from edgekeeper.local.plane.request import Request, Response
 from edgekeeper.local.plane.requestinfo import RequestInfo, parse_request_info
 from edgekeeper.local.plane.resource import Resource
@@ -82,9 +83,8 @@ class ApiHandler:
         except Exception:
             log.exception("request failed: %s %s", request.method, request.path)
             answer = refusal(internal("the server made a mistake; its log has the details"))
-        for warning in warnings:
-            answer.warn(warning)
-        return answer
+        answer.warnings.extend(warnings)
+        return prettied(answer) if request.parameter("pretty") in ("true", "1") else answer
 
     async def _answer(self, request: Request, warnings: list[str]) -> Response:
         if len(request.body) > MAX_BODY:
@@ -101,10 +101,11 @@ class ApiHandler:
 
     def _resource(self, info: RequestInfo) -> Resource:
         resource = self.cluster.registry.find(info.group, info.version, info.resource)
-        if resource is None:
+        if resource is None and not self.cluster.registry.of_group(info.group):
             raise UnservedPathError
-        if info.namespace and not resource.namespaced and resource.plural != "namespaces":
-            raise UnservedPathError
+        astray = resource is not None and info.namespace and not resource.namespaced
+        if resource is None or (astray and resource.plural != "namespaces"):
+            raise no_such_resource()
         return resource
 
     def _verb(self, call: Call) -> Verb:
@@ -115,7 +116,7 @@ class ApiHandler:
                 raise method_not_allowed()
             return answered
         if info.subresource and not _has_subresource(call):
-            raise UnservedPathError
+            raise no_such_resource()
         verb = _VERBS.get((info.verb, info.subresource))
         if verb is None or not _is_addressed_well(info, resource):
             raise method_not_allowed()
@@ -132,9 +133,9 @@ def _is_addressed_well(info: RequestInfo, resource: Resource) -> bool:
         return False
     if info.verb in _OF_ONE_OBJECT:
         return bool(info.name) and (bool(info.namespace) or not resource.namespaced)
-    if info.verb == "create":
-        return not info.name
-    return info.verb != "deletecollection" or bool(info.namespace) or not resource.namespaced
+    if info.verb == "create" and info.name:
+        return False
+    return info.verb in ("list", "watch") or bool(info.namespace) or not resource.namespaced
 
 
 def refusal(error: StatusError) -> Response:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 from uuid import uuid4
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 from edgekeeper.local.plane.errors import StatusError, bad_request, too_large
 from edgekeeper.local.plane.handler import MAX_BODY, refusal
@@ -20,6 +21,7 @@ from edgekeeper.local.plane.request import Request, Response
 
 Handle = Callable[[Request], Awaitable[Response]]
 
+_IN_WARNINGS = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": " ", "\r": " "})
 _SHUTDOWN_SECONDS = 0.2
 """How long open watches may take to end when the server stops; nothing else lasts longer than a moment."""
 
@@ -31,7 +33,8 @@ class HttpServer:
         self._handle = handle
         self._tls = tls
         self._runner = web.ServerRunner(
-            web.Server(self._serve, access_log=None, keepalive_timeout=3630.0),
+            # A client that leaves cancels its request: an idle watch would not notice otherwise.
+            web.Server(self._serve, access_log=None, keepalive_timeout=3630.0, handler_cancellation=True),
             shutdown_timeout=_SHUTDOWN_SECONDS,
         )
 
@@ -96,18 +99,26 @@ def _peer_certificate(incoming: web.BaseRequest) -> bytes | None:
 
 
 def _complete(response: Response) -> web.StreamResponse:
-    headers = {"Content-Type": response.content_type, **_common_headers(), **response.headers}
-    return web.Response(status=response.status, body=response.body, headers=headers)
+    return web.Response(status=response.status, body=response.body, headers=_headers(response))
 
 
-def _common_headers() -> dict[str, str]:
-    return {"Audit-Id": str(uuid4()), "Cache-Control": "no-cache, private"}
+def _headers(response: Response) -> CIMultiDict[str]:
+    headers = CIMultiDict(
+        {
+            "Content-Type": response.content_type,
+            "Audit-Id": str(uuid4()),
+            "Cache-Control": "no-cache, private",
+            **response.headers,
+        }
+    )
+    for text in response.warnings:
+        escaped = text.translate(_IN_WARNINGS)
+        headers.add("Warning", f'299 - "{escaped}"')
+    return headers
 
 
 async def _write_stream(incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
-    outgoing = web.StreamResponse(
-        status=response.status, headers={"Content-Type": response.content_type, **_common_headers()}
-    )
+    outgoing = web.StreamResponse(status=response.status, headers=_headers(response))
     outgoing.enable_chunked_encoding()
     stream = response.stream
     assert stream is not None  # noqa: S101 - the caller has checked

@@ -38,8 +38,9 @@ def validate_metadata(
     name_problems: Callable[[str], Sequence[str]] | None,
     *,
     cluster_scoped: bool = False,
+    lenient_finalizers: bool = False,
 ) -> list[FieldError]:
-    """Check what a client may write into metadata."""
+    """Check what a client may write into metadata. Built-in kinds insist on qualified names of finalizers."""
     check_name = name_problems or name_problems_of_most_kinds
     errors: list[FieldError] = []
     prefix = metadata.get("generateName")
@@ -57,7 +58,7 @@ def validate_metadata(
     errors.extend(_label_errors(metadata))
     errors.extend(_annotation_errors(metadata))
     errors.extend(_owner_errors(metadata))
-    errors.extend(_finalizer_errors(metadata))
+    errors.extend(_finalizer_errors(metadata, lenient=lenient_finalizers))
     return errors
 
 
@@ -135,13 +136,13 @@ def _owner_errors(metadata: JsonObject) -> list[FieldError]:
     return errors
 
 
-def _finalizer_errors(metadata: JsonObject) -> list[FieldError]:
+def _finalizer_errors(metadata: JsonObject, *, lenient: bool) -> list[FieldError]:
     finalizers = dig_list(metadata, "finalizers")
     errors: list[FieldError] = []
     for index, finalizer in enumerate(finalizers):
         path = f"metadata.finalizers[{index}]"
         errors.extend(invalid_value(path, finalizer, why) for why in label_key_problems(finalizer))
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if not lenient and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid_value(path, finalizer, why))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:

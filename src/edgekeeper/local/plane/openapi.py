@@ -21,7 +21,7 @@ from edgekeeper.local.plane.resource import Resource
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _REF = "#/definitions/"
-_NOT_IN_V2 = frozenset({"anyOf", "oneOf", "not", "nullable", "x-kubernetes-validations"})
+_NOT_IN_V2 = frozenset({"anyOf", "oneOf", "not", "nullable", "x-kubernetes-validations", "default"})
 _API_VERSION_TEXT = "The version of the schema that this object is written in."
 _KIND_TEXT = "The kind of object, in CamelCase. It cannot be changed."
 _INFO = {"title": "Kubernetes", "version": "v1.36.3"}
@@ -219,6 +219,12 @@ _VERB_OF_ACTION = {
     "patch": "patch",
     "delete": "delete",
 }
+_CUSTOM_PATCHES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+)
+_BUILT_IN_PATCHES = (*_CUSTOM_PATCHES, "application/strategic-merge-patch+json")
 _PARAMETERS = {
     "post": ("dryRun", "fieldManager", "fieldValidation"),
     "put": ("dryRun", "fieldManager", "fieldValidation"),
@@ -236,17 +242,26 @@ _PARAMETERS = {
 
 
 def _operations(resource: Resource, actions: Mapping[str, str]) -> JsonObject:
-    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
     return {
-        method: {
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": kind,
-            "parameters": [
-                {"name": name, "in": "query", "schema": {"type": "string"}}
-                for name in _PARAMETERS.get(action, ())
-            ],
-            "responses": {"200": {"description": "OK"}},
-        }
+        method: _operation(resource, action)
         for method, action in actions.items()
         if _VERB_OF_ACTION[action] in resource.verbs
     }
+
+
+def _operation(resource: Resource, action: str) -> JsonObject:
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    parameters = _PARAMETERS.get(action, ())
+    operation: JsonObject = {
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": kind,
+        "parameters": [{"name": name, "in": "query", "schema": {"type": "string"}} for name in parameters],
+        "responses": {"200": {"description": "OK"}},
+    }
+    if action == "patch":
+        types = _CUSTOM_PATCHES if resource.custom else _BUILT_IN_PATCHES
+        operation["requestBody"] = {
+            "content": {one: {"schema": {"type": "object"}} for one in types},
+            "required": True,
+        }
+    return operation

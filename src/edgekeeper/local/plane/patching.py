@@ -11,7 +11,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.apply import apply_configuration
 from edgekeeper.local.plane.body import decode_patch_body, duplicate_keys
 from edgekeeper.local.plane.call import Call, meta_of
-from edgekeeper.local.plane.codec import complain, malformed, shape
+from edgekeeper.local.plane.codec import StrictDecodingError, complain, malformed, shape
 from edgekeeper.local.plane.create import create_object, reset_fields, writer_of
 from edgekeeper.local.plane.errors import (
     StatusError,
@@ -47,7 +47,7 @@ async def patch(call: Call) -> Response:
     body = decode_patch_body(media_type, call.request.body)
     complaints = duplicate_keys(media_type, call.request.body)
     if media_type == JSON_PATCH:
-        complaints += json_patch_complaints(body)
+        complaints = [f"json patch {one}" for one in complaints] + json_patch_complaints(body)
     complain(call, complaints)
     return render_item(call, await write_existing(call, _patched(call, media_type, body)))
 
@@ -79,7 +79,10 @@ def _patched(call: Call, media_type: str, body: Any) -> Change:
     def change(live: JsonObject) -> JsonObject:
         new = compute(live)
         _check_patched(call, new)
-        shape(call, new)
+        try:
+            shape(call, new)
+        except StrictDecodingError as error:
+            raise _unusable(new, error.complaint) from error
         metadata = meta_of(new)
         check_identity(call, metadata)
         if metadata.get("uid", "") != meta_of(live)["uid"]:
@@ -100,8 +103,13 @@ def _check_patched(call: Call, new: JsonObject) -> None:
     if not problem and (new.get("kind"), new.get("apiVersion")) != (resource.kind, resource.api_version):
         problem = f"unable to decode {new.get('apiVersion')} {new.get('kind')} as a {resource.kind}"
     if problem:
-        shown = msgspec.json.encode(new).decode()
-        raise invalid("", "", "", [invalid_value("patch", shown, problem)])
+        raise _unusable(new, problem)
+
+
+def _unusable(new: JsonObject, problem: str) -> StatusError:
+    """422 about the patch as a whole: what it leads to is no object that the server could keep."""
+    shown = msgspec.json.encode(new).decode()
+    return invalid("", "", "", [invalid_value("patch", shown, problem)])
 
 
 async def _apply(call: Call) -> Response:

@@ -12,7 +12,7 @@ import yaml
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.call import Call
 from edgekeeper.local.plane.negotiate import Wanted, negotiate
-from edgekeeper.local.plane.request import Response
+from edgekeeper.local.plane.request import JSON_TYPE, Response
 from edgekeeper.local.plane.resource import Resource
 from edgekeeper.local.plane.store import Item
 from edgekeeper.local.plane.table import build_table
@@ -84,6 +84,13 @@ def render_page(call: Call, page: Page) -> Response:
             "items": trees,
         }
     return respond(shown, as_yaml=wanted.yaml)
+
+
+def prettied(response: Response) -> Response:
+    """Indent an answer for people, as `pretty=true` asks."""
+    if response.stream is None and response.content_type == JSON_TYPE and response.body:
+        response.body = msgspec.json.format(response.body, indent=2)
+    return response
 
 
 def respond(tree: JsonObject, status: int = 200, *, as_yaml: bool = False) -> Response:

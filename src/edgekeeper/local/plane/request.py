@@ -76,14 +76,9 @@ class Response:
     body: bytes = b""
     content_type: str = JSON_TYPE
     headers: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    """What clients should tell their users: one `Warning` header (RFC 7234, code 299) each."""
     stream: AsyncIterator[bytes] | None = None
 
     def json(self) -> Any:
         return msgspec.json.decode(self.body)
-
-    def warn(self, text: str) -> None:
-        """Add a `Warning` header (RFC 7234, code 299); kubectl prints each one."""
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-        value = f'299 - "{escaped}"'
-        present = self.headers.get("Warning")
-        self.headers["Warning"] = f"{present}, {value}" if present else value

@@ -7,6 +7,7 @@ from edgekeeper.local.plane.body import decode_body, decode_patch_body
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.errors import (
     bad_request,
+    internal,
     invalid,
     invalid_value,
     not_found,
@@ -86,6 +87,8 @@ def _scale_of(call: Call, tree: JsonObject) -> JsonObject:
     if selector:
         status["selector"] = selector
     replicas = dig(tree, *paths.spec_replicas)
+    if replicas is None and call.resource.custom:
+        raise internal(f'the spec replicas field ".{".".join(paths.spec_replicas)}" does not exist')
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",

@@ -18,9 +18,9 @@ from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.plane.apply import keep_times_if_unchanged, record_update
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.codec import decode_object, shape
-from edgekeeper.local.plane.create import create_object, reset_fields, writer_of
+from edgekeeper.local.plane.create import create_object, metadata_errors, reset_fields, writer_of
 from edgekeeper.local.plane.errors import bad_request, conflict, failure, invalid, invalid_value, not_found
-from edgekeeper.local.plane.meta import carry_over, validate_metadata, validate_metadata_update
+from edgekeeper.local.plane.meta import carry_over, validate_metadata_update
 from edgekeeper.local.plane.render import render_item
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.store import Item
@@ -155,9 +155,7 @@ def _count_generation(call: Call, new: JsonObject, live: JsonObject) -> None:
 def _validate(call: Call, new: JsonObject, live: JsonObject) -> None:
     resource = call.resource
     metadata = meta_of(new)
-    errors = validate_metadata(
-        metadata, resource.strategy.validate_name, cluster_scoped=not resource.namespaced
-    )
+    errors = metadata_errors(call, metadata)
     errors += validate_metadata_update(metadata, meta_of(live))
     errors += resource.schema.validate(new, live)
     if call.subresource != "status":
@@ -194,6 +192,8 @@ async def finalize_namespace(call: Call) -> Response:
 
     def change(live: JsonObject) -> JsonObject:
         spec = {**dig_object(live, "spec"), "finalizers": finalizers}
+        if not finalizers:
+            del spec["finalizers"]
         return {**live, "spec": spec, "metadata": dict(meta_of(live))}
 
     return render_item(call, await write_existing(call, change))

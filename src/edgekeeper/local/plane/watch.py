@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.call import Call
-from edgekeeper.local.plane.errors import FieldError, StatusError, expired, invalid
+from edgekeeper.local.plane.errors import FieldError, StatusError, expired, failure, invalid
 from edgekeeper.local.plane.negotiate import Wanted, negotiate
 from edgekeeper.local.plane.read import Selection, parse_revision, too_large_revision
 from edgekeeper.local.plane.render import encode, item_bytes, partial
@@ -58,12 +58,19 @@ def _read_options(call: Call) -> _Options:
     if call.request.parameter("sendInitialEvents"):
         initial = call.flag("sendInitialEvents")
     _check_options(match, initial)
-    revision = None if text in ("", "0") else parse_revision(text)
+    revision = None if text in ("", "0") else _parse_revision(text)
     current = call.cluster.store.revision
     if revision is not None and revision > current:
         raise too_large_revision(revision, current)
     timeout = float(call.number("timeoutSeconds")) or DEFAULT_TIMEOUT
     return _Options(revision, call.flag("allowWatchBookmarks"), initial, timeout)
+
+
+def _parse_revision(text: str) -> int:
+    try:
+        return parse_revision(text)
+    except StatusError as error:
+        raise failure(error.message) from error
 
 
 def _check_options(match: str, initial: bool | None) -> None:
