@@ -7,7 +7,6 @@ them; a null with a default stays for defaulting to replace.
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from types import NoneType
 from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject
@@ -29,6 +28,7 @@ OBJECT_META_FIELDS = frozenset(
 )
 
 _NOTHING: Removed = []
+_CONTAINERS = frozenset({dict, list})
 
 
 def compile_prune(node: Node) -> Table[Prune]:
@@ -56,10 +56,9 @@ def _prune_object(node: Node, kept: frozenset[str]) -> Prune:
 
     def prune(value: JsonObject) -> Removed:
         removed = _NOTHING if value.keys() <= known else _drop_unknown(value, known)
-        kinds = {*map(type, value.values())}
-        if NoneType in kinds:
+        if None in value.values():
             _drop_nulls(value, nullable)
-        return removed + _prune_children(value, tables, _KEPT) if dict in kinds or list in kinds else removed
+        return removed + found if (found := _prune_children(value, tables, _KEPT)) else removed
 
     return prune
 
@@ -76,10 +75,9 @@ def _prune_open(node: Node, tables: dict[str, Table[Prune]]) -> Prune:
         rest_nullable = True
 
     def prune(value: JsonObject) -> Removed:
-        kinds = {*map(type, value.values())}
-        if NoneType in kinds:
+        if None in value.values():
             _drop_nulls(value, nullable | (value.keys() - declared) if rest_nullable else nullable)
-        return _prune_children(value, tables, rest) if dict in kinds or list in kinds else _NOTHING
+        return _prune_children(value, tables, rest)
 
     return prune
 
@@ -87,9 +85,8 @@ def _prune_open(node: Node, tables: dict[str, Table[Prune]]) -> Prune:
 def _prune_children(value: JsonObject, tables: dict[str, Table[Prune]], rest: Table[Prune]) -> Removed:
     removed = _NOTHING
     for key, child in value.items():
-        kind = type(child)
-        if kind is dict or kind is list:
-            visit = tables.get(key, rest).get(kind)
+        if type(child) in _CONTAINERS:
+            visit = tables.get(key, rest).get(type(child))
             if visit is not None and (found := visit(child)):
                 removed = removed + _under(key, found)
     return removed

@@ -40,12 +40,12 @@ def _build(node: Node, inspect: Inspect) -> dict[type, Local]:
 
 
 def _both(node: Node, own: Local | None, below: Local | None) -> Local | None:
-    if own is None and below is None:
-        return None
+    if own is None:
+        return below
 
     def visit(value: Any, old: Any, path: str, unchanged: bool) -> list[FieldError]:
         unchanged = unchanged or (old is not None and is_same(node, value, old))
-        errors = own(value, old, path, unchanged) if own is not None else []
+        errors = own(value, old, path, unchanged)
         return errors + below(value, old, path, unchanged) if below is not None else errors
 
     return visit
@@ -60,6 +60,7 @@ def _walk_object(node: Node, inspect: Inspect) -> Local | None:
 
     def visit(value: JsonObject, old: Any, path: str, unchanged: bool) -> list[FieldError]:
         errors: list[FieldError] = []
+        unchanged = unchanged or (old is not None and is_same(node, value, old))
         before = old if isinstance(old, dict) else {}
         for key, table in tables.items():
             visit_child = table.get(type(value.get(key)))
@@ -85,6 +86,7 @@ def _walk_list(node: Node, inspect: Inspect) -> Local | None:
 
     def visit(value: list[Any], old: Any, path: str, unchanged: bool) -> list[FieldError]:
         errors: list[FieldError] = []
+        unchanged = unchanged or (old is not None and is_same(node, value, old))
         find_old = old_items(node, old)
         for index, item in enumerate(value):
             visit_item = table.get(type(item))
