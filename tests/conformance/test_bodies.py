@@ -181,7 +181,7 @@ async def test_config_map_of_a_mebibyte_is_too_long(api: Client, namespace: str)
         ("DELETE", NAMESPACES.path()),
         ("GET", REVIEWS.path()),
         ("POST", "/api/v1"),
-        ("BREW", CONFIG_MAPS.path("default")),
+        ("PROPFIND", CONFIG_MAPS.path("default")),
     ],
 )
 async def test_method_that_makes_no_sense_is_not_allowed(api: Client, method: str, path: str) -> None:

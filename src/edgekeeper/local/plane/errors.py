@@ -120,6 +120,8 @@ class StatusError(Exception):
         self.details = details
         self.metadata = metadata or {}
         self.headers = headers or {}
+        self.warnings: list[str] = []
+        """What the client should hear beside the refusal."""
 
     def status(self) -> JsonObject:
         body: JsonObject = {

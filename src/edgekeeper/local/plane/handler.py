@@ -139,7 +139,9 @@ def _is_addressed_well(info: RequestInfo, resource: Resource) -> bool:
 
 
 def refusal(error: StatusError) -> Response:
-    return Response(error.code, encode(error.status()), headers=dict(error.headers))
+    return Response(
+        error.code, encode(error.status()), headers=dict(error.headers), warnings=list(error.warnings)
+    )
 
 
 def _has_subresource(call: Call) -> bool:

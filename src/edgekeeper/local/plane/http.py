@@ -34,7 +34,13 @@ class HttpServer:
         self._tls = tls
         self._runner = web.ServerRunner(
             # A client that leaves cancels its request: an idle watch would not notice otherwise.
-            web.Server(self._serve, access_log=None, keepalive_timeout=3630.0, handler_cancellation=True),
+            web.Server(
+                self._serve,
+                access_log=None,
+                lingering_time=0.0,
+                keepalive_timeout=3630.0,
+                handler_cancellation=True,
+            ),
             shutdown_timeout=_SHUTDOWN_SECONDS,
         )
 
@@ -53,7 +59,10 @@ class HttpServer:
         try:
             request = await _read(incoming)
         except StatusError as error:
-            return _complete(refusal(error))
+            refused = _complete(refusal(error))
+            # What is left of the body would be taken for the next request.
+            refused.force_close()
+            return refused
         response = await self._handle(request)
         if response.stream is None:
             return _complete(response)

@@ -73,6 +73,9 @@ class Schema(Protocol):
     def validate(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
         """Return what is wrong with `value`; `old` is the object it replaces, for rules that compare."""
 
+    def validate_status(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+        """The same for a write of the status subresource, which vouches for the status alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Strategy:

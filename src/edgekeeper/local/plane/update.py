@@ -157,8 +157,10 @@ def _validate(call: Call, new: JsonObject, live: JsonObject) -> None:
     metadata = meta_of(new)
     errors = metadata_errors(call, metadata)
     errors += validate_metadata_update(metadata, meta_of(live))
-    errors += resource.schema.validate(new, live)
-    if call.subresource != "status":
+    if call.subresource == "status":
+        errors += resource.schema.validate_status(new, live)
+    else:
+        errors += resource.schema.validate(new, live)
         errors += resource.strategy.validate(new, live)
     if errors:
         raise call.invalid(call.info.name, errors)

@@ -47,6 +47,9 @@ class TypedSchema:
         """A built-in object that could be decoded is valid as far as its schema goes."""
         return []
 
+    def validate_status(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+        return []
+
 
 @cache
 def _shared_definitions() -> Definitions:

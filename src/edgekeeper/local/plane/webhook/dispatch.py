@@ -20,7 +20,6 @@ import msgspec
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import StatusError, bad_request, internal
 from edgekeeper.local.plane.patch import json_patch
-from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.webhook.endpoint import ServiceResolver
 from edgekeeper.local.plane.webhook.hook import Hook, NamespaceLabels, compile_hooks
 from edgekeeper.local.plane.webhook.review import (
@@ -138,7 +137,7 @@ class Webhooks:
                 if hook.key in mutation.again:
                     await self._mutate_by(hook, mutation)
         except StatusError as refusal:
-            _attach(mutation.warnings, refusal)
+            refusal.warnings.extend(mutation.warnings)
             raise
         return mutation.request.object, mutation.warnings
 
@@ -155,7 +154,7 @@ class Webhooks:
         )
         for outcome in outcomes:
             if isinstance(outcome, StatusError):
-                _attach(warnings, outcome)
+                outcome.warnings.extend(warnings)
             if isinstance(outcome, BaseException):
                 raise outcome
         return warnings
@@ -239,10 +238,3 @@ def _patched(invocation: _Invocation, request: AdmissionRequest, operations: lis
     if invocation.version != request.version:
         patched["apiVersion"] = request.object["apiVersion"]
     return patched
-
-
-def _attach(warnings: Iterable[str], refusal: StatusError) -> None:
-    """Warnings reach the client even when its request is refused."""
-    response = Response(headers=refusal.headers)
-    for warning in warnings:
-        response.warn(warning)

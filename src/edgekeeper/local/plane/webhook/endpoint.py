@@ -7,7 +7,6 @@ objects to places that no configuration names.
 
 from __future__ import annotations
 
-import errno
 import os
 import ssl
 from base64 import b64decode
@@ -17,7 +16,6 @@ from datetime import timedelta
 from functools import lru_cache
 
 import aiohttp
-from yarl import URL
 
 from edgekeeper.local.plane.webhook.review import CallError
 
@@ -59,13 +57,13 @@ class Endpoint:
     ) -> bytes:
         """Send `body` and return the answer's. Raise CallError for anything but a success."""
         seconds = within.total_seconds()
-        shown = self._url_for(self._shown_target(), seconds)
+        shown = _with_timeout(self._shown_target(), seconds)
         target = self._target(resolve)
         if target is None:
             raise _failure(shown, f'service "{self.service_name}" not found')
         try:
             async with session.post(
-                self._url_for(target, seconds),
+                _with_timeout(target, seconds),
                 data=body,
                 headers={"Content-Type": "application/json", "Accept": "application/json, */*"},
                 timeout=aiohttp.ClientTimeout(total=seconds),
@@ -78,14 +76,12 @@ class Endpoint:
             raise _failure(shown, _explained(error)) from error
         if not 200 <= response.status <= 206:
             raise CallError(f"failed to call webhook: {_complaint(response, answer)}")
+        if not answer:
+            received = (
+                f"status code: {response.status} and content type: {response.headers.get('Content-Type', '')}"
+            )
+            raise CallError(f"failed to call webhook: 0-length response with {received}")
         return answer
-
-    def _url_for(self, target: str, seconds: float) -> URL:
-        """Tell the webhook how long it has: the timeout travels as a parameter."""
-        try:
-            return URL(target).update_query(timeout=f"{seconds:g}s")
-        except ValueError as error:
-            raise CallError(f"could not get REST client: Unparsable URL: {error}") from error
 
     def _target(self, resolve: ServiceResolver) -> str | None:
         if self.url:
@@ -118,7 +114,12 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _failure(url: URL, cause: str) -> CallError:
+def _with_timeout(target: str, seconds: float) -> str:
+    """Tell the webhook how long it has: the timeout travels as a parameter."""
+    return f"{target}{'&' if '?' in target else '?'}timeout={seconds:g}s"
+
+
+def _failure(url: str, cause: str) -> CallError:
     return CallError(f'failed to call webhook: Post "{url}": {cause}')
 
 
@@ -127,15 +128,15 @@ def _explained(error: Exception) -> str:
         case TimeoutError():
             return "context deadline exceeded"
         case aiohttp.ClientConnectorCertificateError():
-            return f"tls: failed to verify certificate: x509: {_certificate_problem(error.certificate_error)}"
+            return f"tls: failed to verify certificate: x509: {_certificate_problem(error)}"
         case aiohttp.ClientConnectorDNSError():
             return f"dial tcp: lookup {error.host}: no such host"
         case aiohttp.ClientConnectorSSLError():
             return "tls: first record does not look like a TLS handshake"
-        case aiohttp.ClientConnectorError():
-            number = error.os_error.errno or errno.EIO
-            return f"dial tcp {error.host}:{error.port}: connect: {os.strerror(number).lower()}"
-        case aiohttp.ServerDisconnectedError():
+        case aiohttp.ClientConnectorError() if error.os_error.errno:
+            why = os.strerror(error.os_error.errno).lower()
+            return f"dial tcp {error.host}:{error.port}: connect: {why}"
+        case aiohttp.ClientConnectorError() | aiohttp.ServerDisconnectedError():
             return "EOF"
         case ssl.SSLError():
             return "unable to load root certificates: unable to parse bytes as PEM block"
@@ -143,12 +144,15 @@ def _explained(error: Exception) -> str:
             return str(error) or type(error).__name__
 
 
-def _certificate_problem(error: Exception) -> str:
-    if not isinstance(error, ssl.SSLCertVerificationError):
-        return str(error)
-    if "issuer" in error.verify_message or "self-signed" in error.verify_message:
+def _certificate_problem(error: aiohttp.ClientConnectorCertificateError) -> str:
+    problem = error.certificate_error
+    if not isinstance(problem, ssl.SSLCertVerificationError):
+        return str(problem)
+    if "issuer" in problem.verify_message or "self-signed" in problem.verify_message:
         return "certificate signed by unknown authority"
-    return error.verify_message
+    if "mismatch" in problem.verify_message:
+        return f"certificate is not valid for {error.host}"
+    return problem.verify_message
 
 
 def _complaint(response: aiohttp.ClientResponse, body: bytes) -> str:

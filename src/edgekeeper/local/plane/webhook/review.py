@@ -7,7 +7,7 @@ reported in its words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -48,6 +48,8 @@ class AdmissionRequest:
     """The namespace of the object; of a Namespace object, its own name."""
     options: JsonObject | None = None
     dry_run: bool = False
+    warnings: list[str] = field(default_factory=list, compare=False)
+    """Where webhooks' warnings are noted: the client gets to see them even when its request is refused."""
 
     def review(self, uid: str, review_version: str, seen_version: str) -> JsonObject:
         """Return the question. `seen_version` is the version of the object in which the webhook wants to see it."""
@@ -102,12 +104,13 @@ class Answer(msgspec.Struct, rename="camel"):
         """Return the decoded JSON patch, `None` where there is nothing to change."""
         if not self.patch:
             return None
-        if self.patch_type != "JSONPatch":
-            raise CallError(f'unsupported patch type "{self.patch_type}"')
         try:
-            return msgspec.json.decode(self.patch, type=list[dict[str, Any]]) or None
+            operations = msgspec.json.decode(self.patch, type=list[dict[str, Any]])
         except msgspec.MsgspecError as error:
             raise CallError(f"received undecodable patch in webhook response: {error}") from error
+        if operations and self.patch_type != "JSONPatch":
+            raise CallError(f'unsupported patch type "{self.patch_type}"')
+        return operations or None
 
 
 class _AnsweredReview(msgspec.Struct, rename="camel"):
@@ -130,7 +133,9 @@ def read_answer(body: bytes, uid: str, review_version: str, *, mutating: bool) -
     """Decode and check what a webhook answered. Raise CallError where it breaks a rule."""
     try:
         review = msgspec.json.decode(body, type=_AnsweredReview)
-    except msgspec.MsgspecError as error:
+    except msgspec.ValidationError as error:
+        raise CallError(f"failed to call webhook: cannot unmarshal AdmissionReview: {error}") from error
+    except msgspec.DecodeError as error:
         raise CallError(
             f"failed to call webhook: couldn't get version/kind; json parse error: {error}"
         ) from error
