@@ -8,10 +8,11 @@
                   what kube-apiserver does to each kind beside checking its schema
     resources     all of it joined into `Resource` values
 
-The Gateway API is no built-in: `gateway` writes its CustomResourceDefinitions.
+The Gateway API is no built-in: `gateway` provides its CustomResourceDefinitions.
 """
 
 from edgekeeper.local.plane.kinds.definitions import definitions
+from edgekeeper.local.plane.kinds.gateway import gateway_crds
 from edgekeeper.local.plane.kinds.resources import builtin_resources
 
-__all__ = ["builtin_resources", "definitions"]
+__all__ = ["builtin_resources", "definitions", "gateway_crds"]
