@@ -20,6 +20,9 @@ from benchmarks.report import (
 )
 from benchmarks.row import Absent, Row
 
+LOG_WIDTH = 120
+"""How wide the table may be where there is no terminal to ask."""
+
 
 @click.command()
 @click.argument("groups", nargs=-1, type=click.Choice(list(GROUPS)), metavar="[GROUP]...")
@@ -35,7 +38,7 @@ def main(groups: tuple[str, ...], write_docs: bool, strict: bool) -> None:
     chosen = groups or tuple(GROUPS)
     rows, absent = _measure(chosen)
     merged = write_results(rows, chosen)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else LOG_WIDTH)
     console.print(figures_table(row for row in merged if row["group"] in chosen))
     for gap in absent:
         console.print(

@@ -23,8 +23,10 @@ def show_progress(console: Console, *, interactive: bool) -> Iterator[Observer]:
     if not interactive:
         yield LineReport(console).update
         return
-    with Live(console=console, auto_refresh=False, transient=False) as live:
+    console.print()
+    with Live(console=console, auto_refresh=False) as live:
         yield lambda tracked: live.update(progress_table(tracked, datetime.now(UTC)), refresh=True)
+    console.print()
 
 
 class LineReport:
@@ -48,7 +50,8 @@ class LineReport:
 def progress_table(tracked: Sequence[Tracked], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("KIND", "NAME", "READY", "REASON", "AGE"):
-        table.add_column(column, no_wrap=True)
+        # Where the terminal is narrow, names and reasons give way; the rest stays readable.
+        table.add_column(column, no_wrap=column not in {"NAME", "REASON"}, overflow="ellipsis")
     for item in tracked:
         readiness = item.readiness
         table.add_row(
