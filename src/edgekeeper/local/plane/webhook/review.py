@@ -7,7 +7,7 @@ reported in its words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -48,8 +48,6 @@ class AdmissionRequest:
     """The namespace of the object; of a Namespace object, its own name."""
     options: JsonObject | None = None
     dry_run: bool = False
-    warnings: list[str] = field(default_factory=list, compare=False)
-    """Where webhooks' warnings are noted: the client gets to see them even when its request is refused."""
 
     def review(self, uid: str, review_version: str, seen_version: str) -> JsonObject:
         """Return the question. `seen_version` is the version of the object in which the webhook wants to see it."""
