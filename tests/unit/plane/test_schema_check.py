@@ -235,6 +235,16 @@ REFUSED: dict[str, tuple[JsonObject, Any, list[str]]] = {
         ["a", "b"],
         ["spec.x: Too many: 2: must have at most 1 item"],
     ),
+    "an item twice": (
+        {"type": "array", "items": STRING, "uniqueItems": True},
+        ["a", "b", "a"],
+        ['spec.x: Invalid value: "": spec.x in body shouldn\'t contain duplicates'],
+    ),
+    "a factor that divides nothing": (
+        {**INTEGER, "multipleOf": 0},
+        3,
+        ["spec.x: Invalid value: 0: factor MultipleOf declared for spec.x must be positive: 0"],
+    ),
     "an item of the wrong type": (
         {"type": "array", "items": STRING},
         ["a", 1],

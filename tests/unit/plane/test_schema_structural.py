@@ -292,6 +292,78 @@ REFUSED: dict[str, tuple[JsonObject, list[str]]] = {
             )
         ],
     ),
+    "a set of sets": (
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "set",
+            "items": {"type": "array", "items": STRING, "x-kubernetes-list-type": "set"},
+        },
+        [
+            (
+                f'{X}.items.x-kubernetes-list-type: Invalid value: "set": '
+                "must be atomic as item of a list with x-kubernetes-list-type=set"
+            )
+        ],
+    ),
+    "a keyed list without items": (
+        {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        [
+            f"{X}.items: Required value: must be specified",
+            f"{X}.items: Required value: must have a schema if x-kubernetes-list-type is map",
+        ],
+    ),
+    "keys of a set": (
+        {**KEYED, "items": STRING, "x-kubernetes-list-type": "set"},
+        [
+            (
+                f'{X}.x-kubernetes-list-type: Invalid value: "set": '
+                "must be map if x-kubernetes-list-map-keys is non-empty"
+            )
+        ],
+    ),
+    "a list type without a type": (
+        {"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-list-type": "atomic"},
+        [f"{X}.type: Required value: must be array if x-kubernetes-list-type is specified"],
+    ),
+    "an embedded object of no type": (
+        {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+        [f"{X}.type: Required value: must be object if x-kubernetes-embedded-resource is true"],
+    ),
+    "an embedded map": (
+        {**EMBEDDED, "additionalProperties": STRING},
+        [f"{X}.additionalProperties: Forbidden: must not be used if x-kubernetes-embedded-resource is set"],
+    ),
+    "an embedded object in the metadata of another": (
+        {**EMBEDDED, "properties": {"metadata": EMBEDDED}},
+        [
+            (
+                f"{X}.properties[metadata].x-kubernetes-embedded-resource: "
+                "Forbidden: must not be used inside of resource meta"
+            )
+        ],
+    ),
+    "a default among embedded labels": (
+        {
+            **EMBEDDED,
+            "properties": {
+                "metadata": {"type": "object", "additionalProperties": {**STRING, "default": "a"}}
+            },
+        },
+        [
+            (
+                f"{X}.properties[metadata].additionalProperties.default: Forbidden: "
+                "must not be set inside additionalProperties applying to object metadata"
+            )
+        ],
+    ),
+    "items in a branch": (
+        {"type": "array", "items": STRING, "anyOf": [{"items": {"title": "t"}}]},
+        [f"{X}.anyOf[0].items.title: Forbidden: must be empty to be structural"],
+    ),
+    "a rule with a message of two lines": (
+        {**STRING, "x-kubernetes-validations": [{"rule": "true", "message": "a\nb"}]},
+        [f'{X}.x-kubernetes-validations[0].message: Invalid value: "a\\nb": must not contain line breaks'],
+    ),
     "a map type of something else": (
         {**STRING, "x-kubernetes-map-type": "atomic"},
         [f'{X}.type: Invalid value: "string": must be object if x-kubernetes-map-type is specified'],
@@ -413,6 +485,13 @@ def test_structural_root_beside_a_status_restricts_nothing_but_fields() -> None:
         "fields are allowed at the root of the schema if the status subresource is enabled"
     )
     assert check_structural({"type": "object", "properties": {"spec": STRING}}, ROOT, status=True) == []
+
+
+def test_structural_root_beside_a_status_is_an_object() -> None:
+    assert str(check_structural({"type": "string"}, ROOT, status=True)[0]) == (
+        f'{ROOT}.type: Invalid value: "string": '
+        'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+    )
 
 
 @pytest.mark.parametrize(

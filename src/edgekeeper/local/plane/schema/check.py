@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any, TypeAlias
 
+import msgspec
+
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.local.plane.errors import FieldError, invalid_value, too_many
 from edgekeeper.local.plane.schema import junctor, number, scalar
@@ -93,7 +95,7 @@ def _check_item_count(node: Node) -> Check | None:
             problems.append(invalid(size, f"should have at least {least} items"))
         if most is not None and size > most:
             problems.append(refused(lambda path: too_many(path, size, most)))
-        if unique and any(item in value[:index] for index, item in enumerate(value)):
+        if unique and len({msgspec.json.encode(item, order="sorted") for item in value}) < size:
             problems.append(invalid("", "shouldn't contain duplicates"))
         return problems
 
