@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from edgekeeper.core.json import JsonObject
+from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.apply import apply_configuration
 from edgekeeper.local.plane.body import decode_patch_body, duplicate_keys
 from edgekeeper.local.plane.call import Call, meta_of
@@ -26,7 +26,7 @@ from edgekeeper.local.plane.errors import (
 from edgekeeper.local.plane.patch import json_patch, json_patch_complaints, merge_patch, strategic_merge_patch
 from edgekeeper.local.plane.render import render_item
 from edgekeeper.local.plane.request import Response
-from edgekeeper.local.plane.update import Change, check_identity, write_existing
+from edgekeeper.local.plane.update import Change, check_identity, nameless, write_existing
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -48,8 +48,7 @@ async def patch(call: Call) -> Response:
     complaints = duplicate_keys(media_type, call.request.body)
     if media_type == JSON_PATCH:
         complaints = [f"json patch {one}" for one in complaints] + json_patch_complaints(body)
-    complain(call, complaints)
-    return render_item(call, await write_existing(call, _patched(call, media_type, body)))
+    return render_item(call, await write_existing(call, _patched(call, media_type, body, complaints)))
 
 
 def patch_type(call: Call) -> str:
@@ -63,7 +62,7 @@ def patch_type(call: Call) -> str:
     return media_type
 
 
-def _patched(call: Call, media_type: str, body: Any) -> Change:
+def _patched(call: Call, media_type: str, body: Any, complaints: list[str]) -> Change:
     resource = call.resource
     compute: Change
     if media_type == JSON_PATCH:
@@ -80,7 +79,7 @@ def _patched(call: Call, media_type: str, body: Any) -> Change:
         new = compute(live)
         _check_patched(call, new)
         try:
-            shape(call, new)
+            shape(call, new, complaints)
         except StrictDecodingError as error:
             raise _unusable(new, error.complaint) from error
         metadata = meta_of(new)
@@ -99,6 +98,8 @@ def _patched(call: Call, media_type: str, body: Any) -> Change:
 def _check_patched(call: Call, new: JsonObject) -> None:
     """A patch must lead to an object of the same kind that can be decoded at all."""
     resource = call.resource
+    if not dig(new, "metadata", "name"):
+        raise nameless(call)
     problem = malformed(resource, new)
     if not problem and (new.get("kind"), new.get("apiVersion")) != (resource.kind, resource.api_version):
         problem = f"unable to decode {new.get('apiVersion')} {new.get('kind')} as a {resource.kind}"
@@ -108,7 +109,7 @@ def _check_patched(call: Call, new: JsonObject) -> None:
 
 def _unusable(new: JsonObject, problem: str) -> StatusError:
     """422 about the patch as a whole: what it leads to is no object that the server could keep."""
-    shown = msgspec.json.encode(new).decode()
+    shown = msgspec.json.encode(new, order="sorted").decode()
     return invalid("", "", "", [invalid_value("patch", shown, problem)])
 
 

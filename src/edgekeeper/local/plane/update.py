@@ -19,7 +19,15 @@ from edgekeeper.local.plane.apply import keep_times_if_unchanged, record_update
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.codec import decode_object, shape
 from edgekeeper.local.plane.create import create_object, metadata_errors, reset_fields, writer_of
-from edgekeeper.local.plane.errors import bad_request, conflict, failure, invalid, invalid_value, not_found
+from edgekeeper.local.plane.errors import (
+    StatusError,
+    bad_request,
+    conflict,
+    failure,
+    invalid,
+    invalid_value,
+    not_found,
+)
 from edgekeeper.local.plane.meta import carry_over, validate_metadata_update
 from edgekeeper.local.plane.render import render_item
 from edgekeeper.local.plane.request import Response
@@ -49,9 +57,17 @@ async def replace(call: Call) -> Response:
     return render_item(call, await write_existing(call, lambda _: {**body, "metadata": dict(metadata)}))
 
 
+def nameless(call: Call) -> StatusError:
+    return bad_request(
+        f"the name of the object ({call.info.name} based on URL) was undeterminable: name must be provided"
+    )
+
+
 def check_identity(call: Call, metadata: JsonObject) -> None:
     """The object in the body must be the one that the path names."""
     name = metadata.get("name", "")
+    if not name:
+        raise nameless(call)
     if name != call.info.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
