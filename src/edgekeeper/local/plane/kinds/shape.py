@@ -57,55 +57,56 @@ def _micro_time(value: Any) -> Any:
 class Shape:
     """The normal form of one definition."""
 
-    __slots__ = ("_children", "_fill", "_null", "_scalars", "_structs", "_vanishing")
+    __slots__ = ("_children", "_definition", "_fill", "_null", "_vanishing", "_zero")
 
     def __init__(self, name: str) -> None:
-        properties: Mapping[str, JsonObject] = definitions()[name].get("properties", {})
-        self._null = tuple(sorted(null_when_unset(name)))
+        self._definition = definitions()[name]
+        properties: Mapping[str, JsonObject] = self._definition.get("properties", {})
         collections = {key for key, schema in properties.items() if _is_collection(schema)}
         self._vanishing = omitted_when_zero(name) | collections
-        self._scalars = tuple(
-            (key, schema["default"])
+        self._zero = tuple(
+            (key, dict if "$ref" in schema else _constant(schema["default"]))
             for key, schema in properties.items()
-            if "default" in schema and "$ref" not in schema
-        )
-        self._structs = tuple(
-            key for key, schema in properties.items() if "$ref" in schema and "default" in schema
+            if "default" in schema
         )
         self._fill = TYPE_DEFAULTS.get(name)
-        self._children = {key: child for key, schema in properties.items() if (child := _reshape(schema))}
+        self._null = tuple(sorted(null_when_unset(name)))
+        self._children: dict[str, Reshape] | None = None
 
     def __call__(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            self._drop_unset(value)
-            self._fill_zero(value)
-            if self._fill is not None:
-                self._fill(value)
-            for key in self._null:
-                value.setdefault(key, None)
-            children = self._children
-            for key in value.keys() & children.keys():
-                if value[key] is not None:
-                    value[key] = children[key](value[key])
+        if type(value) is not dict:
+            return value
+        vanishing = self._vanishing
+        for key in [key for key, held in value.items() if not held and (held is None or key in vanishing)]:
+            del value[key]
+        for key, zero in self._zero:
+            if key not in value:
+                value[key] = zero()
+        if self._fill is not None:
+            self._fill(value)
+        for key in self._null:
+            value.setdefault(key, None)
+        children = self._find_children() if self._children is None else self._children
+        if children:
+            for key, held in value.items():
+                if key in children and held is not None:
+                    value[key] = children[key](held)
         return value
 
-    def _drop_unset(self, value: JsonObject) -> None:
-        unset = [key for key, held in value.items() if held is None or (not held and key in self._vanishing)]
-        for key in unset:
-            del value[key]
-
-    def _fill_zero(self, value: JsonObject) -> None:
-        for key, zero in self._scalars:
-            if key not in value:
-                value[key] = zero
-        for key in self._structs:
-            if key not in value:
-                value[key] = {}
+    def _find_children(self) -> dict[str, Reshape]:
+        """Find the shapes of nested types, at first use: types refer to each other in circles."""
+        properties: Mapping[str, JsonObject] = self._definition.get("properties", {})
+        self._children = {key: child for key, schema in properties.items() if (child := _reshape(schema))}
+        return self._children
 
 
 @cache
 def shape_of(name: str) -> Shape:
     return Shape(name)
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
 
 
 def _is_collection(schema: JsonObject) -> bool:
@@ -126,14 +127,7 @@ def _reshape(schema: JsonObject) -> Reshape | None:
 def _reshape_reference(name: str) -> Reshape | None:
     if name in _LEAVES:
         return _LEAVES[name]
-    if "properties" not in definitions()[name]:
-        return None
-
-    def reshape(value: Any) -> Any:
-        # Looked up at each use, not before: types refer to each other in circles.
-        return shape_of(name)(value)
-
-    return reshape
+    return shape_of(name) if "properties" in definitions()[name] else None
 
 
 def _reshape_items(item: Reshape | None) -> Reshape | None:

@@ -58,7 +58,8 @@ def config_map(new: JsonObject, old: JsonObject | None) -> Errors:
     yield from _frozen(new, old, "data", "binaryData")
     text, binary = dig_object(new, "data"), dig_object(new, "binaryData")
     for key in text:
-        yield from conforms(f"data[{key}]", key, name.config_key)
+        for problem in name.config_key(key):
+            yield invalid_value(f"data[{key}]", key, problem)
         if key in binary:
             yield invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData")
     for key in binary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
@@ -52,6 +53,7 @@ _CONFIG_KEY_RULE = _rule(
 _HEADER_RULE = _rule(
     "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
 )
+_HTTP_PATH_RULE = f"Invalid path (regex used for validation is '{_HTTP_PATH}')"
 _PERCENT_RULE = _rule(
     "a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"
 )
@@ -61,9 +63,9 @@ def _too_long(limit: int) -> str:
     return f"must be no more than {limit} characters"
 
 
-def _check(text: str, pattern: str, rule: str, limit: int) -> list[str]:
-    problems = [_too_long(limit)] if len(text) > limit else []
-    return problems if re.fullmatch(pattern, text) else [*problems, rule]
+def _check(text: str, pattern: str, rule: str, limit: int) -> tuple[str, ...]:
+    problems = (_too_long(limit),) if len(text) > limit else ()
+    return problems if re.fullmatch(pattern, text) else (*problems, rule)
 
 
 def anything(_: str) -> Sequence[str]:
@@ -71,26 +73,26 @@ def anything(_: str) -> Sequence[str]:
     return ()
 
 
-def label(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def label(text: str) -> tuple[str, ...]:
     rule = "must not contain dots" if re.fullmatch(_SUBDOMAIN, text) else _LABEL_RULE
     return _check(text, _LABEL, rule, _LONGEST_LABEL)
 
 
-def label_1035(text: str) -> list[str]:
+def label_1035(text: str) -> tuple[str, ...]:
     return _check(text, _LABEL_1035, _LABEL_1035_RULE, _LONGEST_LABEL)
 
 
-def wildcard_subdomain(text: str) -> list[str]:
+def wildcard_subdomain(text: str) -> tuple[str, ...]:
     return _check(text, _WILDCARD, _WILDCARD_RULE, _LONGEST_SUBDOMAIN)
 
 
-def config_key(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def config_key(text: str) -> tuple[str, ...]:
     problems = _check(text, _CONFIG_KEY, _CONFIG_KEY_RULE, _LONGEST_SUBDOMAIN)
     if text in (".", ".."):
-        problems.append(f"must not be '{text}'")
-    elif text.startswith(".."):
-        problems.append("must not start with '..'")
-    return problems
+        return (*problems, f"must not be '{text}'")
+    return (*problems, "must not start with '..'") if text.startswith("..") else problems
 
 
 def environment_variable(text: str) -> list[str]:
@@ -129,8 +131,4 @@ def http_header(text: str) -> list[str]:
 
 
 def http_path(text: str) -> list[str]:
-    return (
-        []
-        if re.fullmatch(_HTTP_PATH, text)
-        else [f"Invalid path (regex used for validation is '{_HTTP_PATH}')"]
-    )
+    return [] if re.fullmatch(_HTTP_PATH, text) else [_HTTP_PATH_RULE]
