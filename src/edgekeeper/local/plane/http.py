@@ -9,11 +9,11 @@ from __future__ import annotations
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 from uuid import uuid4
 
 from aiohttp import web
-from multidict import CIMultiDict
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from edgekeeper.local.plane.errors import StatusError, bad_request, too_large
 from edgekeeper.local.plane.handler import MAX_BODY, refusal
@@ -70,35 +70,43 @@ class HttpServer:
 
 
 async def _read(incoming: web.BaseRequest) -> Request:
+    path, _, query_string = incoming.raw_path.partition("?")
     query: dict[str, list[str]] = {}
-    if incoming.query_string:
-        for key, value in parse_qsl(incoming.rel_url.raw_query_string, keep_blank_values=True):
+    if query_string:
+        for key, value in parse_qsl(query_string, keep_blank_values=True):
             query.setdefault(key, []).append(value)
     return Request(
         method=incoming.method,
-        path=incoming.path,
+        path=unquote(path) if "%" in path else path,
         query=query,
-        headers={name.lower(): value for name, value in incoming.headers.items()},
+        headers=_joined(incoming.headers),
         body=await _read_body(incoming) if incoming.body_exists else b"",
         peer_certificate=_peer_certificate(incoming),
     )
+
+
+def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
+    """Headers by lower-case name. Those that came several times, as groups to impersonate do, are kept line by line."""
+    headers: dict[str, str] = {}
+    for name, value in received.items():
+        lower = name.lower()
+        headers[lower] = f"{headers[lower]}\n{value}" if lower in headers else value
+    return headers
 
 
 async def _read_body(incoming: web.BaseRequest) -> bytes:
     """Read a body up to the limit. One that announces more, or sends more, is refused without being kept."""
     if (incoming.content_length or 0) > MAX_BODY:
         raise too_large(MAX_BODY)
-    parts: list[bytes] = []
-    size = 0
+    body = bytearray()
     try:
         async for part in incoming.content.iter_any():
-            size += len(part)
-            if size > MAX_BODY:
+            body += part
+            if len(body) > MAX_BODY:
                 raise too_large(MAX_BODY)
-            parts.append(part)
     except ValueError as error:  # a content encoding that does not decode
         raise bad_request(f"the body of the request cannot be read: {error}") from error
-    return b"".join(parts)
+    return bytes(body)
 
 
 def _peer_certificate(incoming: web.BaseRequest) -> bytes | None:

@@ -44,6 +44,7 @@ from edgekeeper.local.plane.http import HttpServer
 from edgekeeper.local.plane.identity import Identity
 from edgekeeper.local.plane.journal import SqliteJournal
 from edgekeeper.local.plane.kinds import definitions
+from edgekeeper.local.plane.kinds.gateway import gateway_crds
 from edgekeeper.local.plane.kubeconfig import Endpoint, render_kubeconfig
 from edgekeeper.local.plane.openapi import OpenApi
 from edgekeeper.local.plane.registry import Registry
@@ -233,8 +234,6 @@ class Plane:
             plural = tree["kind"].lower() + "s"
             await self._create(f"/apis/rbac.authorization.k8s.io/v1/{plural}", tree)
         if self.config.gateway_api:
-            from edgekeeper.local.plane.kinds.gateway import gateway_crds
-
             for tree in gateway_crds():
                 await self._create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", tree)
         await self.settle()

@@ -127,7 +127,8 @@ def _one_version_errors(version: JsonObject, path: str) -> list[FieldError]:
     if not isinstance(schema, dict):
         errors.append(required(f"{path}.schema.openAPIV3Schema"))
     else:
-        errors += check_structural(schema, f"{path}.schema.openAPIV3Schema")
+        status = isinstance(dig(version, "subresources", "status"), dict)
+        errors += check_structural(schema, f"{path}.schema.openAPIV3Schema", status=status)
     errors += _scale_errors(dig(version, "subresources", "scale"), f"{path}.subresources.scale")
     for index, column in enumerate(dig_list(version, "additionalPrinterColumns")):
         errors += _column_errors(column, f"{path}.additionalPrinterColumns[{index}]")
