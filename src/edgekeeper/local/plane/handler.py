@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from edgekeeper.local.plane.auth.access import Access
 from edgekeeper.local.plane.call import Call, Cluster
-from edgekeeper.local.plane.crd.controller import is_terminating
 from edgekeeper.local.plane.create import create
 from edgekeeper.local.plane.delete import delete, delete_collection
 from edgekeeper.local.plane.documents import PLAIN, Documents
@@ -120,10 +119,6 @@ class ApiHandler:
         verb = _VERBS.get((info.verb, info.subresource))
         if verb is None or not _is_addressed_well(info, resource):
             raise method_not_allowed()
-        if info.verb == "create" and resource.custom and is_terminating(self.cluster, resource.stored_as):
-            raise method_not_allowed(
-                f"{info.verb} not allowed while custom resource definition is terminating"
-            )
         return verb
 
 

@@ -36,7 +36,7 @@ from edgekeeper.local.plane.controllers.aggregation import RoleAggregator
 from edgekeeper.local.plane.controllers.garbage import GarbageCollector
 from edgekeeper.local.plane.controllers.namespace import NamespaceController
 from edgekeeper.local.plane.controllers.simulate import SIMULATORS, Simulator
-from edgekeeper.local.plane.crd import DefinitionController
+from edgekeeper.local.plane.crd import DefinitionController, definition_accepts_objects
 from edgekeeper.local.plane.documents import Documents
 from edgekeeper.local.plane.errors import StatusError
 from edgekeeper.local.plane.handler import ApiHandler
@@ -109,7 +109,7 @@ class Plane:
             registry=self.registry,
             now=self.config.now,
             random=Random(self.config.seed),
-            admission=Admission(self._webhooks, [namespace_accepts_objects]),
+            admission=Admission(self._webhooks, [namespace_accepts_objects, definition_accepts_objects]),
         )
         self._tokens = ServiceAccountTokens(
             self._identity.signing_key, lambda namespace, name: account_uid(self.store, namespace, name)

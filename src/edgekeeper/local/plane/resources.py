@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from edgekeeper.local.plane.call import NAMESPACES
 from edgekeeper.local.plane.controllers.namespace import mark_namespace_deleted
-from edgekeeper.local.plane.crd.controller import mark_deleted
-from edgekeeper.local.plane.crd.define import DEFINITIONS
-from edgekeeper.local.plane.crd.strategy import definition_strategy
+from edgekeeper.local.plane.crd import DEFINITIONS, definition_strategy, mark_deleted
 from edgekeeper.local.plane.kinds import builtin_resources
 from edgekeeper.local.plane.resource import Resource, Strategy
 

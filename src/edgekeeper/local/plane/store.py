@@ -176,6 +176,13 @@ class Collection:
             self.forget(history)
         self.wake()
 
+    def amend(self, item: Item, tree: JsonObject) -> None:
+        """Show a current item in another form, without an event and at the same revision."""
+        kept = Item(item.key, item.revision, item.uid, _encode(tree))
+        if kept.body != item.body and self.items.get(item.key) is item:
+            self.items[item.key] = kept
+            self._ordered = None
+
     def _refresh_order(self, event: Event) -> None:
         if event.previous is None or self._ordered is None:
             self._ordered = None

@@ -1,7 +1,23 @@
-"""CustomResourceDefinitions: checked when written, turned into resources, kept in service while they exist."""
+"""CustomResourceDefinitions: checked when written, turned into resources, kept in service while they exist.
 
-from edgekeeper.local.plane.crd.controller import DefinitionController
-from edgekeeper.local.plane.crd.define import DEFINITIONS, resources_of
+rules        what a definition must fulfil
+strategy     what the server fills in
+define       from a definition to resources
+controller   resources come, change and go with their definitions
+"""
+
+from edgekeeper.local.plane.crd.controller import (
+    DefinitionController,
+    definition_accepts_objects,
+    mark_deleted,
+)
+from edgekeeper.local.plane.crd.define import DEFINITIONS
 from edgekeeper.local.plane.crd.strategy import definition_strategy
 
-__all__ = ["DEFINITIONS", "DefinitionController", "definition_strategy", "resources_of"]
+__all__ = [
+    "DEFINITIONS",
+    "DefinitionController",
+    "definition_accepts_objects",
+    "definition_strategy",
+    "mark_deleted",
+]

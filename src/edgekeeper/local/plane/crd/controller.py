@@ -8,10 +8,10 @@ deleted ──► Terminating: instances go first, then the finalizer, then the 
 from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.call import Cluster
+from edgekeeper.local.plane.call import Call, Cluster
 from edgekeeper.local.plane.client import InProcessClient
-from edgekeeper.local.plane.crd.define import DEFINITIONS, resources_of
-from edgekeeper.local.plane.errors import StatusError
+from edgekeeper.local.plane.crd.define import DEFINITIONS, resources_of, stored_schema
+from edgekeeper.local.plane.errors import StatusError, forbidden
 from edgekeeper.local.plane.reactor import Reactor
 from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.plane.schema import RuleCompiler
@@ -137,8 +137,22 @@ class DefinitionController(Reactor):
         resource = GroupResource(definition["spec"]["group"], definition["spec"]["names"]["plural"])
         registry.remove(resource)
         registry.add(resources_of(definition, self._rules))
-        self._cluster.store.collection(resource)
         self._served[name] = (resource, basis)
+        if served is not None:
+            self._reshape(definition, resource)
+
+    def _reshape(self, definition: JsonObject, resource: GroupResource) -> None:
+        """Let what is stored appear as a changed schema describes it: unknown fields gone, defaults filled in.
+
+        The real server does so on every read. Doing it once keeps reads a matter of copying bytes.
+        """
+        schema = stored_schema(definition)
+        collection = self._cluster.store.collection(resource)
+        for item in collection.ordered():
+            tree = item.decode()
+            schema.prune(tree)
+            schema.default(tree)
+            collection.amend(item, tree)
 
     def _withdraw(self, name: str) -> None:
         served = self._served.pop(name, None)
@@ -223,8 +237,17 @@ def mark_deleted(definition: JsonObject) -> None:
     status["conditions"] = [*others, {**pending, "lastTransitionTime": metadata["deletionTimestamp"]}]
 
 
-def is_terminating(cluster: Cluster, resource: GroupResource) -> bool:
-    """Whether a custom resource's definition is being deleted."""
+def definition_accepts_objects(
+    call: Call, operation: str, new: JsonObject | None, _old: JsonObject | None
+) -> None:
+    """Refuse new objects of a kind whose definition is being deleted."""
+    resource = call.resource
+    if operation == "CREATE" and resource.custom and _is_terminating(call.cluster, resource.stored_as):
+        why = "create not allowed while custom resource definition is terminating"
+        raise forbidden(resource.group, resource.plural, dig(new, "metadata", "name") or "", why)
+
+
+def _is_terminating(cluster: Cluster, resource: GroupResource) -> bool:
     item = cluster.store.collection(DEFINITIONS).items.get(("", str(resource)))
     return (
         item is not None

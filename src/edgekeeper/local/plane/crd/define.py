@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.jsonpath import compile_path
-from edgekeeper.local.plane.resource import Column, GroupResource, Resource, Scale
+from edgekeeper.local.plane.jsonpath import JsonPathError, compile_path
+from edgekeeper.local.plane.registry import version_rank
+from edgekeeper.local.plane.resource import Column, GroupResource, Resource, Scale, Schema
 from edgekeeper.local.plane.schema import RuleCompiler, compile_schema
 from edgekeeper.local.plane.table import AGE
 
@@ -19,7 +22,40 @@ DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 def resources_of(definition: JsonObject, rules: RuleCompiler | None = None) -> list[Resource]:
     """The resources of an accepted definition. Versions that are not served are left out."""
     versions = dig_list(definition, "spec", "versions")
-    return [_resource(definition, version, rules) for version in versions if version.get("served")]
+    stored = next(version for version in versions if version.get("storage"))
+    kept = stored_schema(definition)
+    return [
+        _converted(_resource(definition, version, rules), version, stored, kept)
+        for version in versions
+        if version.get("served")
+    ]
+
+
+def stored_schema(definition: JsonObject) -> Schema:
+    """The schema of the version that objects are stored in, without its rules: stored objects have passed them."""
+    stored = next(version for version in definition["spec"]["versions"] if version.get("storage"))
+    return compile_schema(stored["schema"]["openAPIV3Schema"])
+
+
+def _converted(resource: Resource, version: JsonObject, stored: JsonObject, kept: Schema) -> Resource:
+    """Add what it takes to move objects between a version and the stored one, where their schemas differ.
+
+    Nothing is renamed: a field that the other version does not know is lost, one with a default appears.
+    """
+    if version["schema"] == stored["schema"]:
+        return resource
+    return replace(
+        resource,
+        from_storage=partial(_reshaped, resource.schema),
+        to_storage=partial(_reshaped, kept),
+    )
+
+
+def _reshaped(schema: Schema, tree: JsonObject) -> JsonObject:
+    reshaped = msgspec.json.decode(msgspec.json.encode(tree), type=dict)
+    schema.prune(reshaped)
+    schema.default(reshaped)
+    return reshaped
 
 
 def storage_version(definition: JsonObject) -> str:
@@ -105,7 +141,11 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def _cell(column_type: str, path: str) -> Callable[[JsonObject], Any]:
-    find = compile_path(path)
+    try:
+        find = compile_path(path)
+    except JsonPathError:
+        # A definition may hold any path. One that means nothing shows nothing.
+        return lambda _: None
     convert = _CONVERSIONS[column_type]
 
     def cell(tree: JsonObject) -> Any:
@@ -116,10 +156,22 @@ def _cell(column_type: str, path: str) -> Callable[[JsonObject], Any]:
 
 
 def _deprecation(definition: JsonObject, version: JsonObject) -> str:
+    """The warning of a deprecated version; unless the definition words it, it names the version to use instead."""
     if not version.get("deprecated"):
         return ""
     written = version.get("deprecationWarning")
     if written:
         return str(written)
     spec = definition["spec"]
-    return f"{spec['group']}/{version['name']} {dig(spec, 'names', 'kind')} is deprecated"
+    kind = dig(spec, "names", "kind")
+    better = [
+        one["name"]
+        for one in spec["versions"]
+        if one.get("served")
+        and not one.get("deprecated")
+        and version_rank(one["name"]) > version_rank(version["name"])
+    ]
+    text = f"{spec['group']}/{version['name']} {kind} is deprecated"
+    if not better:
+        return text
+    return f"{text}; use {spec['group']}/{max(better, key=version_rank)} {kind}"
