@@ -45,10 +45,10 @@ def _verdict(row: JsonObject) -> Text:
 
 
 def format_value(value: float) -> str:
-    """Three significant digits where they matter, whole numbers where they do not."""
+    """Three digits where they matter, whole numbers where they do not."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}"
 
 
 def read_results(path: Path = RESULTS) -> list[JsonObject]:
