@@ -22,6 +22,7 @@ from edgekeeper.local.plane.request import Request, Response
 Handle = Callable[[Request], Awaitable[Response]]
 
 _IN_WARNINGS = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": " ", "\r": " "})
+_MOST_DISCARDED = 16 * MAX_BODY
 _SHUTDOWN_SECONDS = 0.2
 """How long open watches may take to end when the server stops; nothing else lasts longer than a moment."""
 
@@ -60,8 +61,9 @@ class HttpServer:
             request = await _read(incoming)
         except StatusError as error:
             refused = _complete(refusal(error))
-            # What is left of the body would be taken for the next request.
-            refused.force_close()
+            if not incoming.content.is_eof():
+                # What is left of the body would be taken for the next request.
+                refused.force_close()
             return refused
         response = await self._handle(request)
         if response.stream is None:
@@ -95,17 +97,26 @@ def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
 
 
 async def _read_body(incoming: web.BaseRequest) -> bytes:
-    """Read a body up to the limit. One that announces more, or sends more, is refused without being kept."""
-    if (incoming.content_length or 0) > MAX_BODY:
+    """Read a body up to the limit.
+
+    What is too long is read to its end all the same, though not kept: a client that is still writing would not see
+    our answer. Only a body beyond all measure is cut off.
+    """
+    if (incoming.content_length or 0) > _MOST_DISCARDED:
         raise too_large(MAX_BODY)
     body = bytearray()
+    size = 0
     try:
         async for part in incoming.content.iter_any():
-            body += part
-            if len(body) > MAX_BODY:
-                raise too_large(MAX_BODY)
+            size += len(part)
+            if size <= MAX_BODY:
+                body += part
+            elif size > _MOST_DISCARDED:
+                break
     except ValueError as error:  # a content encoding that does not decode
         raise bad_request(f"the body of the request cannot be read: {error}") from error
+    if size > MAX_BODY:
+        raise too_large(MAX_BODY)
     return bytes(body)
 
 

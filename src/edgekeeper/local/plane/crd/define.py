@@ -38,17 +38,13 @@ def stored_schema(definition: JsonObject) -> Schema:
 
 
 def _converted(resource: Resource, version: JsonObject, stored: JsonObject, kept: Schema) -> Resource:
-    """Add what it takes to move objects between a version and the stored one, where their schemas differ.
+    """Add what it takes to store objects of another version, where its schema differs from the stored one.
 
-    Nothing is renamed: a field that the other version does not know is lost, one with a default appears.
+    Nothing is renamed: a field that the stored version does not know is lost, one with a default appears.
     """
     if version["schema"] == stored["schema"]:
         return resource
-    return replace(
-        resource,
-        from_storage=partial(_reshaped, resource.schema),
-        to_storage=partial(_reshaped, kept),
-    )
+    return replace(resource, to_storage=partial(_reshaped, kept))
 
 
 def _reshaped(schema: Schema, tree: JsonObject) -> JsonObject:
