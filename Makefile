@@ -27,7 +27,8 @@ help: ## List the targets
 # --- Use it ---------------------------------------------------------------------------------------------------------
 
 demo: $(READY) ## Start the embedded control plane with examples (stays up on a terminal)
-	@$(BIN)/edgekeeper up --apply examples/quickstart $$(test -t 0 && test -t 1 || echo --wait)
+	@if test -t 0 && test -t 1; then wait=; else wait=--wait; fi; \
+	exec $(BIN)/edgekeeper up --apply examples/quickstart $$wait
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 

@@ -64,7 +64,8 @@ def test_table_names_missed_goals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0"), (0.51234, "0.512"), (14.26, "14.26"), (3.997, "4.00"), (2345.6, "2,346"), (4.0, "4")]
+    ("value", "text"),
+    [(0.0, "0"), (0.51234, "0.512"), (14.26, "14.26"), (3.997, "4.00"), (2345.6, "2,346"), (4.0, "4")],
 )
 def test_value_is_written_with_the_digits_that_matter(value: float, text: str) -> None:
     assert format_value(value) == text
