@@ -8,6 +8,8 @@ revision is told to list again, just as after etcd's compaction.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from edgekeeper.local.plane.resource import GroupResource
@@ -37,13 +39,13 @@ class SqliteJournal:
     def put(self, resource: GroupResource, item: Item) -> None:
         namespace, name = item.key
         row = (resource.group, resource.plural, namespace, name, item.revision, item.uid, item.body)
-        with self._transaction(item.revision) as connection:
-            connection.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        with self._transaction(item.revision):
+            self._connection.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def remove(self, resource: GroupResource, key: Key, revision: int) -> None:
         statement = "DELETE FROM object WHERE grp = ? AND plural = ? AND namespace = ? AND name = ?"
-        with self._transaction(revision) as connection:
-            connection.execute(statement, (resource.group, resource.plural, *key))
+        with self._transaction(revision):
+            self._connection.execute(statement, (resource.group, resource.plural, *key))
 
     def replay(self, store: Store) -> None:
         """Fill an empty store with what was kept."""
@@ -56,7 +58,9 @@ class SqliteJournal:
     def close(self) -> None:
         self._connection.close()
 
-    def _transaction(self, revision: int) -> sqlite3.Connection:
-        self._connection.execute("BEGIN")
-        self._connection.execute("UPDATE counter SET revision = ?", (revision,))
-        return self._connection
+    @contextmanager
+    def _transaction(self, revision: int) -> Iterator[None]:
+        with self._connection:  # commits, or rolls back what failed half way
+            self._connection.execute("BEGIN")
+            self._connection.execute("UPDATE counter SET revision = ?", (revision,))
+            yield
