@@ -74,6 +74,8 @@ class Reactor:
             key = next(iter(self._waiting))
             del self._waiting[key]
             await self._attempt(key)
+            # Handlers that never wait would keep everybody else out for as long as there is work.
+            await asyncio.sleep(0)
 
     async def _attempt(self, key: Hashable) -> None:
         try:
