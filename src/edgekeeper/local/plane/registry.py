@@ -18,13 +18,16 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _STABILITY = {"alpha": 0, "beta": 1, None: 2}
 
 
-def version_rank(version: str) -> tuple[int, int, int, str]:
-    """Sort key of API versions, best last: v1alpha1 < v1beta1 < v1 < v2; other spellings come before all."""
+def version_rank(version: str) -> tuple[int, int, int, tuple[int, ...]]:
+    """Sort key of API versions, best last: v1alpha1 < v1beta1 < v1 < v2.
+
+    Other spellings come before all, and among themselves the alphabetically first is the best.
+    """
     match = _VERSION.fullmatch(version)
     if match is None:
-        return (-1, 0, 0, version)
+        return (-1, 0, 0, (*(-ord(letter) for letter in version), 0))
     major, stage, minor = match.groups()
-    return (_STABILITY[stage], int(major), int(minor or 0), "")
+    return (_STABILITY[stage], int(major), int(minor or 0), ())
 
 
 @dataclass(slots=True)
