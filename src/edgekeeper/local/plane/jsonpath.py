@@ -1,4 +1,4 @@
-"""The small JSONPath of printer columns: `.a.b`, `.a[0]`, `.a[*].b`, `.a[?(@.type=="Ready")].status`, `.a['x.y']`."""
+"""The small JSONPath of printer columns: `.a.b`, `.a[0]`, `.a[*].b`, `.a[?(@.type=="Ready")].status`, `.a['x\\.y']`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_UNESCAPED_DOT = re.compile(r"(?<!\\)\.")
+
 
 class JsonPathError(ValueError):
     """The text is no path that printer columns may use."""
@@ -33,7 +35,7 @@ def compile_path(text: str) -> Callable[[Any], list[Any]]:
         match = _TOKEN.match(body, position)
         if match is None:
             raise JsonPathError(f"unrecognized part of the path: {body[position:]!r}")
-        steps.append(_step(match))
+        steps.extend(_steps(match))
         position = match.end()
 
     def find(tree: Any) -> list[Any]:
@@ -45,15 +47,16 @@ def compile_path(text: str) -> Callable[[Any], list[Any]]:
     return find
 
 
-def _step(match: re.Match[str]) -> Step:
+def _steps(match: re.Match[str]) -> list[Step]:
     if match["index"] is not None:
-        return _index(int(match["index"]))
+        return [_index(int(match["index"]))]
     if match["all"] is not None:
-        return _children
+        return [_children]
     if match["path"] is not None:
-        return _filter(match["path"][1:].split("."), match["op"], match["value"])
-    name = match["quoted"] if match["quoted"] is not None else match["field"].replace("\\.", ".")
-    return _member(name)
+        return [_filter(match["path"][1:].split("."), match["op"], match["value"])]
+    # Dots separate names even between quotes: one that belongs to a name is escaped there as elsewhere.
+    names = _UNESCAPED_DOT.split(match["field"] or match["quoted"])
+    return [_member(name.replace("\\", "")) for name in names]
 
 
 def _member(name: str) -> Step:
