@@ -1,0 +1,65 @@
+"""Time as something handed in: wall time for people, monotonic time for intervals.
+
+Nothing reads a clock by itself. Production hands in `SystemClock`; tests hand in `VirtualClock`, or run on an event
+loop whose time is virtual (`edgekeeper.local.virtual`). Wall time may jump, be wrong or go back, so it is only ever
+shown or compared with expiry dates, with a margin; every interval is measured with `monotonic`.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What tells the time."""
+
+    def now(self) -> datetime:
+        """Wall time, UTC. May jump."""
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment. Never goes back."""
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class VirtualClock:
+    """A clock that only moves when told to."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+        self._monotonic = 0.0
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def advance(self, interval: timedelta) -> None:
+        """Let time pass: both clocks move."""
+        self._now += interval
+        self._monotonic += interval.total_seconds()
+
+    def jump(self, interval: timedelta) -> None:
+        """Set the wall clock forward or back, as an administrator or NTP does. No time passes."""
+        self._now += interval
+
+
+def timestamp(moment: datetime) -> str:
+    """A time as Kubernetes writes it: UTC, whole seconds."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
+
+
+def parse_timestamp(text: str) -> datetime:
+    """Read a time as Kubernetes writes it. Raise ValueError for anything else."""
+    return datetime.fromisoformat(text).astimezone(UTC)

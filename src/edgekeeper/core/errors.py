@@ -1,0 +1,58 @@
+"""The four nouns that may leave a pass when it cannot finish. Nothing else crosses a controller's boundary.
+
+    PassError
+      ├ Retry       something failed that may work next time: exponential backoff, counted as an error
+      ├ Wait        something takes its time, and we know roughly how long: look again after that
+      ├ Stall       a person must act: a condition says what; looked at again slowly, and at once on a new generation
+      └ Conflict    somebody else was quicker (resourceVersion, ETag): read again, without a word
+
+Adapters map every error code they know to one of these. An exception of any other kind is a bug: it is logged with
+its traceback, counted, and treated as `Retry`, so that one object's failure never stops another's.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+STALL_INTERVAL = timedelta(minutes=5)
+"""How often something that waits for a person is looked at again."""
+
+
+class PassError(Exception):
+    """A pass ends without having reached its goal."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """A CamelCase fact, as conditions and events use it."""
+        self.message = message
+
+
+class Retry(PassError):  # noqa: N818 - the architecture's own noun
+    """Try again with growing pauses."""
+
+    def __init__(self, message: str, reason: str = "Error") -> None:
+        super().__init__(reason, message)
+
+
+class Wait(PassError):  # noqa: N818
+    """Look again after a known time."""
+
+    def __init__(self, after: timedelta, reason: str, message: str = "") -> None:
+        super().__init__(reason, message)
+        self.after = after
+
+
+class Stall(PassError):  # noqa: N818
+    """Nothing but a change by a person will help."""
+
+    def __init__(self, reason: str, message: str, after: timedelta = STALL_INTERVAL) -> None:
+        super().__init__(reason, message)
+        self.after = after
+
+
+class Conflict(PassError):  # noqa: N818
+    """What we knew was out of date."""
+
+    def __init__(self, message: str = "the object has changed since it was read") -> None:
+        super().__init__("Conflict", message)
