@@ -1,0 +1,1 @@
+"""The controller runtime: queue, controllers, manager. It knows no cloud and no kind."""
