@@ -17,6 +17,11 @@ def names(body: JsonObject) -> list[str]:
     return [item["metadata"]["name"] for item in body["items"]]
 
 
+def after(token: str, limit: int) -> dict[str, Any]:
+    """The parameters of the next page: Python cannot pass one of them by name."""
+    return {"continue": token, "limit": limit}
+
+
 async def fill(api: Client, namespace: str, count: int) -> None:
     for index in range(count):
         (await api.create(CONFIG_MAPS.path(namespace), config_map(f"item-{index}"))).expect(201)
@@ -27,7 +32,7 @@ async def test_pages_join_to_the_whole_list(api: Client, namespace: str) -> None
     path = CONFIG_MAPS.path(namespace)
     pages = [(await api.get(path, limit=2)).expect(200)]
     while token := pages[-1]["metadata"].get("continue"):
-        pages.append((await api.get(path, **{"limit": 2, "continue": token})).expect(200))
+        pages.append((await api.get(path, **after(token, 2))).expect(200))
     assert [names(page) for page in pages] == [["item-0", "item-1"], ["item-2", "item-3"], ["item-4"]]
     assert [page["metadata"].get("remainingItemCount") for page in pages] == [3, 1, None]
     assert len({page["metadata"]["resourceVersion"] for page in pages}) == 1
@@ -47,7 +52,7 @@ async def test_pages_show_one_moment_while_objects_change(api: Client, namespace
     await api.create(path, config_map("item-2-new"))
     await api.delete(CONFIG_MAPS.path(namespace, "item-3"))
     await api.patch(CONFIG_MAPS.path(namespace, "item-2"), {"data": {"colour": "red"}})
-    second = (await api.get(path, **{"limit": 2, "continue": first["metadata"]["continue"]})).expect(200)
+    second = (await api.get(path, **after(first["metadata"]["continue"], 2))).expect(200)
     assert names(second) == ["item-2", "item-3"]
     assert second["items"][0]["data"] == {"colour": "green"}
     assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
@@ -69,12 +74,12 @@ async def test_selector_fills_pages_with_what_it_selects(api: Client, namespace:
     path = CONFIG_MAPS.path(namespace)
     first = (await api.get(path, limit=2, labelSelector="parity=odd")).expect(200)
     token = first["metadata"]["continue"]
-    second = await api.get(path, **{"limit": 2, "labelSelector": "parity=odd", "continue": token})
+    second = await api.get(path, labelSelector="parity=odd", **after(token, 2))
     assert names(first) + names(second.expect(200)) == ["item-1", "item-3", "item-5"]
 
 
 async def test_unreadable_continue_token_is_refused(api: Client, namespace: str) -> None:
-    status = (await api.get(CONFIG_MAPS.path(namespace), **{"limit": 2, "continue": "nonsense"})).refuse(
+    status = (await api.get(CONFIG_MAPS.path(namespace), **after("nonsense", 2))).refuse(
         400, "BadRequest"
     )
     assert status["message"].startswith("invalid continue token: continue key is not valid")
@@ -84,7 +89,7 @@ async def test_continue_token_excludes_a_resource_version(api: Client, namespace
     await fill(api, namespace, 3)
     path = CONFIG_MAPS.path(namespace)
     token = (await api.get(path, limit=2)).expect(200)["metadata"]["continue"]
-    status = (await api.get(path, **{"limit": 2, "continue": token, "resourceVersion": "5"})).refuse(
+    status = (await api.get(path, **after(token, "resourceVersion": "5", 2))).refuse(
         400, "BadRequest"
     )
     assert status["message"] == "specifying resource version is not allowed when using continue"
@@ -98,7 +103,7 @@ async def test_expired_continue_token_offers_an_inconsistent_one(api: Client, na
     api.server.compact()
 
     async def refused() -> JsonObject | None:
-        answer = await api.get(path, **{"limit": 2, "continue": token})
+        answer = await api.get(path, **after(token, 2))
         return answer.body if answer.status != 200 else None
 
     status = await eventually(refused, what="the token expires")
@@ -107,7 +112,7 @@ async def test_expired_continue_token_offers_an_inconsistent_one(api: Client, na
         "The provided continue parameter is too old to display a consistent list result."
     )
     fresh = status["metadata"]["continue"]
-    rest = (await api.get(path, **{"limit": 9, "continue": fresh})).expect(200)
+    rest = (await api.get(path, **after(fresh, 9))).expect(200)
     assert names(rest) == ["item-2", "later"]
 
 
