@@ -18,8 +18,9 @@ def select_own_pods(job: JsonObject) -> None:
     template = spec.setdefault("template", {}).setdefault("metadata", {})
     labels = dig_object(template, "labels")
     generated = dict.fromkeys(_NAME_LABELS, name) | dict.fromkeys(_UID_LABELS, uid)
-    if metadata.get("labels") is labels:
-        metadata["labels"] = generated | labels
     template["labels"] = generated | labels
+    if not metadata.get("labels") or metadata["labels"] is labels:
+        # A job without labels of its own carries those of its pods.
+        metadata["labels"] = dict(template["labels"])
     selector = spec.setdefault("selector", {})
     selector["matchLabels"] = {_UID_LABELS[1]: uid, **dig_object(selector, "matchLabels")}
