@@ -51,7 +51,7 @@ class TransportError(Exception):
 class Transport(Protocol):
     """Sends requests."""
 
-    async def send(self, request: ApiRequest, timeout: timedelta) -> ApiResponse:
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
         """Return the whole answer, whatever its status. Raise TransportError when there is none in time."""
 
     def stream(self, request: ApiRequest) -> AbstractAsyncContextManager[ApiStream]:
