@@ -79,9 +79,7 @@ async def test_selector_fills_pages_with_what_it_selects(api: Client, namespace:
 
 
 async def test_unreadable_continue_token_is_refused(api: Client, namespace: str) -> None:
-    status = (await api.get(CONFIG_MAPS.path(namespace), **after("nonsense", 2))).refuse(
-        400, "BadRequest"
-    )
+    status = (await api.get(CONFIG_MAPS.path(namespace), **after("nonsense", 2))).refuse(400, "BadRequest")
     assert status["message"].startswith("invalid continue token: continue key is not valid")
 
 
@@ -89,9 +87,7 @@ async def test_continue_token_excludes_a_resource_version(api: Client, namespace
     await fill(api, namespace, 3)
     path = CONFIG_MAPS.path(namespace)
     token = (await api.get(path, limit=2)).expect(200)["metadata"]["continue"]
-    status = (await api.get(path, **after(token, "resourceVersion": "5", 2))).refuse(
-        400, "BadRequest"
-    )
+    status = (await api.get(path, resourceVersion="5", **after(token, 2))).refuse(400, "BadRequest")
     assert status["message"] == "specifying resource version is not allowed when using continue"
 
 
