@@ -16,6 +16,7 @@ from edgekeeper.local.plane.body import decode_body
 from edgekeeper.local.plane.call import NAMESPACES, Call, meta_of, timestamp
 from edgekeeper.local.plane.errors import (
     FieldError,
+    StatusError,
     bad_request,
     conflict,
     invalid,
@@ -65,8 +66,17 @@ async def delete_collection(call: Call) -> Response:
     for item in chosen:
         current = call.collection.items.get(item.key)
         if current is not None:
-            await _delete_item(call, current, options)
+            await _delete_if_there(call, current, options)
     return render_page(call, page)
+
+
+async def _delete_if_there(call: Call, item: Item, options: DeleteOptions) -> None:
+    try:
+        await _delete_item(call, item, options)
+    except StatusError as error:
+        # Somebody else was quicker, which comes to the same.
+        if error.code != 404:
+            raise
 
 
 async def _delete_item(call: Call, item: Item, options: DeleteOptions) -> tuple[Item, bool]:
@@ -78,6 +88,8 @@ async def _delete_item(call: Call, item: Item, options: DeleteOptions) -> tuple[
     if current is None:
         raise not_found(call.resource.group, call.resource.plural, item.key[1])
     tree = current.decode()
+    # While webhooks were asked, another object may have taken the name.
+    _check_preconditions(call, tree, options, item.key[1])
     changed = _mark(call, tree, options)
     if options.dry_run:
         return Item.unsaved(tree), not _may_go(call, tree)
