@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.local.plane.call import NAMESPACES, Call
 from edgekeeper.local.plane.errors import forbidden, not_found
+from edgekeeper.local.plane.replicas import scale_of, with_replicas
 from edgekeeper.local.plane.webhook import AdmissionRequest, Webhooks
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE"]
@@ -37,10 +38,15 @@ class Admission:
         """Let mutating webhooks change an object. Returns the same object where none is concerned."""
         if not self.webhooks.may_mutate():
             return new
-        changed, warnings = await self.webhooks.mutate(admission_request(call, operation, new, old))
+        request = admission_request(call, operation, new, old)
+        changed, warnings = await self.webhooks.mutate(request)
         for warning in warnings:
             call.warn(warning)
-        return changed if changed is not None else new
+        if changed is None or changed == request.object:
+            return new
+        if call.subresource == "scale":
+            return with_replicas(call.resource, new, dig(changed, "spec", "replicas") or 0)
+        return changed
 
     async def validate(
         self, call: Call, operation: Operation, new: JsonObject | None, old: JsonObject | None
@@ -58,21 +64,40 @@ def admission_request(
 ) -> AdmissionRequest:
     resource = call.resource
     named = new if new is not None else old
+    scaled = call.subresource == "scale"
     return AdmissionRequest(
         operation=operation,
         group=resource.group,
         version=resource.version,
-        kind=resource.kind,
+        kind="Scale" if scaled else resource.kind,
+        kind_version=("autoscaling", "v1") if scaled else None,
         resource=resource.plural,
         subresource=call.subresource,
         namespaced=resource.namespaced,
         name=dig(named, "metadata", "name") or call.info.name,
         namespace=call.namespace or (call.info.name if resource.stored_as == NAMESPACES else ""),
         user=call.user,
-        object=new,
-        old_object=old,
+        object=_seen(call, new),
+        old_object=_seen(call, old),
+        options=_options(call, operation),
         dry_run=call.dry_run,
     )
+
+
+def _seen(call: Call, tree: JsonObject | None) -> JsonObject | None:
+    """An object as webhooks see it: of a scale subresource, its Scale."""
+    return scale_of(call.resource, tree) if tree is not None and call.subresource == "scale" else tree
+
+
+def _options(call: Call, operation: Operation) -> JsonObject:
+    if operation == "DELETE":
+        options: JsonObject = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    else:
+        kind = "CreateOptions" if operation == "CREATE" else "UpdateOptions"
+        options = {"kind": kind, "apiVersion": "meta.k8s.io/v1", "fieldValidation": call.field_validation}
+        if call.request.parameter("fieldManager"):
+            options["fieldManager"] = call.field_manager
+    return {**options, "dryRun": ["All"]} if call.dry_run else options
 
 
 def namespace_accepts_objects(

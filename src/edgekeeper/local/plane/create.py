@@ -34,6 +34,7 @@ async def create_object(call: Call, tree: JsonObject, *, applied: bool = False) 
     mutated = await call.cluster.admission.mutate(call, "CREATE", tree, None)
     if mutated is not tree:
         tree = mutated
+        call.resource.schema.prune(tree)
         call.resource.schema.default(tree)
         call.resource.strategy.default(tree)
     # Ownership is what the client set: the server and webhooks add theirs only after it was recorded.

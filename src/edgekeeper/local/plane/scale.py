@@ -7,7 +7,6 @@ from edgekeeper.local.plane.body import decode_body, decode_patch_body
 from edgekeeper.local.plane.call import Call, meta_of
 from edgekeeper.local.plane.errors import (
     bad_request,
-    internal,
     invalid,
     invalid_value,
     not_found,
@@ -16,9 +15,8 @@ from edgekeeper.local.plane.errors import (
 from edgekeeper.local.plane.patch import json_patch, merge_patch
 from edgekeeper.local.plane.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from edgekeeper.local.plane.render import respond
+from edgekeeper.local.plane.replicas import scale_of, with_replicas
 from edgekeeper.local.plane.request import Response
-from edgekeeper.local.plane.resource import Scale
-from edgekeeper.local.plane.selector import format_label_selector, label_selector_of
 from edgekeeper.local.plane.update import Change, write_existing
 
 
@@ -26,21 +24,20 @@ def get_scale(call: Call) -> Response:
     item = call.current()
     if item is None:
         raise not_found(call.resource.group, call.resource.plural, call.info.name)
-    return respond(_scale_of(call, call.in_own_version(item)))
+    return respond(scale_of(call.resource, call.in_own_version(item)))
 
 
 async def write_scale(call: Call) -> Response:
     """PUT and PATCH: only `spec.replicas` and the resourceVersion of the sent Scale count."""
     item = await write_existing(call, _scale_change(call))
-    return respond(_scale_of(call, call.in_own_version(item)))
+    return respond(scale_of(call.resource, call.in_own_version(item)))
 
 
 def _scale_change(call: Call) -> Change:
     media_type = call.request.header("content-type").partition(";")[0].strip()
-    paths = _paths(call)
 
     def change(live: JsonObject) -> JsonObject:
-        wanted = _wanted_scale(call, media_type, _scale_of(call, live))
+        wanted = _wanted_scale(call, media_type, scale_of(call.resource, live))
         replicas = dig(wanted, "spec", "replicas")
         if replicas is None:
             replicas = 0
@@ -49,7 +46,7 @@ def _scale_change(call: Call) -> Change:
         if replicas < 0:
             problem = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
             raise invalid("autoscaling", "Scale", call.info.name, [problem])
-        new = _with_value(live, paths.spec_replicas, replicas)
+        new = with_replicas(call.resource, live, replicas)
         version = dig(wanted, "metadata", "resourceVersion")
         new["metadata"] = {**meta_of(live), "resourceVersion": version or meta_of(live)["resourceVersion"]}
         return new
@@ -66,40 +63,3 @@ def _wanted_scale(call: Call, media_type: str, current: JsonObject) -> JsonObjec
     if media_type in (MERGE_PATCH, STRATEGIC_PATCH):
         return merge_patch(current, patch)
     raise unsupported_media_type((JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH))
-
-
-def _with_value(tree: JsonObject, path: tuple[str, ...], value: int) -> JsonObject:
-    """A copy of the tree with one value replaced; everything off the path is shared."""
-    first, *rest = path
-    if not rest:
-        return {**tree, first: value}
-    return {**tree, first: _with_value(tree.get(first) or {}, tuple(rest), value)}
-
-
-def _scale_of(call: Call, tree: JsonObject) -> JsonObject:
-    paths = _paths(call)
-    metadata = meta_of(tree)
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    status: JsonObject = {"replicas": dig(tree, *paths.status_replicas) or 0}
-    selector = dig(tree, *paths.selector) if paths.selector else None
-    if isinstance(selector, dict):
-        selector = format_label_selector(label_selector_of(selector))
-    if selector:
-        status["selector"] = selector
-    replicas = dig(tree, *paths.spec_replicas)
-    if replicas is None and call.resource.custom:
-        raise internal(f'the spec replicas field ".{".".join(paths.spec_replicas)}" does not exist')
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {name: metadata[name] for name in kept if name in metadata},
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": status,
-    }
-
-
-def _paths(call: Call) -> Scale:
-    paths = call.resource.scale
-    if paths is None:
-        raise not_found(call.resource.group, call.resource.plural, call.info.name)
-    return paths

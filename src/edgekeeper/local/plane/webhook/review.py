@@ -41,6 +41,8 @@ class AdmissionRequest:
     user: User
     object: JsonObject | None
     old_object: JsonObject | None = None
+    kind_version: tuple[str, str] | None = None
+    """Group and version of the kind where they are not the resource's: a Scale is always of `autoscaling/v1`."""
     subresource: str = ""
     namespaced: bool = True
     name: str = ""
@@ -53,9 +55,9 @@ class AdmissionRequest:
         """Return the question. `seen_version` is the version of the object in which the webhook wants to see it."""
         asked: JsonObject = {
             "uid": uid,
-            "kind": {"group": self.group, "version": seen_version, "kind": self.kind},
+            "kind": self._kind(seen_version),
             "resource": {"group": self.group, "version": seen_version, "resource": self.resource},
-            "requestKind": {"group": self.group, "version": self.version, "kind": self.kind},
+            "requestKind": self._kind(self.version),
             "requestResource": {"group": self.group, "version": self.version, "resource": self.resource},
             "operation": self.operation,
             "userInfo": self.user.info(),
@@ -77,9 +79,13 @@ class AdmissionRequest:
             "request": asked,
         }
 
+    def _kind(self, version: str) -> JsonObject:
+        group, own_version = self.kind_version or (self.group, version)
+        return {"group": group, "version": own_version, "kind": self.kind}
+
     def seen_as(self, tree: JsonObject | None, version: str) -> JsonObject | None:
         """Versions of one kind differ in `apiVersion` alone here, so changing it is the whole conversion."""
-        if tree is None or version == self.version:
+        if tree is None or version == self.version or self.kind_version is not None:
             return tree
         return {**tree, "apiVersion": f"{self.group}/{version}" if self.group else version}
 
