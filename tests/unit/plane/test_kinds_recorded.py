@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.errors import FieldError, invalid, invalid_value, required
@@ -125,7 +127,7 @@ def test_normal_form_is_reached_in_one_pass(entry: JsonObject) -> None:
 
 @accepted
 def test_table_row_is_that_of_the_real_server(entry: JsonObject) -> None:
-    tree: JsonObject = entry.get("final", entry["created"])
+    tree: JsonObject = entry["final"] if "final" in entry else entry["created"]
     columns = resource_of(entry["sent"]).columns
     now = datetime.fromisoformat(entry["now"])
     assert [[one.name, one.type, one.format, one.priority] for one in columns] == entry["columns"]
@@ -175,3 +177,47 @@ def test_refusal_is_worded_as_by_the_real_server(entry: JsonObject) -> None:
         message = re.sub(r", metadata\.labels: .*\]$", "]", message)
         message = re.sub(r"\[(.*)\]$", r"\1", message) if message.count("metadata.name: ") == 1 else message
     assert refusal_of(entry) == message
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**40), 2**40)
+    | st.text(max_size=5)
+    | st.floats(allow_nan=False)
+)
+VALUES = SCALARS | st.lists(SCALARS, max_size=2) | st.dictionaries(st.text(max_size=3), SCALARS, max_size=2)
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """Every container in a tree with each of its keys."""
+    steps = range(len(tree)) if isinstance(tree, list) else tree if isinstance(tree, dict) else ()
+    found = [(tree, step) for step in steps]
+    return found + [place for step in steps for place in places(tree[step])]
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(ACCEPTED), st.integers(min_value=0), VALUES)
+def test_any_object_is_refused_or_accepted_but_breaks_nothing(
+    entry: JsonObject, place: int, value: Any
+) -> None:
+    tree = deepcopy(entry["created"])
+    resource = resource_of(tree)
+    inner = places({key: held for key, held in tree.items() if key not in ("metadata", "kind", "apiVersion")})
+    if inner:
+        container, step = inner[place % len(inner)]
+        container[step] = value
+    if resource.schema.type_errors(tree):
+        return
+    resource.schema.prune(tree)
+    resource.schema.default(tree)
+    resource.strategy.default(tree)
+    resource.strategy.prepare_create(tree)
+    resource.strategy.prepare_update(tree, entry["created"])
+    for errors in (
+        resource.strategy.validate(tree, None),
+        resource.strategy.validate(tree, entry["created"]),
+    ):
+        assert all(str(error) for error in errors)
+    for column in resource.columns:
+        column.cell(tree)

@@ -7,16 +7,20 @@ which needs no fraction: `1024Mi` becomes `1Gi`, `0.5` becomes `500m`.
 from __future__ import annotations
 
 import re
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-_PATTERN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
+_PATTERN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,2})?", re.ASCII)
+_LONGEST = 40
+"""Longer texts, and exponents of more digits, are no amounts of anything."""
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _SMALLEST = Decimal("1e-9")
 MILLI = Decimal("0.001")
+_WIDE = Context(prec=100, rounding=ROUND_UP)
+"""Room for every digit between the largest suffix and the smallest precision."""
 
 PATTERN_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
@@ -34,7 +38,7 @@ def canonical_quantity(quantity: str | float, precision: Decimal = _SMALLEST) ->
     if parts is None:
         return None
     amount, suffix = parts
-    amount = amount.quantize(precision, rounding=ROUND_UP) if amount % precision else amount
+    amount = _WIDE.quantize(amount, precision) if _WIDE.remainder(amount, precision) else amount
     if suffix.endswith("i") and abs(amount) >= 1024:
         return _binary(amount)
     return _decimal(amount, exponent_form=suffix[:1] in ("e", "E") and suffix != "E")
@@ -43,12 +47,13 @@ def canonical_quantity(quantity: str | float, precision: Decimal = _SMALLEST) ->
 def _split(quantity: Any) -> tuple[Decimal, str] | None:
     if isinstance(quantity, bool) or not isinstance(quantity, str | int | float):
         return None
-    match = _PATTERN.fullmatch(str(quantity))
+    text = str(quantity)
+    match = _PATTERN.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         return None
     number, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _BINARY:
-        return number * 1024 ** _BINARY.index(suffix), suffix
+        return _WIDE.multiply(number, Decimal(1024 ** _BINARY.index(suffix))), suffix
     if suffix in _DECIMAL:
         return number.scaleb(_DECIMAL[suffix]), suffix
     return number.scaleb(int(suffix[1:])), suffix
@@ -64,7 +69,7 @@ def _binary(amount: Decimal) -> str:
 
 
 def _decimal(amount: Decimal, *, exponent_form: bool) -> str:
-    sign, digits, exponent = amount.normalize().as_tuple()
+    sign, digits, exponent = amount.normalize(_WIDE).as_tuple()
     if not any(digits) or not isinstance(exponent, int):
         return "0"
     thousands = min(max(exponent // 3 * 3, -9), 18)

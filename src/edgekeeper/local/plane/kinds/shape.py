@@ -118,7 +118,7 @@ def _reshape(schema: JsonObject) -> Reshape | None:
     if "$ref" in schema:
         return _reshape_reference(schema["$ref"].rpartition("/")[2])
     if "items" in schema:
-        return _reshape_items(_reshape(schema["items"]))
+        return _reshape_items(schema["items"])
     if "additionalProperties" in schema:
         return _reshape_map(schema["additionalProperties"])
     return None
@@ -130,12 +130,16 @@ def _reshape_reference(name: str) -> Reshape | None:
     return shape_of(name) if "properties" in definitions()[name] else None
 
 
-def _reshape_items(item: Reshape | None) -> Reshape | None:
-    if item is None:
-        return None
+def _reshape_items(schema: JsonObject) -> Reshape:
+    item = _reshape(schema)
+    zero = dict if "$ref" in schema else _constant(schema.get("default"))
 
     def reshape(value: Any) -> Any:
-        return [item(entry) for entry in value] if isinstance(value, list) else value
+        if not isinstance(value, list):
+            return value
+        if None in value:
+            value = [zero() if entry is None else entry for entry in value]
+        return [item(entry) for entry in value] if item is not None else value
 
     return reshape
 

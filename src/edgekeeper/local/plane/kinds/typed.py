@@ -17,6 +17,8 @@ from edgekeeper.local.plane.kinds.definitions import definitions
 from edgekeeper.local.plane.kinds.shape import shape_of
 from edgekeeper.local.plane.schema import CompiledSchema, Definitions, TypeMismatch, compile_schema
 
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
 
 class TypedSchema:
     """The schema of one definition."""
@@ -38,7 +40,13 @@ class TypedSchema:
         return self._schema().type_errors(value)
 
     def prune(self, value: JsonObject) -> list[str]:
-        return self._schema().prune(value)
+        removed = self._schema().prune(value)
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict) and "metadata" in self.source["properties"]:
+            # Metadata is typed like the rest here, while the schemas of custom resources do not describe it.
+            unknown = _metadata_schema().prune(metadata)
+            return sorted(removed + [f"metadata.{path}" for path in unknown]) if unknown else removed
+        return removed
 
     def default(self, value: JsonObject) -> None:
         shape_of(self._definition)(value)
@@ -49,6 +57,12 @@ class TypedSchema:
 
     def validate_status(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
         return []
+
+
+@cache
+def _metadata_schema() -> CompiledSchema:
+    reference: JsonObject = {"$ref": f"#/definitions/{OBJECT_META}"}
+    return compile_schema(reference, definitions=_shared_definitions())
 
 
 @cache
