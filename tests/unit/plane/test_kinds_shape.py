@@ -137,3 +137,31 @@ def test_defaults_are_not_shared_between_objects() -> None:
     one["scaleTargetRef"]["kind"] = "Changed"
     assert two["metrics"][0]["resource"]["name"] == "cpu"
     assert two["scaleTargetRef"] == {"kind": "", "name": ""}
+
+
+def test_empty_value_of_a_type_has_no_defaults_in_it() -> None:
+    empty = shape_of("io.k8s.api.core.v1.Event").zero()
+    assert empty == {
+        "metadata": {},
+        "involvedObject": {},
+        "source": {},
+        "reportingComponent": "",
+        "reportingInstance": "",
+        "eventTime": None,
+        "firstTimestamp": None,
+        "lastTimestamp": None,
+    }
+
+
+def test_empty_value_of_a_type_reaches_into_nested_types() -> None:
+    empty = shape_of("io.k8s.api.apps.v1.Deployment").zero()
+    assert empty["spec"] == {
+        "selector": None,
+        "strategy": {},
+        "template": {"metadata": {}, "spec": {"containers": None}},
+    }
+
+
+@pytest.mark.parametrize("definition", STRUCTS, ids=lambda name: name.removeprefix("io.k8s."))
+def test_every_type_has_an_empty_value(definition: str) -> None:
+    assert isinstance(shape_of(definition).zero(), dict)

@@ -93,6 +93,15 @@ class Shape:
                     value[key] = children[key](held)
         return value
 
+    def zero(self) -> JsonObject:
+        """The empty value of the type, before any defaults: what an object is that nobody has written to."""
+        properties: Mapping[str, JsonObject] = self._definition.get("properties", {})
+        empty: JsonObject = {key: zero() for key, zero in self._zero} | dict.fromkeys(self._null)
+        for key in empty:
+            if "$ref" in properties[key] and empty[key] is not None:
+                empty[key] = shape_of(properties[key]["$ref"].rpartition("/")[2]).zero()
+        return empty
+
     def _find_children(self) -> dict[str, Reshape]:
         """Find the shapes of nested types, at first use: types refer to each other in circles."""
         properties: Mapping[str, JsonObject] = self._definition.get("properties", {})

@@ -51,6 +51,10 @@ class TypedSchema:
     def default(self, value: JsonObject) -> None:
         shape_of(self._definition)(value)
 
+    def zero(self) -> JsonObject:
+        """The empty object of this type. Whoever creates an object does not own the fields it has in common with it."""
+        return shape_of(self._definition).zero()
+
     def validate(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
         """A built-in object that could be decoded is valid as far as its schema goes."""
         return []

@@ -14,11 +14,12 @@ from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 
 V1, V2 = "autoscaling/v1", "autoscaling/v2"
 DEFAULT_CPU_UTILIZATION = 80
-_CPU_FIELD = "targetCPUUtilizationPercentage"
+CPU_FIELD = "targetCPUUtilizationPercentage"
 _CURRENT_CPU_FIELD = "currentCPUUtilizationPercentage"
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
+METRICS_ANNOTATION = f"{_PREFIX}metrics"
 _CARRIED = {
-    f"{_PREFIX}metrics": ("spec", "metrics"),
+    METRICS_ANNOTATION: ("spec", "metrics"),
     f"{_PREFIX}behavior": ("spec", "behavior"),
     f"{_PREFIX}current-metrics": ("status", "currentMetrics"),
     f"{_PREFIX}conditions": ("status", "conditions"),
@@ -30,7 +31,7 @@ def to_v2(tree: JsonObject) -> JsonObject:
     converted = {**tree, "spec": dict(dig_object(tree, "spec")), "status": dict(dig_object(tree, "status"))}
     _unpack_annotations(converted)
     spec, status = converted["spec"], converted["status"]
-    target = spec.pop(_CPU_FIELD, None)
+    target = spec.pop(CPU_FIELD, None)
     if target is None and not spec.get("metrics"):
         target = DEFAULT_CPU_UTILIZATION
     if target is not None:
@@ -51,7 +52,7 @@ def to_v1(tree: JsonObject) -> JsonObject:
     spec["metrics"] = [one for one in metrics if one is not cpu]
     _pack_annotations(converted)
     if cpu is not None:
-        spec[_CPU_FIELD] = cpu["resource"]["target"]["averageUtilization"]
+        spec[CPU_FIELD] = cpu["resource"]["target"]["averageUtilization"]
     if current is not None:
         status[_CURRENT_CPU_FIELD] = current["resource"]["current"]["averageUtilization"]
     return _versioned(converted, V1)

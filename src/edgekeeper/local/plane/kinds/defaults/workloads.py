@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.kinds.convert.autoscaler import DEFAULT_CPU_UTILIZATION
+from edgekeeper.local.plane.kinds.convert.autoscaler import (
+    CPU_FIELD,
+    DEFAULT_CPU_UTILIZATION,
+    METRICS_ANNOTATION,
+)
 from edgekeeper.local.plane.kinds.defaults.fill import Fill, absent, both, zero
 
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _ROLLING_UPDATE = "RollingUpdate"
 _LARGEST_INT32 = 2**31 - 1
 
@@ -37,6 +42,22 @@ def _claim_templates(spec: JsonObject) -> None:
         if isinstance(claim, dict):
             claim.setdefault("apiVersion", "v1")
             claim.setdefault("kind", "PersistentVolumeClaim")
+
+
+def count_template(daemon_set: JsonObject, count: str) -> None:
+    """Note in an annotation, a field of an API long gone, how often the template has changed."""
+    metadata = daemon_set["metadata"]
+    metadata["annotations"] = {**dig_object(metadata, "annotations"), TEMPLATE_GENERATION: count}
+
+
+def _daemon_set(tree: JsonObject) -> None:
+    count_template(tree, dig(tree, "metadata", "annotations", TEMPLATE_GENERATION) or "0")
+
+
+def _old_autoscaler(autoscaler: JsonObject) -> None:
+    """The older version has one metric of its own; others it only carries along."""
+    if not dig(autoscaler, "metadata", "annotations", METRICS_ANNOTATION):
+        autoscaler["spec"].setdefault(CPU_FIELD, DEFAULT_CPU_UTILIZATION)
 
 
 def _job(job: JsonObject) -> None:
@@ -80,6 +101,7 @@ def _autoscaler_behavior(behavior: JsonObject) -> None:
 DEFAULTS: dict[str, Fill] = {
     "api.apps.v1.DeploymentSpec": absent(replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600),
     "api.apps.v1.DeploymentStrategy": _rolling_update(maxUnavailable="25%", maxSurge="25%"),
+    "api.apps.v1.DaemonSet": _daemon_set,
     "api.apps.v1.DaemonSetSpec": absent(revisionHistoryLimit=10),
     "api.apps.v1.DaemonSetUpdateStrategy": _rolling_update(maxUnavailable=1, maxSurge=0),
     "api.apps.v1.ReplicaSetSpec": absent(replicas=1),
@@ -98,6 +120,7 @@ DEFAULTS: dict[str, Fill] = {
         zero(concurrencyPolicy="Allow"),
     ),
     "api.batch.v1.PodFailurePolicyOnPodConditionsPattern": zero(status="True"),
+    "api.autoscaling.v1.HorizontalPodAutoscaler": _old_autoscaler,
     "api.autoscaling.v1.HorizontalPodAutoscalerSpec": absent(minReplicas=1),
     "api.autoscaling.v2.HorizontalPodAutoscalerSpec": absent(minReplicas=1, metrics=[_CPU_METRIC]),
     "api.autoscaling.v2.HorizontalPodAutoscalerBehavior": _autoscaler_behavior,

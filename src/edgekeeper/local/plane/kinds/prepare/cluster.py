@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-
-TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+from edgekeeper.local.plane.kinds.defaults.workloads import TEMPLATE_GENERATION, count_template
 
 
 def create_daemon_set(tree: JsonObject) -> None:
-    _count_template(tree, "1")
+    count_template(tree, "1")
 
 
 def update_daemon_set(new: JsonObject, old: JsonObject) -> None:
@@ -16,12 +15,7 @@ def update_daemon_set(new: JsonObject, old: JsonObject) -> None:
     counted = dig_object(old, "metadata", "annotations").get(TEMPLATE_GENERATION, "1")
     if dig(new, "spec", "template") != dig(old, "spec", "template") and counted.isdigit():
         counted = str(int(counted) + 1)
-    _count_template(new, counted)
-
-
-def _count_template(tree: JsonObject, count: str) -> None:
-    metadata = tree["metadata"]
-    metadata["annotations"] = {**dig_object(metadata, "annotations"), TEMPLATE_GENERATION: count}
+    count_template(new, counted)
 
 
 def store_version(definition: JsonObject) -> None:
