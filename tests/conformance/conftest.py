@@ -31,11 +31,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" not in metafunc.fixturenames:
         return
-    chosen = str(metafunc.config.getoption("--servers", "embedded")).split(",")
+    metafunc.parametrize("server", chosen_servers(metafunc.config), indirect=True, scope="session")
+
+
+def chosen_servers(config: pytest.Config) -> list[str]:
+    """Return the servers that this run is about."""
+    chosen = str(config.getoption("--servers", "embedded")).split(",")
     unknown = set(chosen) - set(_SERVERS)
     if unknown:
         raise pytest.UsageError(f"--servers knows {', '.join(_SERVERS)}, not {', '.join(unknown)}")
-    metafunc.parametrize("server", chosen, indirect=True, scope="session")
+    return chosen
 
 
 @pytest.fixture(scope="session")

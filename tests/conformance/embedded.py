@@ -23,7 +23,7 @@ def embedded_server(directory: Path) -> Iterator[Server]:
     config = PlaneConfig(
         auth=True,
         authority=CertificateAuthority.load(pair),
-        tokens={token: User(name, (GROUPS[name],)) for name, token in TOKENS.items()},
+        tokens={token: User(name, (GROUPS[name],), f"{name}-uid") for name, token in TOKENS.items()},
         simulators=frozenset(),
         gateway_api=False,
     )

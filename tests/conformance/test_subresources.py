@@ -157,3 +157,14 @@ async def test_scale_of_a_custom_object_needs_its_replicas(api: Client, namespac
     (await api.get(kind.path(namespace, "one", "scale"))).refuse(
         500, "InternalError", 'Internal error occurred: the spec replicas field ".spec.count" does not exist'
     )
+
+
+async def test_replicas_of_a_custom_kind_are_never_negative(api: Client, namespace: str) -> None:
+    """The scale subresource implies it, whatever the schema says."""
+    kind = await with_scale(api)
+    status = (await api.create(kind.path(namespace), kind.new("one", spec={"count": -1}))).refuse(
+        422, "Invalid"
+    )
+    assert status["message"] == (
+        f'Widget.{kind.group} "one" is invalid: .spec.count: Invalid value: -1: should be a non-negative integer'
+    )
