@@ -1,0 +1,371 @@
+"""Leader election over a Lease: of many replicas, one acts.
+
+The protocol is that of client-go, so replicas of different versions and other tools understand each other: the leader
+writes its name and renews it every `retry_period`; the others watch the record and take over when it has not changed
+for `duration`. What this elector adds is that its holder can prove, before each mutating call and without asking
+anybody, that nobody else can be leading yet.
+
+    state       what happens                                               next
+    STANDBY     the Lease is missing, released, or silent for `duration`:
+                written with our name, and the server accepts it           LEADING
+    STANDBY     anything else, any error                                   STANDBY
+    LEADING     renewed                                                    LEADING
+    LEADING     not renewed for `renew_deadline`                           LOST
+    LEADING     the Lease names somebody else                              LOST
+    any         `release` is called                                        RELEASED
+
+LOST and RELEASED are final: a process that stopped leading starts again as a new process, with nothing in its memory
+that was true under an old term.
+
+Expected flow
+    1. `run` tries to acquire every `retry_period` (with jitter), and exactly when a silent record expires.
+    2. `wait_elected` returns; the manager starts its workers. `check` passes from here on.
+    3. `run` renews every `retry_period`. A renewal is one conditional PUT; the Lease is read again only if it failed.
+    4. On shutdown the workers stop first, then `release` empties the name, and another replica leads within seconds.
+    5. If renewing fails for too long, `check` refuses first, then `run` raises LostLeadershipError: exit.
+
+Guarantees
+    - Two electors never both pass `check` at one instant. A holder counts its term from the moment *before* it sent
+      its last accepted renewal, for seven tenths of `renew_deadline` (7 s); others wait a full `duration` (15 s) from
+      the moment *after* they first saw that renewal. Clocks may run at rates that differ by a factor of two.
+    - Wall clocks do not matter. They are written into the Lease for people and never read.
+    - A frozen process or a blocked event loop makes no mutating call after it wakes up: `check` reads the clock anew.
+    - Nothing but LostLeadershipError (and cancellation) ends `run`. Each attempt has a time limit of its own, so a
+      request that hangs outlives neither its attempt nor the term.
+    - Each write carries the resourceVersion of what was read: of two that take over at once, one is refused.
+    - Of a Lease that vanishes, only those who have never seen its holder make a new one at once; the others wait
+      until its term is over.
+
+Assumptions
+    - The identity is unique (`unique_identity`). Should two candidates share one all the same, each still counts only
+      what it wrote itself as its own; a restarted process waits for the term of its former self.
+    - The client's own checks do not call `check`, or an elector would need to lead in order to renew.
+    - `Clock.monotonic` goes on while the process is stopped. A suspended machine may stop it; then see the caveats.
+
+Caveats
+    - A call that passed `check` may reach its destination much later. Seven seconds of term in fifteen of lease leave
+      eight for it; whatever must never happen twice needs preconditions of its own, and cannot rest on leadership.
+    - Between the term's end and `renew_deadline` `check` refuses although a late renewal may yet succeed.
+    - Somebody with the right to write Leases can depose the leader, and make another at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from random import Random
+from typing import Protocol
+
+import structlog
+
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from edgekeeper.kube.kinds import LEASE, Key, Kind
+from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
+
+_log = structlog.get_logger(__name__)
+
+_TERM = 0.7
+"""The part of the renew deadline in which a holder may act. With 15/10 s, others wait more than twice as long."""
+_JITTER = 0.5
+"""Candidates come back after one to one and a half retry periods, so that a crowd of them spreads out."""
+_SHORTEST_PAUSE = 0.1
+"""The least part of a retry period to wait: no clock, however odd, makes the elector spin."""
+_RELEASED_DURATION = timedelta(seconds=1)
+
+
+class LostLeadershipError(Exception):
+    """This process does not lead, or cannot be sure that it does."""
+
+
+class LeaseClient(Protocol):
+    """What an elector needs of `KubeClient`."""
+
+    async def get(self, kind: Kind, key: Key) -> JsonObject: ...
+
+    async def create(self, kind: Kind, obj: JsonObject, *, namespace: str = "") -> JsonObject: ...
+
+    async def replace(self, kind: Kind, key: Key, obj: JsonObject) -> JsonObject: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseOptions:
+    """The three intervals of an election, with client-go's defaults."""
+
+    duration: timedelta = timedelta(seconds=15)
+    """How long others wait after the last sign of life."""
+    renew_deadline: timedelta = timedelta(seconds=10)
+    """How long a leader keeps trying to renew."""
+    retry_period: timedelta = timedelta(seconds=2)
+    """Between two attempts."""
+
+    def __post_init__(self) -> None:
+        if self.retry_period <= timedelta(0):
+            raise ValueError("the retry period must be positive")
+        if self.term <= self.retry_period:
+            raise ValueError(f"the renew deadline must be longer than {1 / _TERM:.2f} retry periods")
+        if self.duration <= self.renew_deadline:
+            raise ValueError("the lease duration must be longer than the renew deadline")
+
+    @property
+    def term(self) -> timedelta:
+        """How long after a renewal was sent its holder may act: the renew deadline minus a margin."""
+        return self.renew_deadline * _TERM
+
+    @property
+    def attempt_limit(self) -> timedelta:
+        """How long one attempt may take: short enough for a second one before the deadline."""
+        return self.renew_deadline / 2
+
+
+class Phase(Enum):
+    """Where an elector is. The module's table has the transitions."""
+
+    STANDBY = "standby"
+    LEADING = "leading"
+    LOST = "lost"
+    RELEASED = "released"
+
+
+def unique_identity() -> str:
+    """A name for this process that no other process has or will have: people recognise the pod by its beginning."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class Elector:
+    """One candidate for one Lease. See the module for what it guarantees."""
+
+    def __init__(
+        self,
+        client: LeaseClient,
+        clock: Clock,
+        key: Key,
+        identity: str,
+        options: LeaseOptions = LeaseOptions(),  # noqa: B008 - frozen
+        on_change: Callable[[bool], None] | None = None,
+    ) -> None:
+        self.identity = identity
+        self._client = client
+        self._clock = clock
+        self._key = key
+        self._options = options
+        self._on_change = on_change
+        self._term = options.term.total_seconds()
+        self._phase = Phase.STANDBY
+        self._renewed_at = 0.0
+        """When the last accepted renewal was sent. Means something while leading only."""
+        self._lease: JsonObject | None = None
+        """The Lease as last read or written, deleted or not."""
+        self._seen_at = 0.0
+        """When what `_lease` says was first seen."""
+        self._claimed = False
+        """Whether a write of ours took effect, or may have: only then is a Lease with our name ours."""
+        self._writing = asyncio.Lock()
+        self._elected = asyncio.Event()
+        self._ended = asyncio.Event()
+        # Different for each candidate, and the same each time that a test runs.
+        self._random = Random(identity)
+        self._log = _log.bind(lease=str(key), identity=identity)
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether `check` would pass now."""
+        return self._phase is Phase.LEADING and self._age() < self._term
+
+    @property
+    def holder(self) -> str:
+        """Who leads, as far as we have heard: for people."""
+        return LeaseRecord.of(self._lease or {}).holder
+
+    def check(self) -> None:
+        """Raise LostLeadershipError unless no other process can be leading at this instant. Asks nobody."""
+        if self._phase is not Phase.LEADING:
+            raise LostLeadershipError(f"cannot act as leader of {self._key}: {self._phase.value}")
+        if self._age() >= self._term:
+            raise LostLeadershipError(
+                f"cannot act as leader of {self._key}: last renewed {self._age():.1f} s ago"
+            )
+
+    async def wait_elected(self) -> None:
+        """Return as soon as this candidate leads. Raise LostLeadershipError if that can no longer happen."""
+        await self._elected.wait()
+        if self._phase is not Phase.LEADING:
+            raise LostLeadershipError(f"cannot lead {self._key}: {self._phase.value}")
+
+    async def run(self) -> None:
+        """Acquire, then renew. Return after `release`, raise LostLeadershipError when leadership is lost."""
+        self._log.info("Waiting to lead")
+        while not self._ended.is_set():
+            if self._phase is Phase.LEADING and self._time_left() <= 0:
+                self._enter(Phase.LOST)
+                break
+            await self._attempt()
+            await self._pause()
+        if self._phase is Phase.LOST:
+            raise LostLeadershipError(f"lost the leadership of {self._key}")
+
+    async def release(self) -> None:
+        """Stop leading at once, and let others know. Never raises: the Lease expires by itself if need be.
+
+        To be called after everything that acts as leader has stopped.
+        """
+        self._enter(Phase.RELEASED)
+        if not self._claimed:
+            return
+        try:
+            async with asyncio.timeout(self._options.attempt_limit.total_seconds()), self._writing:
+                await self._say_goodbye()
+        except Exception as error:  # noqa: BLE001 - see above
+            self._log.warning("Cannot release lease", error=_words(error))
+
+    async def _attempt(self) -> None:
+        """Try once. Whatever goes wrong is a failed attempt and no more."""
+        limit = self._options.attempt_limit.total_seconds()
+        if self._phase is Phase.LEADING:
+            limit = min(limit, max(self._time_left(), self._shortest_pause))
+        try:
+            async with asyncio.timeout(limit), self._writing:
+                await self._acquire_or_renew()
+        except Exception as error:  # noqa: BLE001 - see above
+            self._log.warning("Cannot acquire or renew lease", error=_words(error))
+
+    async def _acquire_or_renew(self) -> None:
+        if self._phase is Phase.LEADING and await self._renew_unread():
+            return
+        lease = await self._read()
+        if self._phase is Phase.LEADING and lease is not None and not self._is_ours(lease):
+            self._enter(Phase.LOST)
+        if self._phase in (Phase.LOST, Phase.RELEASED) or self._is_taken():
+            return
+        try:
+            await self._write(lease)
+        except (AlreadyExistsError, StaleError):
+            self._log.debug("Another candidate was quicker")
+
+    async def _renew_unread(self) -> bool:
+        """Renew on top of what we wrote last. False if that has changed since and must be read."""
+        try:
+            await self._write(self._lease)
+        except (NotFoundError, AlreadyExistsError, StaleError):
+            return False
+        return True
+
+    async def _read(self) -> JsonObject | None:
+        try:
+            lease = await self._client.get(LEASE, self._key)
+        except NotFoundError:
+            return None
+        self._observe(lease)
+        return lease
+
+    async def _write(self, lease: JsonObject | None) -> None:
+        """Put our name into the Lease as it was read, or create it. What counts is when we asked, not the answer."""
+        sent_at = self._clock.monotonic()
+        written = await self._put(lease, self.identity, self._options.duration)
+        if self._clock.monotonic() - sent_at >= self._term:
+            raise TimeoutError("the answer came too late to rely on")
+        self._observe(written)
+        self._renewed_at = sent_at
+        if self._phase is Phase.STANDBY:
+            self._enter(Phase.LEADING)
+
+    async def _put(self, lease: JsonObject | None, holder: str, duration: timedelta) -> JsonObject:
+        claimed, self._claimed = self._claimed, True
+        now = self._clock.now()
+        try:
+            if lease is None:
+                created = new_lease(self._key, holder, duration, now)
+                return await self._client.create(LEASE, created, namespace=self._key.namespace)
+            changed = with_spec(lease, LeaseRecord.of(lease).handed_to(holder, duration, now))
+            return await self._client.replace(LEASE, self._key, changed)
+        except (NotFoundError, AlreadyExistsError, StaleError):
+            self._claimed = claimed  # certainly without effect
+            raise
+
+    async def _say_goodbye(self) -> None:
+        for _ in range(2):
+            lease = await self._read()
+            if lease is None or not self._is_ours(lease):
+                return
+            try:
+                self._observe(await self._put(lease, "", _RELEASED_DURATION))
+            except StaleError:
+                continue
+            self._log.info("Released lease")
+            return
+
+    def _observe(self, lease: JsonObject) -> None:
+        """Remember the Lease, and since when it says what it says. Labels and the like are not a sign of life."""
+        if self._lease is None or _sign_of_life(lease) != _sign_of_life(self._lease):
+            self._seen_at = self._clock.monotonic()
+            holder = LeaseRecord.of(lease).holder
+            if holder not in (self.holder, self.identity):
+                self._log.info("Lease has a new holder", holder=holder)
+        self._lease = lease
+
+    def _is_ours(self, lease: JsonObject) -> bool:
+        return self._claimed and LeaseRecord.of(lease).holder == self.identity
+
+    def _is_taken(self) -> bool:
+        """Whether somebody else may be leading by what we have seen, even if the Lease has been deleted since."""
+        if self._lease is None or not self.holder or self._is_ours(self._lease):
+            return False
+        return self._expires_in() > 0
+
+    def _expires_in(self) -> float:
+        duration = max(self._options.duration, LeaseRecord.of(self._lease or {}).duration)
+        return self._seen_at + duration.total_seconds() - self._clock.monotonic()
+
+    def _age(self) -> float:
+        return self._clock.monotonic() - self._renewed_at
+
+    def _time_left(self) -> float:
+        return self._options.renew_deadline.total_seconds() - self._age()
+
+    @property
+    def _shortest_pause(self) -> float:
+        return self._options.retry_period.total_seconds() * _SHORTEST_PAUSE
+
+    async def _pause(self) -> None:
+        """Wait for the next attempt, or the end."""
+        delay = self._options.retry_period.total_seconds()
+        if self._phase is Phase.LEADING:
+            delay = min(delay, self._time_left())
+        else:
+            delay *= 1 + self._random.random() * _JITTER
+            if self._is_taken():
+                # A little apart, so that the first of several candidates has written when the second one reads.
+                delay = min(delay, self._expires_in() + self._random.random() * self._shortest_pause)
+        try:
+            async with asyncio.timeout(max(delay, self._shortest_pause)):
+                await self._ended.wait()
+        except TimeoutError:
+            return
+
+    def _enter(self, phase: Phase) -> None:
+        if self._phase is phase or self._phase is Phase.LOST:
+            return
+        was_leading, self._phase = self._phase is Phase.LEADING, phase
+        if phase is Phase.LEADING:
+            self._log.info("Became leader")
+        elif was_leading:
+            self._log.info("Stopped leading", phase=phase.value)
+        self._elected.set()
+        if phase is not Phase.LEADING:
+            self._ended.set()
+        if self._on_change is not None and was_leading != (phase is Phase.LEADING):
+            self._on_change(phase is Phase.LEADING)
+
+
+def _sign_of_life(lease: JsonObject) -> tuple[object, object]:
+    return dig(lease, "metadata", "uid"), dig(lease, "spec")
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
