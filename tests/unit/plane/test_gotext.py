@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from edgekeeper.local.plane.gotext import quote, show_number
+from edgekeeper.local.plane.gotext import parse_integer, quote, show_number
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,28 @@ def test_quote_escapes_what_does_not_print(text: str, expected: str) -> None:
 )
 def test_numbers_have_an_exponent_when_large_or_tiny(number: float, expected: str) -> None:
     assert show_number(number) == expected
+
+
+@pytest.mark.parametrize("number", [0, 7, -7, 2**63 - 1, -(2**63)])
+def test_integer_of_64_bits_is_read(number: int) -> None:
+    assert parse_integer(str(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "signed", "why"),
+    [
+        ("", True, "invalid syntax"),
+        ("x", True, "invalid syntax"),
+        ("1_000", True, "invalid syntax"),
+        (" 1", True, "invalid syntax"),
+        ("\u0661", True, "invalid syntax"),
+        ("-1", False, "invalid syntax"),
+        (str(2**63), True, "value out of range"),
+        (str(2**64), False, "value out of range"),
+        ("9" * 5000, True, "value out of range"),
+    ],
+)
+def test_other_texts_are_no_integers(text: str, signed: bool, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as refused:
+        parse_integer(text, signed=signed)
+    assert str(refused.value) == f'strconv.Parse{"Int" if signed else "Uint"}: parsing "{text}": {why}'

@@ -6,7 +6,6 @@ chain. Verbs take a `Call` and answer a `Response`; nothing else is passed aroun
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +23,7 @@ from edgekeeper.local.plane.errors import (
     too_long,
     unsupported_value,
 )
+from edgekeeper.local.plane.gotext import parse_integer
 from edgekeeper.local.plane.registry import Registry
 from edgekeeper.local.plane.request import Request, User
 from edgekeeper.local.plane.requestinfo import RequestInfo
@@ -131,13 +131,14 @@ class Call:
         return self.request.parameter(name).lower() not in ("false", "0", "")
 
     def number(self, name: str) -> int:
-        """Read a non-negative integer query parameter; absent is zero."""
+        """Read an integer query parameter; absent is zero."""
         text = self.request.parameter(name)
         if not text:
             return 0
-        with contextlib.suppress(ValueError):
-            return int(text)
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        try:
+            return parse_integer(text)
+        except ValueError as error:
+            raise bad_request(str(error)) from error
 
     def invalid_options(self, errors: list[FieldError]) -> StatusError:
         kind = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}

@@ -1,11 +1,15 @@
-"""Texts and numbers as Go prints them, which is how they stand in the messages of kube-apiserver."""
+"""Texts and numbers as Go prints and reads them, which is how they stand in the messages of kube-apiserver."""
 
 from __future__ import annotations
 
 import math
+import re
 
 _LETTERS = {"\a": "a", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\v": "v", '"': '"', "\\": "\\"}
 """What stands after the backslash for characters that have a short escape."""
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS = 40
+"""No number of 64 bits is longer, and Python reads numbers of thousands of digits slowly or not at all."""
 
 
 def quote(text: str) -> str:
@@ -22,6 +26,17 @@ def _escape(mark: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def parse_integer(text: str, *, signed: bool = True) -> int:
+    """Read a number of 64 bits as `strconv` does; the ValueError has its words."""
+    function = "ParseInt" if signed else "ParseUint"
+    if not _INTEGER.fullmatch(text) or (not signed and text[0] in "+-"):
+        raise ValueError(f'strconv.{function}: parsing "{text}": invalid syntax')
+    lowest, highest = (-(2**63), 2**63 - 1) if signed else (0, 2**64 - 1)
+    if len(text) > _MOST_DIGITS or not lowest <= int(text) <= highest:
+        raise ValueError(f'strconv.{function}: parsing "{text}": value out of range')
+    return int(text)
 
 
 def show_number(value: float) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.call import Call
 from edgekeeper.local.plane.errors import FieldError, StatusError, bad_request, expired, invalid, not_found
+from edgekeeper.local.plane.gotext import parse_integer
 from edgekeeper.local.plane.render import Page, render_item, render_page
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.resource import Resource
@@ -193,10 +194,10 @@ def _list_options_error(field: str, problem: str, detail: str, *value: str) -> S
 
 
 def parse_revision(text: str) -> int:
-    if text.isascii() and text.isdigit():
-        return int(text)
-    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    raise bad_request(f'resourceVersion: Invalid value: "{text}": {why}')
+    try:
+        return parse_integer(text, signed=False)
+    except ValueError as error:
+        raise bad_request(f'resourceVersion: Invalid value: "{text}": {error}') from error
 
 
 def too_large_revision(requested: int, current: int) -> StatusError:
