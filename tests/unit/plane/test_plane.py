@@ -193,6 +193,14 @@ async def test_pod_on_a_node_ends_gracefully(plane: Plane) -> None:
     assert not await exists(plane, f"{pods}/p")
 
 
+async def test_pod_may_ask_for_more_time_than_there_is(plane: Plane) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
+    await plane.client.create(pods, {"metadata": {"name": "p"}, "spec": spec})
+    marked = (await plane.client.delete(f"{pods}/p", {"gracePeriodSeconds": 2**62}))["metadata"]
+    assert marked["deletionTimestamp"].startswith("2322-")
+
+
 async def test_collection_is_deleted_as_far_as_the_selectors_choose(plane: Plane) -> None:
     for name, tier in (("a", "x"), ("b", "y"), ("c", "x")):
         tree = config_map(name)

@@ -32,6 +32,8 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _POLICIES = ("Foreground", "Background", "Orphan")
 _DEFAULT_GRACE = 30
+_LONGEST_GRACE = 2**63 // 10**9
+"""Nearly three centuries: what the server can count in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _mark(call: Call, tree: JsonObject, options: DeleteOptions) -> bool:
             del metadata["finalizers"]
     grace = _grace(call, tree, options)
     if "deletionTimestamp" not in metadata:
-        moment = call.cluster.now() + timedelta(seconds=grace)
+        moment = call.cluster.now() + timedelta(seconds=min(grace, _LONGEST_GRACE))
         metadata["deletionTimestamp"] = timestamp(moment)
         metadata["deletionGracePeriodSeconds"] = grace
         if "generation" in metadata:
