@@ -38,7 +38,12 @@ def watch(call: Call) -> Response:
     options = _read_options(call)
     wanted = negotiate(call.request.header("accept"))
     lines = _Lines(call, selection, wanted)
-    stream = _stream(call, lines, options)
+    try:
+        beginning = _begin(call, options)
+    except CompactedError as error:
+        stream = _complain(lines, error)
+    else:
+        stream = _stream(call, lines, options, beginning)
     return Response(200, stream=stream, content_type="application/json")
 
 
@@ -89,35 +94,47 @@ def _check_options(match: str, initial: bool | None) -> None:
         raise invalid("meta.k8s.io", "ListOptions", "", [problem])
 
 
-async def _stream(call: Call, lines: _Lines, options: _Options) -> AsyncIterator[bytes]:
-    collection = call.collection
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + options.timeout
-    waker = collection.subscribe()
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """Where a watch begins, fixed when it is opened: what happens before its stream is first read is not lost."""
+
+    collection: Collection
+    position: int
+    revision: int
+    initial: list[Item]
+    """The objects to announce first."""
+
+
+def _begin(call: Call, options: _Options) -> _Beginning:
+    collection, revision = call.collection, call.cluster.store.revision
+    snapshot = options.initial_events is True or (options.revision is None and options.initial_events is None)
+    if snapshot:
+        return _Beginning(collection, collection.end(), revision, list(collection.ordered()))
+    if options.revision is None:
+        return _Beginning(collection, collection.end(), revision, [])
+    return _Beginning(collection, collection.position_after(options.revision), revision, [])
+
+
+async def _complain(lines: _Lines, error: CompactedError) -> AsyncIterator[bytes]:
+    yield lines.error(expired(f"too old resource version: {error.requested} ({error.compacted})"))
+
+
+async def _stream(
+    call: Call, lines: _Lines, options: _Options, beginning: _Beginning
+) -> AsyncIterator[bytes]:
+    deadline = asyncio.get_running_loop().time() + options.timeout
+    waker = beginning.collection.subscribe()
     try:
-        try:
-            position, initial = _start(call, collection, options)
-        except CompactedError as error:
-            yield lines.error(expired(f"too old resource version: {error.requested} ({error.compacted})"))
-            return
+        initial = beginning.initial
         for start in range(0, len(initial), _BATCH):
             yield b"".join(lines.initial(item) for item in initial[start : start + _BATCH])
         if options.initial_events and options.bookmarks:
-            yield lines.bookmark(call.cluster.store.revision, {INITIAL_EVENTS_END: "true"})
-        async for chunk in _follow(call, lines, position, _Timing(waker, deadline, options.bookmarks)):
+            # The events since the beginning follow: the bookmark must not promise that they were sent.
+            yield lines.bookmark(beginning.revision, {INITIAL_EVENTS_END: "true"})
+        async for chunk in _follow(call, lines, beginning, _Timing(waker, deadline, options.bookmarks)):
             yield chunk
     finally:
-        collection.unsubscribe(waker)
-
-
-def _start(call: Call, collection: Collection, options: _Options) -> tuple[int, list[Item]]:
-    """Where to begin in the log, and the objects to announce first."""
-    snapshot = options.initial_events is True or (options.revision is None and options.initial_events is None)
-    if snapshot:
-        return collection.end(), list(collection.ordered())
-    if options.revision is None:
-        return collection.end(), []
-    return collection.position_after(options.revision), []
+        beginning.collection.unsubscribe(waker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +144,8 @@ class _Timing:
     bookmarks: bool
 
 
-async def _follow(call: Call, lines: _Lines, position: int, timing: _Timing) -> AsyncIterator[bytes]:
-    collection = call.collection
+async def _follow(call: Call, lines: _Lines, beginning: _Beginning, timing: _Timing) -> AsyncIterator[bytes]:
+    collection, position = beginning.collection, beginning.position
     loop = asyncio.get_running_loop()
     next_bookmark = loop.time() + BOOKMARK_INTERVAL
     while True:
@@ -141,10 +158,11 @@ async def _follow(call: Call, lines: _Lines, position: int, timing: _Timing) -> 
             if chunk:
                 yield chunk
         position += len(events)
-        if timing.waker.is_set():
+        overdue = loop.time() >= timing.deadline
+        if timing.waker.is_set() and not overdue:
             continue
-        if collection.closed or loop.time() >= timing.deadline:
-            if timing.bookmarks and not collection.closed:
+        if collection.closed or overdue:
+            if timing.bookmarks and position == collection.end() and not collection.closed:
                 yield lines.bookmark(call.cluster.store.revision)
             return
         if timing.bookmarks and loop.time() >= next_bookmark:
