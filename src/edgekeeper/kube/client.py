@@ -1,0 +1,386 @@
+"""The client of the API server, and the one choke point of everything that we ask of Kubernetes.
+
+Every attempt of every call takes the same way:
+
+    number ─► hooks before ─► dry run? ─► rate limit ─► still leading? ─► transport ─► hooks after ─► errors
+                                 │ writes end here, with an imagined answer
+
+*Guarantees*
+ - A write is sent at most once. Only an answer of 429 with `Retry-After`, which says that the server refused to look
+   at it, is followed by another attempt.
+ - Reads are repeated while the deadline lasts where another attempt may help: no answer, 429, 502 to 504, and any other
+   server error that comes with `Retry-After`. Each attempt is a call with a number of its own.
+ - In a dry run no write reaches the transport.
+ - Whatever goes wrong is raised as an `ApiError`; hooks and the leadership check raise what they like.
+
+*Caveats*
+ - After `UnreachableError` and `ServerError` a write may have taken effect: look before doing it again.
+ - `leadership` guards every write of a client. What must write without leading, such as the elector, uses a client of
+   its own over the same transport and the same `Calls`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from random import Random
+
+import msgspec
+import structlog
+
+from edgekeeper import __version__
+from edgekeeper.core.calls import CallRecord, Calls
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.kube import requests
+from edgekeeper.kube.dryrun import imagine_applied, imagine_created, imagine_merged, imagine_patched
+from edgekeeper.kube.errors import (
+    ApiError,
+    NotFoundError,
+    ServerError,
+    ThrottledError,
+    UnreachableError,
+    error_of,
+    raise_for,
+)
+from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.kube.limits import TokenBucket
+from edgekeeper.kube.pages import BrokenLineError, Page, parse_page, split_lines
+from edgekeeper.kube.requests import Call, Preconditions, Selection
+from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport, TransportError
+
+log = structlog.get_logger(__name__)
+
+_GATEWAY_ERRORS = frozenset({502, 503, 504})
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+_LONGEST_REFUSAL = 64 * 1024
+"""Bytes of the answer that refuses a watch which are read for its message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How a client behaves."""
+
+    user_agent: str = f"edgekeeper/{__version__}"
+    """Its part before the slash is also the field manager of writes that are no apply."""
+    deadline: timedelta = timedelta(seconds=30)
+    """For a whole call: waiting for the rate limit, every attempt and the pauses between them."""
+    read_attempt: timedelta = timedelta(seconds=15)
+    """For one attempt to read: a connection that died silently leaves time for another one."""
+    requests_per_second: float | None = None
+    burst: int = 30
+    dry_run: bool = False
+
+
+DEFAULT_OPTIONS = ClientOptions()
+
+
+class _KeptBackError(Exception):
+    """A dry run: the write with this number was not sent."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class KubeClient:
+    """Talks to one API server."""
+
+    def __init__(
+        self, transport: Transport, calls: Calls, clock: Clock, options: ClientOptions = DEFAULT_OPTIONS
+    ) -> None:
+        self._transport = transport
+        self._calls = calls
+        self._clock = clock
+        self.options = options
+        rate = options.requests_per_second
+        self._bucket = TokenBucket(rate, options.burst) if rate is not None else None
+        self.observe: Callable[[str, int], None] | None = None
+        """Told the method and status of every attempt that was sent; the status is 0 where no answer came."""
+        self.leadership: Callable[[], None] | None = None
+        """Asked before every write; raises where this process may not write any more."""
+
+    # Reading
+
+    async def get(self, kind: Kind, key: Key) -> JsonObject:
+        """The live object. Raise NotFoundError where there is none."""
+        call = requests.get(kind, key)
+        return _decoded(await self._send(call), call.request)
+
+    async def get_raw(self, kind: Kind, key: Key) -> bytes:
+        """The live object as the JSON that the server sent."""
+        return (await self._send(requests.get(kind, key))).body
+
+    async def pages(
+        self, kind: Kind, *, namespace: str = "", labels: str = "", fields: str = "", page_size: int = 500
+    ) -> AsyncGenerator[Page, None]:
+        """The objects of a kind, all as of one moment.
+
+        Raises ExpiredError where reading the pages took so long that the server has forgotten that moment: what the
+        pages so far have said is then of no use, and the list starts again.
+        """
+        selection = Selection(namespace, labels, fields)
+        token = ""
+        while True:
+            call = requests.list_page(kind, selection, page_size, token)
+            response = await self._send(call)
+            try:
+                page, token = parse_page(response.body)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise _unreadable(error, call.request) from error
+            yield page
+            if page.last:
+                return
+
+    @asynccontextmanager
+    async def watch(  # noqa: PLR0913 - as many as the server takes, all by name
+        self,
+        kind: Kind,
+        *,
+        resource_version: str,
+        timeout: timedelta,  # noqa: ASYNC109 - the server keeps this time, not we
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        bookmarks: bool = True,
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Follow the changes after `resource_version`: each line is one event as JSON.
+
+        The lines end when `timeout` has passed, by the server's clock; a connection that breaks raises
+        UnreachableError. One that merely falls silent is for the caller to notice. A resourceVersion that is too old
+        is told either by ExpiredError or by an ERROR event.
+        """
+        selection = Selection(namespace, labels, fields)
+        call = requests.watch(kind, selection, resource_version, timeout, bookmarks=bookmarks)
+        async with AsyncExitStack() as stack:
+            stream = await self._open(call, stack)
+            yield await stack.enter_async_context(aclosing(_lines(stream, call.request)))
+
+    async def review(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        """Ask a question that is put as an object, such as TokenReview. Nothing is written by it."""
+        call = requests.review(kind, obj)
+        return _decoded(await self._send(call), call.request)
+
+    # Writing
+
+    async def create(self, kind: Kind, obj: JsonObject, *, namespace: str = "") -> JsonObject:
+        """Create the object in `namespace`, or in the one that it names."""
+        home = namespace or dig(obj, "metadata", "namespace") or ""
+        try:
+            return await self._write(requests.create(kind, obj, home))
+        except _KeptBackError as kept:
+            return imagine_created(kind, obj, home, kept.number, self._clock.now())
+
+    async def replace(self, kind: Kind, key: Key, obj: JsonObject, *, subresource: str = "") -> JsonObject:
+        """Put the object in place of the present one, if that is still of the resourceVersion that it carries."""
+        try:
+            return await self._write(requests.replace(kind, key, obj, subresource))
+        except _KeptBackError:
+            return imagine_merged({}, obj)
+
+    async def merge_patch(
+        self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
+    ) -> JsonObject:
+        """Merge `patch` into the object; `metadata.resourceVersion` in it is a precondition."""
+        try:
+            return await self._write(requests.patch(kind, key, patch, requests.MERGE_PATCH, subresource))
+        except _KeptBackError:
+            return imagine_merged(await self.get(kind, key), patch)
+
+    async def json_patch(
+        self, kind: Kind, key: Key, operations: list[JsonObject], *, subresource: str = ""
+    ) -> JsonObject:
+        """Apply operations of RFC 6902, all or none."""
+        try:
+            return await self._write(requests.patch(kind, key, operations, requests.JSON_PATCH, subresource))
+        except _KeptBackError:
+            return imagine_patched(await self.get(kind, key), operations)
+
+    async def apply(
+        self,
+        kind: Kind,
+        key: Key,
+        fields: JsonObject,
+        *,
+        manager: str,
+        force: bool = True,
+        subresource: str = "",
+    ) -> JsonObject:
+        """Make `manager` the owner of `fields`, and of no others, by server-side apply."""
+        ownership = {"fieldManager": manager, "force": "true" if force else "false"}
+        try:
+            return await self._write(requests.apply(kind, key, fields, ownership, subresource))
+        except _KeptBackError as kept:
+            live = await self._get_if_there(kind, key)
+            return imagine_applied(kind, key, live, fields, kept.number, self._clock.now())
+
+    async def delete(
+        self, kind: Kind, key: Key, *, uid: str = "", resource_version: str = "", propagation: str = ""
+    ) -> None:
+        """Delete the object, if it is still the one that `uid` and `resource_version` name."""
+        call = requests.delete(kind, key, Preconditions(uid, resource_version), propagation)
+        try:
+            await self._write(call)
+        except _KeptBackError:
+            return
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def _get_if_there(self, kind: Kind, key: Key) -> JsonObject | None:
+        try:
+            return await self.get(kind, key)
+        except NotFoundError:
+            return None
+
+    async def _write(self, call: Call) -> JsonObject:
+        return _decoded(await self._send(call), call.request)
+
+    # The choke point
+
+    async def _send(self, call: Call) -> ApiResponse:
+        """Send a call until it is answered for good, within the deadline."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.options.deadline.total_seconds()
+        failures = 0
+        while True:
+            record = self._calls.record("kubernetes", call.operation, call.subject, mutating=call.mutating)
+            try:
+                return await self._attempt(call, record, until)
+            except ApiError as error:
+                error.about(call.request.method, call.request.path)
+                failures += 1
+                pause = _pause_before_retry(error, record, failures)
+                if pause is None or loop.time() + pause >= until:
+                    raise
+            await asyncio.sleep(pause)
+
+    async def _attempt(self, call: Call, record: CallRecord, until: float) -> ApiResponse:
+        try:
+            await self._calls.before(record)
+            if call.mutating and self.options.dry_run:
+                log.info("write kept back by dry run", operation=call.operation, subject=call.subject)
+                raise _KeptBackError(record.number)
+            await self._wait_for_turn(until)
+            if call.mutating and self.leadership is not None:
+                self.leadership()
+            response = await self._hand_over(call, until)
+            await self._calls.after(record)
+        except TransportError as error:
+            raise UnreachableError(str(error)) from error
+        raise_for(response)
+        return response
+
+    async def _hand_over(self, call: Call, until: float) -> ApiResponse:
+        left = timedelta(seconds=max(0.0, until - asyncio.get_running_loop().time()))
+        deadline = left if call.mutating else min(left, self.options.read_attempt)
+        status = 0
+        try:
+            response = await self._transport.send(self._signed(call.request), deadline)
+            status = response.status
+        finally:
+            self._observe(call.request.method, status)
+        return response
+
+    async def _open(self, call: Call, stack: AsyncExitStack) -> ApiStream:
+        """Open a watch through the same gates. It is not repeated here: its caller knows where to go on."""
+        record = self._calls.record("kubernetes", call.operation, call.subject, mutating=False)
+        until = asyncio.get_running_loop().time() + self.options.deadline.total_seconds()
+        try:
+            async with asyncio.timeout_at(until):
+                await self._calls.before(record)
+                await self._wait_for_turn(until)
+                stream = await self._open_stream(call.request, stack)
+                await self._calls.after(record)
+        except (TransportError, TimeoutError) as error:
+            why = str(error) or f"no answer within {self.options.deadline.total_seconds():g} s"
+            raise UnreachableError(why).about(call.request.method, call.request.path) from error
+        except ApiError as error:
+            error.about(call.request.method, call.request.path)
+            raise
+        return stream
+
+    async def _open_stream(self, request: ApiRequest, stack: AsyncExitStack) -> ApiStream:
+        status = 0
+        try:
+            stream = await stack.enter_async_context(self._transport.stream(self._signed(request)))
+            status = stream.status
+        finally:
+            self._observe(request.method, status)
+        if status >= 300:
+            raise error_of(ApiResponse(status, stream.headers, await _beginning(stream)))
+        return stream
+
+    async def _wait_for_turn(self, until: float) -> None:
+        if self._bucket is None:
+            return
+        try:
+            async with asyncio.timeout_at(until):
+                await self._bucket.acquire()
+        except TimeoutError as error:
+            raise ThrottledError(0, "", "our own rate limit left no room within the deadline") from error
+
+    def _signed(self, request: ApiRequest) -> ApiRequest:
+        return replace(request, headers={**request.headers, "user-agent": self.options.user_agent})
+
+    def _observe(self, method: str, status: int) -> None:
+        if self.observe is not None:
+            self.observe(method, status)
+
+
+def _pause_before_retry(error: ApiError, call: CallRecord, failures: int) -> float | None:
+    """Seconds until another attempt, or None where there is to be none.
+
+    The jitter comes from the number of the call: reads that failed together do not come back together, and a run that
+    is repeated pauses as it did before.
+    """
+    if call.mutating:
+        is_worth_it = isinstance(error, ThrottledError) and error.retry_after is not None
+    else:
+        is_worth_it = isinstance(error, UnreachableError | ThrottledError) or (
+            isinstance(error, ServerError)
+            and (error.status in _GATEWAY_ERRORS or error.retry_after is not None)
+        )
+    if not is_worth_it:
+        return None
+    jitter = 0.5 + Random(call.number).random() / 2
+    backoff = min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * jitter
+    return backoff + (error.retry_after.total_seconds() if error.retry_after else 0.0)
+
+
+def _decoded(response: ApiResponse, request: ApiRequest) -> JsonObject:
+    try:
+        tree = msgspec.json.decode(response.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _unreadable(error, request) from error
+    if not isinstance(tree, dict):
+        raise _unreadable("it is no object", request)
+    return tree
+
+
+def _unreadable(why: object, request: ApiRequest) -> ApiError:
+    """An answer that says nothing, such as a login page of a proxy, leaves us as wise as no answer."""
+    return UnreachableError(f"the answer cannot be read: {why}").about(request.method, request.path)
+
+
+async def _beginning(stream: ApiStream) -> bytes:
+    """As much of a refusal as its message needs."""
+    body = b""
+    async for chunk in stream.chunks:
+        body += chunk
+        if len(body) > _LONGEST_REFUSAL:
+            break
+    return body
+
+
+async def _lines(stream: ApiStream, request: ApiRequest) -> AsyncGenerator[bytes, None]:
+    try:
+        async with aclosing(split_lines(stream.chunks)) as lines:
+            async for line in lines:
+                yield line
+    except (TransportError, BrokenLineError) as error:
+        raise UnreachableError(str(error)).about(request.method, request.path) from error

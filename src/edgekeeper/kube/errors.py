@@ -1,0 +1,221 @@
+"""What the API server says when it refuses, as one tree of exceptions.
+
+    ApiError                    any refusal: method, path, status, reason, message, causes
+      ├ NotFoundError           404: the object, or the kind itself, is not there
+      ├ AlreadyExistsError      409 AlreadyExists: somebody created that name first
+      ├ StaleError              409 Conflict: a precondition failed, or another manager owns an applied field
+      ├ ExpiredError            410: a resourceVersion or continue token that the server has forgotten
+      ├ UnauthorizedError       401: who we are is not known
+      ├ ForbiddenError          403: who we are may not do that
+      ├ InvalidError            400, 413, 415, 422: the same request will be refused for ever
+      ├ ThrottledError          429: refused for now, without any effect
+      ├ ServerError             5xx: something broke over there; a write may have taken effect
+      └ UnreachableError        no usable answer at all; a write may have taken effect
+
+Refusals usually arrive as a `Status` object. Proxies, load balancers and paths of kinds that are gone answer in plain
+text or HTML instead, so nothing here relies on a body that can be read. The text of an error holds what the server
+said and nothing that we sent: no header, no token, no body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from edgekeeper.core.json import JsonObject, dig, dig_list
+from edgekeeper.kube.transport import ApiResponse
+
+_LONGEST_TEXT = 500
+"""Characters of an unstructured answer worth showing: enough for the message of a proxy, not for its style sheet."""
+
+
+class ApiError(Exception):
+    """The API server refused a request."""
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        *,
+        causes: Sequence[JsonObject] = (),
+        retry_after: timedelta | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status; zero where there was no answer."""
+        self.reason = reason
+        """The machine-readable reason of the server, such as `AlreadyExists`; empty where it gave none."""
+        self.message = message
+        self.causes = list(causes)
+        """What is wrong with which field: objects with `reason`, `message` and `field`."""
+        self.retry_after = retry_after
+        """When the server asks to be left alone, for how long."""
+        self.method = ""
+        self.path = ""
+
+    def about(self, method: str, path: str) -> ApiError:
+        """The same error, saying which request it answers."""
+        self.method, self.path = method, path
+        return self
+
+    def __str__(self) -> str:
+        told = " ".join(part for part in (str(self.status or ""), self.reason) if part)
+        text = f"{self.message} ({told})" if told else self.message
+        return f"cannot {self.method} {self.path}: {text}" if self.method else text
+
+
+class NotFoundError(ApiError):
+    """The object is not there, or nothing of its kind is served."""
+
+
+class AlreadyExistsError(ApiError):
+    """An object of that name exists."""
+
+
+class StaleError(ApiError):
+    """The object has changed since it was read; or, when applying without force, others own its fields."""
+
+
+class ExpiredError(ApiError):
+    """The server no longer remembers that far back: list again."""
+
+
+class UnauthorizedError(ApiError):
+    """The server does not accept our credentials."""
+
+
+class ForbiddenError(ApiError):
+    """We lack a permission, or admission refuses the change."""
+
+
+class InvalidError(ApiError):
+    """The request is wrong in itself. Sending it again is pointless."""
+
+
+class ThrottledError(ApiError):
+    """The server has too much to do. The request had no effect."""
+
+
+class ServerError(ApiError):
+    """The server failed. Whether a write took effect is not known."""
+
+
+class UnreachableError(ApiError):
+    """No usable answer came back. Whether a write took effect is not known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, "", message)
+
+
+_BY_STATUS: Mapping[int, type[ApiError]] = {
+    400: InvalidError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: StaleError,
+    410: ExpiredError,
+    413: InvalidError,
+    415: InvalidError,
+    422: InvalidError,
+    429: ThrottledError,
+}
+_BY_REASON: Mapping[str, type[ApiError]] = {
+    "AlreadyExists": AlreadyExistsError,
+    "Conflict": StaleError,
+    "Expired": ExpiredError,
+    "Gone": ExpiredError,
+    "Invalid": InvalidError,
+    "NotFound": NotFoundError,
+    "TooManyRequests": ThrottledError,
+}
+"""Reasons are more exact than statuses, and the only thing that two kinds of 409 differ in."""
+
+
+def raise_for(response: ApiResponse, method: str = "", path: str = "") -> None:
+    """Raise what a refusal means. Redirects are refusals too: an API server has no reason to send one."""
+    if response.status >= 300:
+        raise error_of(response).about(method, path)
+
+
+def error_of(response: ApiResponse) -> ApiError:
+    """The error that an answer is, whatever its body looks like."""
+    tree = _status_object(response.body)
+    if tree is not None:
+        return error_from_status(tree, response.status, retry_after(response.headers))
+    kind = _kind_of(response.status, "")
+    return kind(response.status, "", _text_of(response), retry_after=retry_after(response.headers))
+
+
+def error_from_status(tree: JsonObject, status: int = 0, retry: timedelta | None = None) -> ApiError:
+    """The error that a `Status` object describes; they also arrive as ERROR events of a watch, without a response."""
+    code = status or _integer(dig(tree, "code"))
+    reason = _string(dig(tree, "reason"))
+    if retry is None and (seconds := _integer(dig(tree, "details", "retryAfterSeconds"))) > 0:
+        retry = timedelta(seconds=seconds)
+    causes = [cause for cause in dig_list(tree, "details", "causes") if isinstance(cause, dict)]
+    message = _string(dig(tree, "message")) or _phrase(code)
+    return _kind_of(code, reason)(code, reason, message, causes=causes, retry_after=retry)
+
+
+def retry_after(headers: Mapping[str, str]) -> timedelta | None:
+    """How long the `Retry-After` header asks to wait. A date is measured from the server's own clock, not ours."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return timedelta(seconds=min(int(text), 86_400))
+    until, now = _date(text), _date(headers.get("date", ""))
+    if until is None or now is None:
+        return None
+    return max(until - now, timedelta(0))
+
+
+def _kind_of(status: int, reason: str) -> type[ApiError]:
+    kind = _BY_REASON.get(reason) or _BY_STATUS.get(status)
+    if kind is not None:
+        return kind
+    return ServerError if status >= 500 else ApiError
+
+
+def _status_object(body: bytes) -> JsonObject | None:
+    try:
+        tree = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return tree if isinstance(tree, dict) and tree.get("kind") == "Status" else None
+
+
+def _text_of(response: ApiResponse) -> str:
+    """One line of what an unstructured answer says. A page of HTML says less than its status does."""
+    if 300 <= response.status < 400:
+        return f"redirected to {response.headers.get('location', 'nowhere')}, which is not followed"
+    if "html" in response.headers.get("content-type", ""):
+        return _phrase(response.status)
+    text = " ".join(response.body[: 4 * _LONGEST_TEXT].decode(errors="replace").split())
+    return text[:_LONGEST_TEXT] or _phrase(response.status)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase.lower()
+    except ValueError:
+        return f"the server answered with status {status}"
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except ValueError:
+        return None
+
+
+def _integer(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
