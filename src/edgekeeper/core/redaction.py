@@ -1,0 +1,208 @@
+"""Secrets taken out of whatever is about to be shown: log lines, events, condition messages, exception texts.
+
+    redact(value)         any tree: a log line's key/values, a request, an object
+    redact_text(text)     one text
+    is_secret_key(key)    does a field of this name hold a secret?
+
+Two signs give a secret away: the name of its field (`client_secret`, `Authorization`, everything in a Secret's data),
+and its own looks (a private key, a JSON web token, `token=…`, a password in an address). The first is reliable, so
+adapters keep secrets under their proper names; the second is a net under texts that others wrote, such as a cloud's
+error message, and is knotted so that ordinary prose comes through word for word.
+
+Every log line passes here, so the common case is cheap: a text without any of a few needles is returned as it is.
+Nothing here raises, whatever it is given, and neither depth nor size of a tree is trusted: a logger that fails, or
+hangs, would hide the very incident that it should report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any
+
+REDACTED = "[redacted]"
+"""Stands where a secret was."""
+
+DEEPEST = 12
+"""Levels of a tree that are looked at. What is below is not shown."""
+MOST_VALUES = 5_000
+"""Values of one tree that are looked at. The rest is not shown."""
+LONGEST_TEXT = 32_768
+"""Characters of one text that are looked at. The rest is not shown."""
+
+_TOO_DEEP = "[nested too deeply]"
+_TOO_MUCH = "[too much to show]"
+_UNPRINTABLE = "[cannot be shown]"
+
+_SECRET_NAMES = re.compile(
+    "secret|token|passw|passphrase|authorization|credential|cookie|apikey|accesskey|authkey|privatekey|signature"
+    "|clientkeydata|tlskey|stringdata|dockerconfig|lastappliedconfiguration"
+)
+_HARMLESS_NAMES = re.compile(
+    "(ref|refs|name|names|namespace|id|ids|arn|type|kind|count|total|ttl|policy|provider|url|at|time|expiry|seconds)$"
+)
+_PUNCTUATION = re.compile(r"[^a-z0-9]")
+
+_AS_THEY_ARE = (int, float, type(None), date, timedelta)
+"""Types without room for a secret; bool and datetime are among them by inheritance."""
+
+
+@lru_cache(maxsize=2048)
+def is_secret_key(key: str) -> bool:
+    """Does the name say that the value is secret? `secretName`, `tokenId` and the like only point at one."""
+    name = _PUNCTUATION.sub("", key.lower())
+    return _SECRET_NAMES.search(name) is not None and _HARMLESS_NAMES.search(name) is None
+
+
+def redact(value: Any) -> Any:
+    """A copy of `value` that may be shown. Containers become plain dicts and lists, unknown objects their text."""
+    try:
+        return _Walk().visit(value, DEEPEST)
+    except Exception:  # noqa: BLE001 - hostile objects may raise anything, and a log line must not
+        return _UNPRINTABLE
+
+
+class _Walk:
+    """One tree being copied, and how much of it may still be looked at."""
+
+    def __init__(self) -> None:
+        self.left = MOST_VALUES
+
+    def visit(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return redact_text(value)
+        if isinstance(value, _AS_THEY_ARE):
+            return value
+        self.left -= 1
+        if depth <= 0:
+            return _TOO_DEEP
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth - 1)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self._sequence(list(value), depth - 1)
+        if isinstance(value, bytes | bytearray | memoryview):
+            return f"[{len(value)} bytes]"
+        return redact_text(_text_of(value))
+
+    def _mapping(self, mapping: Mapping[Any, Any], depth: int) -> Any:
+        shown: dict[str, Any] = {}
+        hidden = _secret_fields(mapping)
+        for key, value in mapping.items():
+            if not self._take():
+                shown[_TOO_MUCH] = _TOO_MUCH
+                break
+            name = key if isinstance(key, str) else _text_of(key)
+            shown[name] = _hide(value) if name in hidden or is_secret_key(name) else self.visit(value, depth)
+        return shown
+
+    def _sequence(self, items: list[Any], depth: int) -> list[Any]:
+        match items:
+            case [str() as key, value] if is_secret_key(key):  # a header, a pair of a query
+                return [key, _hide(value)]
+        shown: list[Any] = []
+        for item in items:
+            if not self._take():
+                shown.append(_TOO_MUCH)
+                break
+            shown.append(self.visit(item, depth))
+        return shown
+
+    def _take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+def _secret_fields(mapping: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Fields that are secret because of what stands beside them."""
+    if mapping.get("kind") == "Secret":
+        return ("data", "stringData")
+    name = mapping.get("name")
+    if (
+        "value" in mapping and isinstance(name, str) and is_secret_key(name)
+    ):  # an environment variable, a parameter
+        return ("value",)
+    return ()
+
+
+def _hide(value: Any) -> Any:
+    """What is shown of a secret: that there is one. The keys of an object are names, not secrets."""
+    match value:
+        case None | bool() | int() | float() | "":
+            return value
+        case dict() if len(value) <= 100:
+            return {_text_of(key): REDACTED for key in value}
+        case _:
+            return REDACTED
+
+
+def _text_of(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - as above: the object's own code may raise anything
+        return _UNPRINTABLE
+
+
+_NEEDLES = (
+    *("token", "secret", "passw", "passphrase", "authorization", "credential", "cookie", "signature"),
+    *("api-key", "api_key", "apikey", "access-key", "access_key", "accesskey", "auth-key", "auth_key"),
+    *("bearer ", "basic ", "private key-", "eyj", "akia", "asia", "://"),
+    *("ghp_", "gho_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "cfut_", "cfat_", "cfk_"),
+)
+"""A text has one of these, in lower case, or no pattern below can match it."""
+
+_WORD = r"(?:token|secret|passw(?:or)?d|passphrase|authorization|credentials?|cookie|signature|(?:api|access|auth)[-_]?key)"
+_RANDOM = r"(?=[^\s\"',;&]*[0-9])[^\s\"',;&]{8,}"
+"""Something with a digit in it and no gap: not a word of a sentence."""
+
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # A private key, whole or cut off.
+    (
+        re.compile(
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
+            re.DOTALL,
+        ),
+        REDACTED,
+    ),
+    # scheme://user:password@host
+    (re.compile(r"(://)[^\s/@:]{0,200}:[^\s/@]{1,2000}@"), rf"\1{REDACTED}@"),
+    # Authorization: Bearer abc; also without the header's name.
+    (re.compile(r"(?i)(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?)[^\r\n\"']+"), rf"\1{REDACTED}"),
+    (re.compile(rf"(?i)\b(bearer|basic) {{1,4}}{_RANDOM}"), rf"\1 {REDACTED}"),
+    # "client_secret": "abc", escaped or not
+    (
+        re.compile(
+            rf"(?i)([\w.-]{{0,40}}{_WORD}[\w-]{{0,40}}\\?[\"']\s{{0,4}}[:=]\s{{0,4}}\\?[\"'])[^\"'\\]+"
+        ),
+        rf"\1{REDACTED}",
+    ),
+    # token=abc, as in queries and command lines
+    (
+        re.compile(rf"(?i)([\w.-]{{0,40}}{_WORD}[\w-]{{0,40}}=[\"']?)(?!\[redacted\])[^\s\"'&;,]+"),
+        rf"\1{REDACTED}",
+    ),
+    # password: abc123; but not "cannot read secret: not found"
+    (re.compile(rf"(?i)({_WORD}\s{{0,4}}:\s{{1,4}}[\"']?){_RANDOM}"), rf"\1{REDACTED}"),
+    # A JSON web token; an AWS key id; tokens that carry their maker's prefix.
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), REDACTED),
+    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), REDACTED),
+    (re.compile(r"\b(?:gh[posr]_|github_pat_|glpat-|xox[abprs]-|cfut_|cfat_|cfk_)[\w-]{16,}"), REDACTED),
+)
+
+
+def redact_text(text: str) -> str:
+    """The text without what looks like a secret in it, and cut where it is endless."""
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[: LONGEST_TEXT - 1]}…"
+    lowered = text.lower()
+    for needle in _NEEDLES:
+        if needle in lowered:
+            return _without_secrets(text)
+    return text
+
+
+def _without_secrets(text: str) -> str:
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
