@@ -12,12 +12,15 @@ from typing import Literal, TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.local.plane.call import NAMESPACES, Call
-from edgekeeper.local.plane.errors import forbidden, not_found
+from edgekeeper.local.plane.errors import forbidden, invalid_value, not_found
+from edgekeeper.local.plane.kinds.prepare.service import HEADLESS, derived_cluster_ip
 from edgekeeper.local.plane.replicas import scale_of, with_replicas
+from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.plane.webhook import AdmissionRequest, Webhooks
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE"]
 
+SERVICES = GroupResource("", "services")
 IMMORTAL_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 _ACCESS_REVIEWS = frozenset({"localsubjectaccessreviews"})
 
@@ -120,6 +123,23 @@ def namespace_accepts_objects(
     # Parsing every namespace on every create would be waste: the marker only ever appears in one form.
     if b'"deletionTimestamp"' in namespace.body and dig(namespace.decode(), "metadata", "deletionTimestamp"):
         raise _terminating(call, dig_object(new, "metadata").get("name", ""))
+
+
+def addresses_are_free(
+    call: Call, operation: Operation, new: JsonObject | None, old: JsonObject | None
+) -> None:
+    """Refuse a Service that asks for a cluster address which another one has."""
+    if operation == "DELETE" or call.resource.stored_as != SERVICES or new is None:
+        return
+    address = dig(new, "spec", "clusterIP")
+    # Addresses that the server chose are as good as unique, and nobody asked for them.
+    if address in (None, HEADLESS, dig(old, "spec", "clusterIP"), derived_cluster_ip(new)):
+        return
+    own_key = (call.namespace, dig(new, "metadata", "name"))
+    for item in call.collection.ordered():
+        if item.key != own_key and dig(item.decode(), "spec", "clusterIP") == address:
+            why = f"failed to allocate IP {address}: provided IP is already allocated"
+            raise call.invalid(own_key[1], [invalid_value("spec.clusterIPs", [address], why)])
 
 
 def _terminating(call: Call, name: str) -> Exception:

@@ -145,7 +145,7 @@ class Call:
         return invalid("meta.k8s.io", kind.get(self.info.verb, "DeleteOptions"), "", errors)
 
     def invalid(self, name: str, errors: list[FieldError]) -> StatusError:
-        return invalid(self.resource.group, self.resource.kind, name, errors)
+        return invalid(self.resource.stored_as.group, self.resource.kind, name, errors)
 
     def warn(self, text: str) -> None:
         if text not in self.warnings:

@@ -30,7 +30,7 @@ async def create_object(call: Call, tree: JsonObject, *, applied: bool = False) 
     generated = _settle_name(call, metadata)
     if not applied:
         types = call.cluster.registry.field_types(call.resource)
-        record_update(types, None, tree, writer_of(call), reset_fields(call))
+        record_update(types, call.resource.schema.zero(), tree, writer_of(call), reset_fields(call))
     mutated = await call.cluster.admission.mutate(call, "CREATE", tree, None)
     if mutated is not tree:
         tree = mutated

@@ -21,7 +21,12 @@ from types import TracebackType
 from typing import Self
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.admission import Admission, Operation, namespace_accepts_objects
+from edgekeeper.local.plane.admission import (
+    Admission,
+    Operation,
+    addresses_are_free,
+    namespace_accepts_objects,
+)
 from edgekeeper.local.plane.answered import answered_resources
 from edgekeeper.local.plane.auth.access import Access, GuardedAccess, OpenAccess
 from edgekeeper.local.plane.auth.authentication import Authenticator
@@ -109,7 +114,9 @@ class Plane:
             registry=self.registry,
             now=self.config.now,
             random=Random(self.config.seed),
-            admission=Admission(self._webhooks, [namespace_accepts_objects, definition_accepts_objects]),
+            admission=Admission(
+                self._webhooks, [namespace_accepts_objects, definition_accepts_objects, addresses_are_free]
+            ),
         )
         self._tokens = ServiceAccountTokens(
             self._identity.signing_key, lambda namespace, name: account_uid(self.store, namespace, name)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import base64
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
-from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.call import Call
 from edgekeeper.local.plane.errors import FieldError, StatusError, bad_request, expired, invalid, not_found
 from edgekeeper.local.plane.gotext import parse_integer
+from edgekeeper.local.plane.kinds.fields import field_text
 from edgekeeper.local.plane.render import Page, render_item, render_page
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.resource import Resource
@@ -92,7 +92,7 @@ class Selection:
                 return item.key[0]
             if not trees:
                 trees.append(own_version(self._resource, item))
-            return _as_text(dig(trees[0], *path.split(".")))
+            return field_text(self._resource.kind, trees[0], path)
 
         return lookup
 
@@ -227,12 +227,3 @@ def _expired_list(call: Call, token: str, start: Key | None) -> StatusError:
     if not token or start is None:
         return expired("The resourceVersion for the provided list is too old.")
     return expired(CONTINUE_EXPIRED, {"continue": encode_continue(-1, start)})
-
-
-def _as_text(value: Any) -> str:
-    """A field's value as field selectors compare it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

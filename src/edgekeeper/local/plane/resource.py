@@ -61,6 +61,9 @@ class Schema(Protocol):
     source: JsonObject
     """The OpenAPI schema it was compiled from, for publication and for server-side apply."""
 
+    def zero(self) -> JsonObject | None:
+        """What an object is before a client says anything, where that is not nothing: the empty value of its type."""
+
     def type_errors(self, value: JsonObject) -> Sequence[Mismatch]:
         """Return what could not even be decoded into a built-in kind; custom resources are validated instead."""
 

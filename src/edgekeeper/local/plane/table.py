@@ -34,7 +34,7 @@ def build_table(call: Call, trees: list[JsonObject], metadata: JsonObject, wante
     now = call.cluster.now()
     rows = []
     for tree in trees:
-        row: JsonObject = {"cells": [_cell(column, tree, now) for column in columns]}
+        row: JsonObject = {"cells": [_cell(call, column, tree, now) for column in columns]}
         if include == "Object":
             row["object"] = tree
         elif include == "Metadata":
@@ -56,12 +56,13 @@ def build_table(call: Call, trees: list[JsonObject], metadata: JsonObject, wante
 def columns_of(call: Call) -> tuple[Column, ...]:
     """The columns of a resource. Custom kinds declare what follows the name; built-in ones bring all of theirs."""
     columns = call.resource.columns or (AGE,)
-    return columns if columns[0].name == "Name" else (NAME, *columns)
+    return columns if any(column.name == "Name" for column in columns) else (NAME, *columns)
 
 
-def _cell(column: Column, tree: JsonObject, now: datetime) -> Any:
+def _cell(call: Call, column: Column, tree: JsonObject, now: datetime) -> Any:
     value = column.cell(tree)
-    if column.type == "date" and value is not None:
+    # Built-in kinds say themselves which of their times are ages; of custom ones, all declared dates are.
+    if column.type == "date" and call.resource.custom and value is not None:
         value = Since(value)
     return render_cell(value, now)
 

@@ -51,6 +51,10 @@ class CompiledSchema:
         self._root = root
         self._rule_compiler = rules
 
+    def zero(self) -> JsonObject | None:
+        """A custom resource is nothing before a client creates it."""
+        return None
+
     def prune(self, value: JsonObject) -> list[str]:
         """Remove unknown fields, and nulls where null is no value; return the paths of the unknown fields."""
         removed = self._prune[dict](value)

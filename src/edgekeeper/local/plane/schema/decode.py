@@ -24,6 +24,8 @@ _FOUND_NAMES = {"integer": "number", "boolean": "bool"}
 _GO_SCALARS = {"string": "string", "boolean": "bool", "integer": "int64", "number": "float64"}
 _QUANTITY = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
 _QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_WHOLE_SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_MICRO_TIME = re.compile(_WHOLE_SECONDS.pattern + r"\.\d{6}(?:Z|[+-]\d\d:\d\d)")
 _INT_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
 
@@ -128,7 +130,9 @@ def _visit_string(node: Node) -> Decode | None:
     declared = node.source.get("format")
     if declared == "byte":
         return _decode_base64
-    return _decode_time if declared == "date-time" else None
+    if declared == "date-time":
+        return _decode_micro_time if node.name.endswith(".MicroTime") else _decode_time
+    return None
 
 
 _VISITS: dict[type, Callable[[Node], Decode | None]] = {
@@ -155,6 +159,18 @@ def _decode_time(value: str) -> list[TypeMismatch]:
         return []
     complaint = f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
     return [TypeMismatch((), "Time", "string", complaint=complaint)]
+
+
+def _decode_micro_time(value: str) -> list[TypeMismatch]:
+    """Times of leases and events: the fraction has six digits, no more and no less."""
+    if _MICRO_TIME.fullmatch(value):
+        return []
+    whole = _WHOLE_SECONDS.match(value)
+    rest, expected = (value[whole.end() :], ".000000") if whole else (value, "2006")
+    complaint = (
+        f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "{rest}" as "{expected}"'
+    )
+    return [TypeMismatch((), "MicroTime", "string", complaint=complaint)]
 
 
 def _quantity(_: Node, kind: type) -> Decode | None:

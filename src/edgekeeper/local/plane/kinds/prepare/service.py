@@ -31,6 +31,7 @@ def create_service(service: JsonObject) -> None:
 
 def update_service(new: JsonObject, old: JsonObject) -> None:
     spec, before = dig_object(new, "spec"), dig_object(old, "spec")
+    _follow_the_first_address(spec, before)
     _drop_what_the_type_ended(spec, before)
     _keep_allocations(spec, before)
     status = dig_object(new, "status")
@@ -56,7 +57,7 @@ def _needs_health_port(spec: JsonObject) -> bool:
 
 def _allocate_cluster_ip(service: JsonObject, spec: JsonObject) -> None:
     listed = dig_list(spec, "clusterIPs")
-    address = spec.get("clusterIP") or (listed[0] if listed else _cluster_ip(service))
+    address = spec.get("clusterIP") or (listed[0] if listed else derived_cluster_ip(service))
     spec["clusterIP"] = address
     spec["clusterIPs"] = listed or [address]
     dual = address == HEADLESS and not spec.get("selector")
@@ -69,7 +70,8 @@ def _family(address: str) -> str:
     return "IPv6" if ":" in address else "IPv4"
 
 
-def _cluster_ip(service: JsonObject) -> str:
+def derived_cluster_ip(service: JsonObject) -> str:
+    """The address that a Service gets unless it asks for another."""
     return str(_FIRST_ADDRESS + _digest(service) % _ADDRESSES)
 
 
@@ -92,6 +94,13 @@ def _node_port(service: JsonObject, use: str, taken: set[int]) -> int:
 def _digest(service: JsonObject, use: str = "") -> int:
     metadata = dig_object(service, "metadata")
     return crc32(f"{metadata.get('namespace', '')}/{metadata.get('name', '')}/{use}".encode())
+
+
+def _follow_the_first_address(spec: JsonObject, before: JsonObject) -> None:
+    """A client that knows only `clusterIP` speaks for `clusterIPs` too."""
+    changed = spec.get("clusterIP") != before.get("clusterIP")
+    if changed and spec.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
 
 
 def _drop_what_the_type_ended(spec: JsonObject, before: JsonObject) -> None:
