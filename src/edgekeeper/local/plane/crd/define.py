@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.local.plane.errors import FieldError, invalid_value
 from edgekeeper.local.plane.jsonpath import JsonPathError, compile_path
 from edgekeeper.local.plane.registry import version_rank
-from edgekeeper.local.plane.resource import Column, GroupResource, Resource, Scale, Schema
+from edgekeeper.local.plane.resource import Column, GroupResource, Resource, Scale, Schema, Strategy
 from edgekeeper.local.plane.schema import RuleCompiler, compile_schema
 from edgekeeper.local.plane.table import AGE
 
@@ -65,6 +66,7 @@ def _resource(definition: JsonObject, version: JsonObject, rules: RuleCompiler |
     spec = definition["spec"]
     names = dig_object(definition, "status", "acceptedNames") or spec["names"]
     subresources = dig_object(version, "subresources")
+    scale = _scale(subresources)
     return Resource(
         group=spec["group"],
         version=version["name"],
@@ -77,7 +79,8 @@ def _resource(definition: JsonObject, version: JsonObject, rules: RuleCompiler |
         short_names=tuple(dig_list(names, "shortNames")),
         categories=tuple(dig_list(names, "categories")),
         status="status" in subresources,
-        scale=_scale(subresources),
+        scale=scale,
+        strategy=Strategy(validate=partial(_count_errors, scale)),
         columns=tuple(_column(one) for one in dig_list(version, "additionalPrinterColumns")) or (AGE,),
         storage_version=storage_version(definition),
         unconditional_update=False,
@@ -97,6 +100,15 @@ def _scale(subresources: JsonObject) -> Scale | None:
         status_replicas=_steps(declared["statusReplicasPath"]),
         selector=_steps(selector) if selector else None,
     )
+
+
+def _count_errors(scale: Scale | None, new: JsonObject, _old: JsonObject | None) -> list[FieldError]:
+    """What can be scaled never wants less than nothing, whatever the schema says."""
+    replicas = dig(new, *scale.spec_replicas) if scale is not None else None
+    if scale is None or not isinstance(replicas, int) or replicas >= 0:
+        return []
+    path = "." + ".".join(scale.spec_replicas)
+    return [invalid_value(path, replicas, "should be a non-negative integer")]
 
 
 def _steps(path: str) -> tuple[str, ...]:
