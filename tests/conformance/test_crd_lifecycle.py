@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject
-from tests.conformance.client import Client, eventually
+from tests.conformance.client import Answer, Client, eventually
 from tests.conformance.definitions import (
     condition,
     define_afresh,
@@ -157,11 +157,12 @@ async def test_deletion_takes_the_instances_along(api: Client, namespace: str) -
     assert deleted == {"a", "b"}
     assert "ERROR" not in {event["type"] for event in events}
 
-    async def gone() -> str | None:
+    async def gone() -> Answer | None:
         answer = await api.get(kind.path())
-        return answer.text if answer.status == 404 else None
+        return answer if answer.status == 404 else None
 
-    assert await eventually(gone, what="the kind is gone") == "404 page not found\n"
+    answer = await eventually(gone, what="the kind is gone")
+    assert (answer.content_type, answer.text) == ("text/plain; charset=utf-8", "404 page not found\n")
     (await api.get(path_of(kind))).refuse(404, "NotFound")
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from edgekeeper.core.json import JsonObject
 from tests.conformance.client import Client, eventually
-from tests.conformance.definitions import define, define_afresh, definition_name
-from tests.conformance.kinds import CONFIG_MAPS, DEFINITIONS, config_map
+from tests.conformance.definitions import define, define_afresh, definition_name, version
+from tests.conformance.kinds import CONFIG_MAPS, DEFINITIONS, PODS, config_map, pod
 
 GUARD = "conformance.example/guard"
 
@@ -123,6 +123,29 @@ async def test_field_selector_watches_one_object(api: Client, namespace: str) ->
         await api.create(path, config_map("one"))
         await api.delete(f"{path}/other")
         await api.delete(f"{path}/one")
+        assert seen(await watch.take(2)) == [("ADDED", "one"), ("DELETED", "one")]
+
+
+async def test_field_selector_turns_leaving_into_deletion(api: Client, namespace: str) -> None:
+    path = PODS.path(namespace)
+    start = await version_of(api, path)
+    async with api.watch(path, resourceVersion=start, fieldSelector="status.phase=Running") as watch:
+        await api.create(path, pod())
+        for phase in ("Running", "Succeeded"):
+            await api.patch(f"{path}/web/status", {"status": {"phase": phase}})
+        entered, left = await watch.take(2)
+    assert [entered["type"], left["type"]] == ["ADDED", "DELETED"]
+    assert entered["object"]["status"]["phase"] == "Running"
+
+
+async def test_selectable_field_of_a_custom_kind_can_be_watched(api: Client, namespace: str) -> None:
+    kind = await define(api, version(selectableFields=[{"jsonPath": ".spec.colour"}]))
+    path = kind.path(namespace)
+    start = await version_of(api, path)
+    async with api.watch(path, resourceVersion=start, fieldSelector="spec.colour=green") as watch:
+        await api.create(path, kind.new("one", spec={"colour": "blue"}))
+        await api.patch(f"{path}/one", {"spec": {"colour": "green"}})
+        await api.patch(f"{path}/one", {"spec": {"colour": "red"}})
         assert seen(await watch.take(2)) == [("ADDED", "one"), ("DELETED", "one")]
 
 
