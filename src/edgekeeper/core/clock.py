@@ -60,6 +60,11 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
+def micro_timestamp(moment: datetime) -> str:
+    """A time as Kubernetes writes its MicroTime: UTC, always six digits after the second."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+
+
 def parse_timestamp(text: str) -> datetime:
     """Read a time as Kubernetes writes it. Raise ValueError for anything else."""
     return datetime.fromisoformat(text).astimezone(UTC)

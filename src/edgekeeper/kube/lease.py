@@ -54,7 +54,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -276,14 +276,18 @@ class Elector:
             self._enter(Phase.LEADING)
 
     async def _put(self, lease: JsonObject | None, holder: str, duration: timedelta) -> JsonObject:
-        claimed, self._claimed = self._claimed, True
         now = self._clock.now()
+        if lease is None:
+            created = new_lease(self._key, holder, duration, now)
+            return await self._claiming(self._client.create(LEASE, created, namespace=self._key.namespace))
+        changed = with_spec(lease, LeaseRecord.of(lease).handed_to(holder, duration, now))
+        return await self._claiming(self._client.replace(LEASE, self._key, changed))
+
+    async def _claiming(self, write: Awaitable[JsonObject]) -> JsonObject:
+        """Await a write, after which the Lease may be ours even if no answer comes."""
+        claimed, self._claimed = self._claimed, True
         try:
-            if lease is None:
-                created = new_lease(self._key, holder, duration, now)
-                return await self._client.create(LEASE, created, namespace=self._key.namespace)
-            changed = with_spec(lease, LeaseRecord.of(lease).handed_to(holder, duration, now))
-            return await self._client.replace(LEASE, self._key, changed)
+            return await write
         except (NotFoundError, AlreadyExistsError, StaleError):
             self._claimed = claimed  # certainly without effect
             raise

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from edgekeeper.core.clock import micro_timestamp
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import LEASE, Key
 
@@ -49,8 +50,8 @@ class LeaseRecord:
         return {
             "holderIdentity": holder,
             "leaseDurationSeconds": max(seconds, 1),
-            "acquireTime": self.acquired if renewing and self.acquired else micro_time(now),
-            "renewTime": micro_time(now),
+            "acquireTime": self.acquired if renewing and self.acquired else micro_timestamp(now),
+            "renewTime": micro_timestamp(now),
             "leaseTransitions": self.transitions
             if renewing or not holder
             else min(self.transitions + 1, _LARGEST_INT32),
@@ -65,16 +66,16 @@ def new_lease(key: Key, holder: str, duration: timedelta, now: datetime) -> Json
 
 
 def with_spec(lease: JsonObject, fields: JsonObject) -> JsonObject:
-    """A copy of `lease` with these fields set; what others have put beside them stays."""
+    """A copy of `lease` with these fields set; what others have put beside them stays.
+
+    Raise ValueError where the server could not tell that the Lease has changed since it was read.
+    """
+    if not dig(lease, "metadata", "resourceVersion"):
+        raise ValueError("the Lease has no resourceVersion and cannot be written safely")
     changed = copy.deepcopy(lease)
     spec = changed.get("spec")
     changed["spec"] = {**spec, **fields} if isinstance(spec, dict) else fields
     return changed
-
-
-def micro_time(moment: datetime) -> str:
-    """A time as Kubernetes writes its MicroTime: UTC, always six digits of a second."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def _duration(value: Any) -> timedelta:
