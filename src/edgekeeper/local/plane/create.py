@@ -45,8 +45,9 @@ async def create_object(call: Call, tree: JsonObject, *, applied: bool = False) 
 
 
 def writer_of(call: Call) -> Writer:
-    subresource = call.subresource
-    return Writer(call.field_manager, call.resource.api_version, call.cluster.timestamp(), subresource)
+    # What was changed through the scale subresource bears no time; why is the real server's secret.
+    time = "" if call.subresource == "scale" else call.cluster.timestamp()
+    return Writer(call.field_manager, call.resource.api_version, time, call.subresource)
 
 
 def reset_fields(call: Call) -> tuple[tuple[str, ...], ...]:
