@@ -48,6 +48,7 @@ from edgekeeper.kube.errors import (
 )
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.limits import TokenBucket
+from edgekeeper.kube.notices import Notices
 from edgekeeper.kube.pages import BrokenLineError, Page, parse_page, split_lines
 from edgekeeper.kube.requests import Call, Preconditions, Selection
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport, TransportError
@@ -99,6 +100,7 @@ class KubeClient:
         self.options = options
         rate = options.requests_per_second
         self._bucket = TokenBucket(rate, options.burst) if rate is not None else None
+        self._notices = Notices()
         self.observe: Callable[[str, int], None] | None = None
         """Told the method and status of every attempt that was sent; the status is 0 where no answer came."""
         self.leadership: Callable[[], None] | None = None
@@ -147,15 +149,18 @@ class KubeClient:
         labels: str = "",
         fields: str = "",
         bookmarks: bool = True,
+        initial_events: bool = False,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Follow the changes after `resource_version`: each line is one event as JSON.
 
         The lines end when `timeout` has passed, by the server's clock; a connection that breaks raises
         UnreachableError. One that merely falls silent is for the caller to notice. A resourceVersion that is too old
-        is told either by ExpiredError or by an ERROR event.
+        is told either by ExpiredError or by an ERROR event. With `initial_events` the present objects come first, as if
+        just added, and then a bookmark that marks their end; the resourceVersion is the oldest that may be shown.
         """
         selection = Selection(namespace, labels, fields)
-        call = requests.watch(kind, selection, resource_version, timeout, bookmarks=bookmarks)
+        extent = requests.Extent(resource_version, timeout, bookmarks, initial_events)
+        call = requests.watch(kind, selection, extent)
         async with AsyncExitStack() as stack:
             stream = await self._open(call, stack)
             yield await stack.enter_async_context(aclosing(_lines(stream, call.request)))
@@ -284,6 +289,7 @@ class KubeClient:
             status = response.status
         finally:
             self._observe(call.request.method, status)
+        self._notices.log(response.headers, call.operation)
         return response
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> ApiStream:

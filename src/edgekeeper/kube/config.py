@@ -1,0 +1,47 @@
+"""Which cluster: where the answer is looked for, and in which order.
+
+1. the kubeconfig that is named explicitly
+2. the files that $KUBECONFIG names, merged
+3. the cluster that this process runs in, unless a context is asked for
+4. ~/.kube/config
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgekeeper.core.clock import Clock, SystemClock
+from edgekeeper.kube.cluster import ClusterConfig, ConfigError
+from edgekeeper.kube.incluster import SERVICE_ACCOUNT, in_cluster_config, is_in_cluster
+from edgekeeper.kube.kubeconfig import cluster_config
+from edgekeeper.kube.kubeconfig_file import read_kubeconfig
+
+__all__ = ["ClusterConfig", "ConfigError", "Surroundings", "load_config"]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is around this process."""
+
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    home: Path = field(default_factory=Path.home)
+    service_account: Path = SERVICE_ACCOUNT
+    clock: Clock = field(default_factory=SystemClock)
+
+
+def load_config(
+    kubeconfig: Path | None = None, context: str | None = None, around: Surroundings | None = None
+) -> ClusterConfig:
+    """Find the cluster to talk to. Raise ConfigError, which says what to do, where there is none."""
+    around = around or Surroundings()
+    if kubeconfig is not None:
+        return cluster_config(read_kubeconfig([kubeconfig]), context, around.clock)
+    named = [Path(part) for part in around.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    if named:
+        return cluster_config(read_kubeconfig(named), context, around.clock)
+    if not context and is_in_cluster(around.environ, around.service_account):
+        return in_cluster_config(around.environ, around.clock, around.service_account)
+    return cluster_config(read_kubeconfig([around.home / ".kube" / "config"]), context, around.clock)

@@ -1,0 +1,77 @@
+"""TLS contexts that follow the files they are made of.
+
+Certificates are replaced while we run: those of the authorities that we trust, and our own. A context is made anew when
+one of them has changed, and since pools of connections tell connections of different contexts apart, new requests use
+new connections while those under way, watches above all, stay as they are.
+"""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from pathlib import Path
+
+import structlog
+
+from edgekeeper.core.clock import Clock
+from edgekeeper.kube.cluster import Trust
+from edgekeeper.kube.credentials import ClientCertificate, CredentialsError, WatchedFile
+
+log = structlog.get_logger(__name__)
+
+
+class TlsContexts:
+    """The context of the moment."""
+
+    def __init__(self, trust: Trust, clock: Clock) -> None:
+        self._trust = trust
+        pem = trust.authorities
+        self._authorities = WatchedFile(pem, clock) if isinstance(pem, Path) else pem
+        self._made_of: tuple[bytes | None, ClientCertificate | None] | None = None
+        self._context: ssl.SSLContext | None = None
+
+    def context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
+        """The context for showing `certificate`; the same one for as long as nothing has changed."""
+        source = self._authorities
+        authorities = source.read() if isinstance(source, WatchedFile) else source
+        if self._context is None or self._made_of != (authorities, certificate):
+            self._context = self._replaced(authorities, certificate)
+        return self._context
+
+    def _replaced(self, authorities: bytes | None, certificate: ClientCertificate | None) -> ssl.SSLContext:
+        try:
+            context = build_context(self._trust, authorities, certificate)
+        except (ssl.SSLError, ValueError) as error:
+            if self._context is None:
+                raise CredentialsError(f"cannot use the certificates or their key: {error}") from error
+            # A certificate and its key are two files: in between they do not fit together.
+            log.warning("new certificates cannot be used; the present ones stay in use", error=str(error))
+            return self._context
+        self._made_of = (authorities, certificate)
+        return context
+
+
+def build_context(
+    trust: Trust, authorities: bytes | None, certificate: ClientCertificate | None
+) -> ssl.SSLContext:
+    """A client's context. Nothing but `trust` decides whom it believes: no environment variable, no bundle of a library."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if trust.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif authorities is not None:
+        context.load_verify_locations(cadata=authorities.decode())
+    else:
+        context.load_default_certs()
+    if certificate is not None:
+        _show(context, certificate)
+    return context
+
+
+def _show(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
+    # The standard library reads certificates from files only: this one lives just that long, and only we can read it.
+    with tempfile.NamedTemporaryFile(prefix="edgekeeper-", suffix=".pem") as pem:
+        pem.write(certificate.certificate + b"\n" + certificate.key)
+        pem.flush()
+        context.load_cert_chain(pem.name)
