@@ -1,0 +1,262 @@
+"""The loop at the heart of it all: take a key, look at how things are, do one thing, write it down, come back.
+
+A key that is taken from the queue gets a pass (`passes` tells of what happens in one), unless its object is gone, or
+the store is behind what we wrote or were told: then the key waits for the store, without holding a worker.
+
+How passes end, and what follows:
+
+    ending                   queue                             result          also counted as
+    ───────────────────────  ────────────────────────────────  ──────────────  ────────────────────────
+    Outcome                  forget; resync, much later        success
+    Outcome, requeue_after   forget; again after that          requeue_after
+    Wait(after)              again after that                  requeue_after
+    Stall(after)             again after that, minutes         requeue_after   terminal error
+    Conflict                 backoff; waits for the store      requeue
+    Retry                    backoff                           error           error
+    any other exception      backoff                           error           error and panic
+    deadline exceeded        backoff                           error           error
+    cancelled                nothing: the process is ending
+
+Backoff is reset by a returned Outcome and by nothing else. Whatever the ending, a change of the object brings it back
+at once, so a corrected spec never waits for the mistake in the old one.
+
+Guarantees
+    - Never two passes of one key at once; at most one write of the object per pass; none that changes nothing.
+    - A pass of one object cannot stop another's: not by raising, not by hanging, not by failing for ever.
+    - Our own status write causes no pass.
+    - Nothing is concluded from a store that is not synced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import msgspec
+import structlog
+
+from edgekeeper.core.backoff import spread
+from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
+from edgekeeper.core.json import dig
+from edgekeeper.core.outcome import Outcome
+from edgekeeper.kube.informers import Informer
+from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.store import Change, NotSyncedError
+from edgekeeper.runtime.contract import (
+    ControllerMetrics,
+    ControllerOptions,
+    Explaining,
+    Finalizing,
+    Reconciler,
+    Request,
+    Result,
+    RuntimeMetrics,
+    Services,
+)
+from edgekeeper.runtime.passes import Ending, PassRunner
+from edgekeeper.runtime.queue import AT_ONCE, Priority, ShutDownError, WorkQueue
+from edgekeeper.runtime.sources import Primary, Source
+from edgekeeper.runtime.staleness import OutdatedViews
+from edgekeeper.runtime.writer import Writer
+
+__all__ = [
+    "Controller",
+    "ControllerMetrics",
+    "ControllerOptions",
+    "Explaining",
+    "Finalizing",
+    "Reconciler",
+    "Request",
+    "Result",
+    "RuntimeMetrics",
+    "Services",
+]
+
+_log = structlog.get_logger(__name__)
+_decode = msgspec.json.Decoder(dict).decode
+
+
+class Controller:
+    """Keeps the objects of one kind as they should be."""
+
+    def __init__(
+        self,
+        options: ControllerOptions,
+        reconciler: Reconciler,
+        services: Services,
+        sources: Sequence[Source] = (),
+    ) -> None:
+        if options.finalizer and not isinstance(reconciler, Finalizing):
+            raise TypeError(f"controller {options.name} has a finalizer, so its reconciler needs `finalize`")
+        self.options = options
+        self.informers: tuple[Informer, ...] = ()
+        """What the controller watches, its own kind first; empty while it is detached."""
+        self._reconciler = reconciler
+        self._services = services
+        primary = Primary(options.kind, options.labels, options.generation_predicate)
+        self._sources: tuple[Source, ...] = (primary, *sources)
+        self._unsubscribe: list[Callable[[], None]] = []
+        self._metrics = services.metrics.controller(options.name, options.max_concurrent)
+        self.queue = WorkQueue(options.backoff, services.random, self._metrics)
+        self._log = _log.bind(controller=options.name, kind=options.kind.kind)
+
+    # Life: attach, run, shut down, detach
+
+    def attach(self) -> None:
+        """Watch what concerns us. From here on changes are queued; nobody works on them before `run`."""
+        self.informers = tuple(
+            self._services.informers.acquire(source.kind, labels=source.labels) for source in self._sources
+        )
+        self._store = self.informers[0].store
+        self._views = OutdatedViews(self._store)
+        self._passes = PassRunner(
+            self.options,
+            self._reconciler,
+            Writer(self._services.client, self.options.kind),
+            self._views,
+            self._services.recorder,
+            self._metrics,
+            dry_run=self._services.client.options.dry_run,
+        )
+        for source, informer in zip(self._sources, self.informers, strict=True):
+            self._unsubscribe.append(informer.subscribe(self._handler(source)))
+
+    def detach(self) -> None:
+        """Watch nothing any more."""
+        while self._unsubscribe:
+            self._unsubscribe.pop()()
+        for informer in self.informers:
+            self._services.informers.release(informer)
+        self.informers = ()
+
+    async def run(self) -> None:
+        """Work until `shut_down`; cancelling cuts passes short."""
+        async with asyncio.TaskGroup() as workers:
+            for number in range(self.options.max_concurrent):
+                workers.create_task(self._work(), name=f"{self.options.name}-{number}")
+
+    def shut_down(self) -> None:
+        """Start no further pass. `run` returns when those that are running have ended."""
+        self.queue.shut_down()
+
+    # Where work comes from
+
+    def wake(self, key: Key, *, priority: Priority = Priority.WAKE, after: timedelta = AT_ONCE) -> None:
+        """Ask for a pass: something outside Kubernetes that concerns the object has changed, or will have."""
+        self.queue.add(key, priority=priority, after=after)
+
+    def _handler(self, source: Source) -> Callable[[Change], None]:
+        is_primary = source is self._sources[0]
+        usual = Priority.USER if is_primary else Priority.WAKE
+
+        def handle(change: Change) -> None:
+            if is_primary and self._views.caught_up(change.key):
+                self.queue.add(change.key, priority=Priority.WAKE)
+            for key in self._concerned(source, change):
+                self.queue.add(key, priority=Priority.START if change.initial else usual)
+
+        return handle
+
+    def _concerned(self, source: Source, change: Change) -> Sequence[Key]:
+        try:
+            return tuple(source.concerned(change))
+        except Exception:  # noqa: BLE001 - an odd object must not end the watch that everybody depends on
+            self._metrics.panicked()
+            self._log.exception(
+                "Cannot tell whom a change concerns", source=source.kind.kind, subject=str(change.key)
+            )
+            return ()
+
+    # Passes
+
+    async def _work(self) -> None:
+        """One worker: pass after pass, until the queue has nothing more to give."""
+        while True:
+            try:
+                key = await self.queue.get()
+            except ShutDownError:
+                return
+            try:
+                await self._visit(key)
+            finally:
+                self.queue.done(key)
+
+    async def _visit(self, key: Key) -> None:
+        """A pass, if there is an object, and the store is not behind what we know of it."""
+        try:
+            left = self._views.wait_for(key)
+            raw = self._store.raw(key)
+        except NotSyncedError:
+            self.queue.retry(key)
+            return
+        if left is not None:
+            self.queue.add(key, priority=Priority.RETRY, after=left)
+        elif raw is None:
+            self.queue.forget(key)
+        else:
+            await self._pass(self._request(key, raw))
+
+    def _request(self, key: Key, raw: bytes) -> Request:
+        obj = _decode(raw)
+        reconcile_id = f"{self._services.random.getrandbits(64):016x}"
+        log = self._log.bind(
+            namespace=key.namespace,
+            name=key.name,
+            generation=dig(obj, "metadata", "generation"),
+            reconcile_id=reconcile_id,
+        )
+        return Request(key, raw, obj, reconcile_id, log)
+
+    async def _pass(self, request: Request) -> None:
+        started = self._services.clock.monotonic()
+        result: Result | None = None
+        self._metrics.pass_started()
+        try:
+            result = self._conclude(request, await self._passes.run(request))
+        finally:
+            self._metrics.pass_ended(result, self._services.clock.monotonic() - started)
+
+    def _conclude(self, request: Request, ending: Ending) -> Result:
+        """The table of the module: what a pass means for the queue, the metrics and the log."""
+        key, log = request.key, request.log
+        match ending:
+            case Outcome(requeue_after=None):
+                self.queue.forget(key)
+                self.queue.add(key, priority=Priority.RESYNC, after=self._resync_pause())
+                _log_completed(log, ending)
+                return Result.SUCCESS
+            case Outcome(requeue_after=after):
+                self.queue.forget(key)
+                self.queue.add(key, priority=Priority.RETRY, after=after or AT_ONCE)
+                _log_completed(log, ending)
+                return Result.REQUEUE_AFTER
+            case Conflict():
+                self.queue.retry(key)
+                log.debug("Object has changed, reading it again", why=ending.message)
+                return Result.REQUEUE
+            case Wait(after=after):
+                self.queue.add(key, priority=Priority.RETRY, after=after)
+                log.info("Reconciliation waits", reason=ending.reason, why=ending.message, after=str(after))
+                return Result.REQUEUE_AFTER
+            case Stall(after=after):
+                self.queue.add(key, priority=Priority.RETRY, after=after)
+                self._metrics.stalled()
+                log.warning("Reconciliation stalled", reason=ending.reason, why=ending.message)
+                return Result.REQUEUE_AFTER
+            case PassError():
+                pause = self.queue.retry(key)
+                self._metrics.failed()
+                log.error("Reconciliation failed", reason=ending.reason, why=ending.message, after=str(pause))
+                return Result.ERROR
+
+    def _resync_pause(self) -> timedelta:
+        return spread(self.options.resync, self.options.resync_jitter, self._services.random)
+
+
+def _log_completed(log: structlog.stdlib.BoundLogger, outcome: Outcome) -> None:
+    """A line for people where something was done; one for the curious where nothing was."""
+    if outcome.write is None and not outcome.details:
+        log.debug("Reconciliation completed")
+    else:
+        log.info("Reconciliation completed", **outcome.details)

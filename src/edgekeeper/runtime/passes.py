@@ -1,0 +1,173 @@
+"""One pass, from an object to how it ended. The controller decides when; here it is decided what.
+
+    paused               say so and end: nothing is written, not even a finalizer
+    being deleted        `finalize` until nothing is left, then our finalizer goes; not ours to hold: nothing
+    no finalizer yet     claim the object, in a write of its own, and end
+    otherwise            `reconcile`
+
+then one write with a precondition, or none where nothing would change; then, once it has succeeded, the events.
+
+Guarantees
+    - Whatever a reconciler does, a pass ends in an `Outcome` or in one of the four errors: exceptions of any other
+      kind are logged, counted and become `Retry`, and so does a pass that takes too long.
+    - Only a cancellation from outside gets through: the process is ending, or the controller is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeAlias
+
+import msgspec
+
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
+from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.outcome import Event, Outcome, done, requeue
+from edgekeeper.kube.errors import ApiError
+from edgekeeper.kube.lease import LostLeadershipError
+from edgekeeper.kube.store import NotSyncedError
+from edgekeeper.runtime.contract import (
+    ControllerMetrics,
+    ControllerOptions,
+    EventSink,
+    Explaining,
+    Finalizing,
+    Reconciler,
+    Request,
+)
+from edgekeeper.runtime.finalizers import claim, has_finalizer, release
+from edgekeeper.runtime.queue import AT_ONCE
+from edgekeeper.runtime.staleness import OutdatedViews
+from edgekeeper.runtime.writer import Writer, as_pass_error, plan_write
+
+INTERNAL_ERROR = "InternalError"
+DEADLINE_EXCEEDED = "DeadlineExceeded"
+UNFINISHED = timedelta(seconds=1)
+"""When to go on with a deletion that recorded progress and did not say when."""
+
+Ending: TypeAlias = Outcome | PassError
+
+_decode = msgspec.json.Decoder(dict).decode
+
+
+@dataclass(frozen=True, slots=True)
+class PassRunner:
+    """Runs the passes of one controller."""
+
+    options: ControllerOptions
+    reconciler: Reconciler
+    writer: Writer
+    views: OutdatedViews
+    recorder: EventSink
+    metrics: ControllerMetrics
+    dry_run: bool = False
+    """Nothing is written, so objects count as claimed."""
+
+    async def run(self, request: Request) -> Ending:
+        """Decide, write, tell. A write that fails decides how the pass ends, unless it had failed already."""
+        ending = await self._attempt(request)
+        report = ending if isinstance(ending, Outcome) else self._explained(request, ending)
+        refusal = await self._write(request, report)
+        if refusal is not None:
+            return refusal if isinstance(ending, Outcome) else ending
+        for event in report.events:
+            self.recorder.record(request.object, event)
+        return ending
+
+    async def _attempt(self, request: Request) -> Ending:
+        """What the reconciler says. Whatever it raises ends here."""
+        try:
+            async with asyncio.timeout(self.options.deadline.total_seconds()) as limit:
+                return await self._decide(request)
+        except PassError as error:
+            return error
+        except ApiError as error:
+            return as_pass_error(error)
+        except (NotSyncedError, LostLeadershipError) as error:
+            return Conflict(str(error))
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            return self._surprise(request, error)
+        except Exception as error:  # noqa: BLE001 - one object's failure never stops another's
+            if isinstance(error, TimeoutError) and limit.expired():
+                return Retry(f"no result within {self.options.deadline}", DEADLINE_EXCEEDED)
+            return self._surprise(request, error)
+
+    async def _decide(self, request: Request) -> Outcome:
+        if self._is_paused(request.object):
+            request.log.info("Reconciliation is paused")
+            return done()
+        finalizer = self.options.finalizer
+        held = finalizer is not None and has_finalizer(request.object, finalizer)
+        if request.deleting:
+            return await self._finalize(request, finalizer) if finalizer and held else done()
+        if finalizer and not held and not self.dry_run:
+            return requeue(AT_ONCE).writing(claim(finalizer))
+        return _checked(await self.reconciler.reconcile(request))
+
+    async def _finalize(self, request: Request, finalizer: str) -> Outcome:
+        assert isinstance(self.reconciler, Finalizing)  # noqa: S101 - the controller has made sure of it
+        outcome = _checked(await self.reconciler.finalize(request))
+        if outcome.requeue_after is not None:
+            return outcome
+        if plan_write(_decode(request.raw), outcome.write) is None:
+            return replace(outcome, write=release(finalizer))
+        return replace(outcome, requeue_after=UNFINISHED)
+
+    async def _write(self, request: Request, report: Outcome) -> PassError | None:
+        """Perform the one write. Return what kept it from happening."""
+        if report.write is None:
+            return None
+        # Compared with what was read, not with the request's tree: the reconciler may have worked on that.
+        obj = _decode(request.raw)
+        patch = plan_write(obj, report.write)
+        if patch is None:
+            return None
+        refusal: PassError | None = None
+        outdated = False
+        try:
+            outdated = await self.writer.perform(request.key, obj, patch)
+        except LostLeadershipError as error:
+            refusal = Conflict(str(error))
+        except PassError as error:
+            refusal, outdated = error, isinstance(error, Conflict)
+        if outdated:
+            self.views.mark(request.key, obj["metadata"]["resourceVersion"])
+        return refusal
+
+    def _explained(self, request: Request, error: PassError) -> Outcome:
+        """What to write and tell about a failure. Conflicts are silent: nothing is wrong with the object."""
+        if isinstance(error, Conflict):
+            return done()
+        if isinstance(self.reconciler, Explaining):
+            try:
+                return _checked(self.reconciler.explain(request, error))
+            except Exception as surprise:  # noqa: BLE001 - as above
+                self._surprise(request, surprise)
+        if isinstance(error, Retry | Stall):
+            return done().saying(Event("Warning", error.reason, error.message))
+        return done()
+
+    def _surprise(self, request: Request, error: BaseException) -> Retry:
+        """An exception that nobody had thought of is a mistake of ours: seen by us, and survived by everybody else."""
+        self.metrics.panicked()
+        request.log.error("Reconciliation raised an unexpected exception", exc_info=error)
+        return Retry(f"internal error: {type(error).__name__}", INTERNAL_ERROR)
+
+    def _is_paused(self, obj: JsonObject) -> bool:
+        return dig_object(obj, "metadata", "annotations").get(self.options.paused_annotation) == "true"
+
+
+def _checked(outcome: object) -> Outcome:
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"a pass ends in an Outcome, not in {outcome!r}")
+    return outcome
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody outside wants this task to end; a cancelled future that a reconciler awaited is no such wish."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

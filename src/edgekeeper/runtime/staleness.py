@@ -1,0 +1,68 @@
+"""Keys whose object in the store is known to be out of date: nobody looks at them until the store has caught up.
+
+Watches lag. After a write of ours, or after one that was refused because somebody else had been quicker, the store
+still shows a version that is certainly not the latest. A pass that started from it would do its work twice, or run
+into the same refusal. So the key waits until the store shows anything newer, and no longer than `patience`, since a
+watch may be broken: what a pass does then carries preconditions and does no harm.
+
+    refused or written      behind: the key is not looked at
+    the store shows news    looked at again, if somebody wanted to meanwhile
+    patience is over        looked at all the same
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+
+from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.store import Store
+
+PATIENCE = timedelta(seconds=10)
+"""How long a key waits for its own write: a watch tells of it within milliseconds, or something is broken."""
+
+
+@dataclass(slots=True)
+class _Outdated:
+    version: str
+    until: float
+    wanted: bool = False
+
+
+class OutdatedViews:
+    """Which keys wait for the store, by the loop's clock."""
+
+    def __init__(self, store: Store, patience: timedelta = PATIENCE) -> None:
+        self._store = store
+        self._patience = patience.total_seconds()
+        self._outdated: dict[Key, _Outdated] = {}
+
+    def __len__(self) -> int:
+        return len(self._outdated)
+
+    def mark(self, key: Key, version: str) -> None:
+        """The object was of this version when it was read, and is not any more."""
+        if self._store.resource_version(key) == version:
+            self._outdated[key] = _Outdated(version, _now() + self._patience)
+
+    def wait_for(self, key: Key) -> timedelta | None:
+        """How long the key may have to wait for the store, or None where there is no need. It counts as wanted."""
+        outdated = self._outdated.get(key)
+        if outdated is None:
+            return None
+        left = outdated.until - _now()
+        if left <= 0 or self._store.resource_version(key) != outdated.version:
+            del self._outdated[key]
+            return None
+        outdated.wanted = True
+        return timedelta(seconds=left)
+
+    def caught_up(self, key: Key) -> bool:
+        """The store has news of the key. Return whether somebody wanted to look at it meanwhile."""
+        outdated = self._outdated.pop(key, None)
+        return outdated is not None and outdated.wanted
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,207 @@
+"""The one write of a pass: from what a reconciler wants to one call, or to none.
+
+    what is wanted   is sent as                                    is dropped when
+    ───────────────  ────────────────────────────────────────────  ─────────────────────────────────────────────
+    StatusWrite      merge patch of /status                        the status is that already; lists whose
+                                                                   entries have a `type` are maps, without order
+    MetadataWrite    merge patch of the object                     nothing in it would change
+    ApplyWrite       server-side apply under the given manager     each field has its value already
+
+Guarantees
+    - Each call carries the resourceVersion that was read. What somebody else wrote in between is never overwritten,
+      and an object that was deleted, or deleted and created anew, is never touched: patches find nothing, and an
+      apply that names a uid creates nothing.
+    - A write that would change nothing is not sent.
+
+Caveats
+    - The store knows no managedFields, so an apply is compared by value. A field of None is one to give up: it is
+      left out of what is applied, and the write is sent as long as the object has any value there.
+    - A status cannot hold null: there, None means that the field is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol
+
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.outcome import ApplyWrite, MetadataWrite, StatusWrite, Write
+from edgekeeper.kube.errors import ApiError, InvalidError, NotFoundError, StaleError, ThrottledError
+from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.runtime.finalizers import changed_finalizers
+
+INVALID_OBJECT = "InvalidObject"
+FIELD_CONFLICT = "FieldManagerConflict"
+THROTTLED = "Throttled"
+DEFAULT_THROTTLE = timedelta(seconds=5)
+"""How long to leave a server alone that is busy and does not say for how long."""
+
+
+class WritingClient(Protocol):
+    """What a writer needs of `KubeClient`."""
+
+    async def merge_patch(
+        self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
+    ) -> JsonObject: ...
+
+    async def apply(
+        self, kind: Kind, key: Key, fields: JsonObject, *, manager: str, force: bool = True
+    ) -> JsonObject: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A write as it is sent: with preconditions, and without what would not change."""
+
+    body: JsonObject
+    subresource: str = ""
+    manager: str = ""
+    """For server-side apply; a merge patch has none."""
+    force: bool = True
+
+
+class Writer:
+    """Writes the objects of one kind."""
+
+    def __init__(self, client: WritingClient, kind: Kind) -> None:
+        self._client = client
+        self._kind = kind
+
+    async def perform(self, key: Key, obj: JsonObject, patch: Patch) -> bool:
+        """Send a patch of the object that was read. Return whether the server has a new version of it now.
+
+        Raise what a failure means for the pass: `Conflict` where the object has changed since it was read, `Stall`
+        where it is refused for good. An object that is gone needs no write.
+        """
+        try:
+            answer = await self._send(key, patch)
+        except NotFoundError:
+            return True
+        except StaleError as error:
+            raise stale_error(error) from error
+        except ApiError as error:
+            raise as_pass_error(error) from error
+        return _version_of(answer) != _version_of(obj)
+
+    async def _send(self, key: Key, patch: Patch) -> JsonObject:
+        if patch.manager:
+            return await self._client.apply(
+                self._kind, key, patch.body, manager=patch.manager, force=patch.force
+            )
+        return await self._client.merge_patch(self._kind, key, patch.body, subresource=patch.subresource)
+
+
+def as_pass_error(error: ApiError) -> PassError:
+    """What a refusal of the API server means for a pass."""
+    match error:
+        case StaleError():
+            return Conflict(str(error))
+        case InvalidError():
+            return Stall(INVALID_OBJECT, str(error))
+        case ThrottledError():
+            return Wait(error.retry_after or DEFAULT_THROTTLE, THROTTLED, str(error))
+        case _:
+            return Retry(str(error), error.reason or type(error).__name__.removesuffix("Error"))
+
+
+def stale_error(error: StaleError) -> PassError:
+    """Tell a version that is out of date, which reading again cures, from fields that others own."""
+    if any(cause.get("reason") == FIELD_CONFLICT for cause in error.causes):
+        return Stall(FIELD_CONFLICT, str(error))
+    return Conflict(str(error))
+
+
+def plan_write(obj: JsonObject, write: Write | None) -> Patch | None:
+    """What to send so that `obj` becomes as `write` says, or None where it is so already. Pure."""
+    match write:
+        case StatusWrite():
+            return _status_patch(obj, write)
+        case MetadataWrite():
+            return _metadata_patch(obj, write)
+        case ApplyWrite():
+            return _apply_patch(obj, write)
+        case None:
+            return None
+
+
+def _status_patch(obj: JsonObject, write: StatusWrite) -> Patch | None:
+    changes = merge_difference(dig_object(obj, "status"), write.status)
+    if not changes:
+        return None
+    return Patch({"metadata": _version_of(obj), "status": changes}, subresource="status")
+
+
+def _metadata_patch(obj: JsonObject, write: MetadataWrite) -> Patch | None:
+    metadata = dig_object(obj, "metadata")
+    changes: JsonObject = {}
+    finalizers = changed_finalizers(obj, write)
+    if finalizers != (metadata.get("finalizers") or []):
+        changes["finalizers"] = finalizers
+    for field, wanted in (("labels", write.labels), ("annotations", write.annotations)):
+        present = dig_object(metadata, field)
+        different = {name: value for name, value in wanted.items() if present.get(name) != value}
+        if different:
+            changes[field] = different
+    return Patch({"metadata": {**_version_of(obj), **changes}}) if changes else None
+
+
+def _apply_patch(obj: JsonObject, write: ApplyWrite) -> Patch | None:
+    if _covers(obj, write.fields):
+        return None
+    fields = _without_none(write.fields)
+    metadata = {**dig_object(fields, "metadata"), **_version_of(obj), "uid": dig(obj, "metadata", "uid")}
+    return Patch({**fields, "metadata": metadata}, manager=write.manager, force=write.force)
+
+
+def _version_of(obj: JsonObject) -> JsonObject:
+    return {"resourceVersion": dig(obj, "metadata", "resourceVersion")}
+
+
+def merge_difference(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> JsonObject:
+    """The merge patch that turns `present` into `wanted`; empty where they mean the same."""
+    changes: JsonObject = {}
+    for name, value in wanted.items():
+        known = present.get(name)
+        if isinstance(value, dict) and isinstance(known, dict):
+            if inner := merge_difference(known, value):
+                changes[name] = inner
+        elif not means_same(known, value):
+            changes[name] = _without_none(value)
+    changes |= {name: None for name, value in present.items() if value is not None and name not in wanted}
+    return changes
+
+
+def means_same(left: Any, right: Any) -> bool:
+    """Whether two values say the same: fields of None do not count, nor does the order of lists that are maps."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(means_same(left.get(name), right.get(name)) for name in left.keys() | right.keys())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(means_same, _in_order(left), _in_order(right)))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _in_order(entries: list[Any]) -> list[Any]:
+    """The entries by `type`, where each has one and no two the same, as conditions do; else as they are."""
+    types = [entry.get("type") if isinstance(entry, dict) else None for entry in entries]
+    if all(isinstance(name, str) for name in types) and len(set(types)) == len(types):
+        return [entry for _, entry in sorted(zip(types, entries, strict=True), key=lambda pair: str(pair[0]))]
+    return entries
+
+
+def _covers(present: Any, wanted: Any) -> bool:
+    """Whether everything in `wanted` is as it says there; what else there is does not matter."""
+    if isinstance(wanted, dict):
+        known = present if isinstance(present, dict) else {}
+        return all(_covers(known.get(name), value) for name, value in wanted.items())
+    return means_same(present, wanted)
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_none(entry) for entry in value]
+    return value
