@@ -76,10 +76,14 @@ def _too_deep(body: bytes) -> MalformedBodyError:
     return MalformedBodyError(syntax_error(body) or "exceeded max depth")
 
 
+def _not_a_float(text: str) -> MalformedBodyError:
+    return MalformedBodyError(f"json: cannot unmarshal number {text} into Go value of type float64")
+
+
 def _number(text: str) -> int | float:
     value = float(text)
     if math.isinf(value):
-        raise MalformedBodyError(f"json: cannot unmarshal number {text} into Go value of type float64")
+        raise _not_a_float(text)
     if value.is_integer() and int(value) in _INT64:
         return int(Decimal(repr(value)))  # the shortest digits, padded: what Go prints for large floats
     return value
@@ -99,7 +103,14 @@ def _with_short_integers(tree: Any) -> Any:
         return {key: _with_short_integers(value) for key, value in tree.items()}
     if isinstance(tree, list):
         return [_with_short_integers(value) for value in tree]
-    return float(tree) if type(tree) is int and tree not in _INT64 else tree
+    return _as_float(tree) if type(tree) is int and tree not in _INT64 else tree
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise _not_a_float(str(value)) from None
 
 
 def _decode_leniently(body: bytes) -> Any:
