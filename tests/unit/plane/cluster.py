@@ -43,7 +43,7 @@ QUIET = PlaneConfig(simulators=frozenset(), gateway_api=False, seed=7, now=Clock
 @asynccontextmanager
 async def running(**changes: Any) -> AsyncIterator[Plane]:
     """A quiet plane, as far as `changes` do not say otherwise."""
-    async with Plane(replace(QUIET, now=Clock(), **changes)) as plane:
+    async with Plane(replace(QUIET, **{"now": Clock(), **changes})) as plane:
         yield plane
 
 

@@ -6,6 +6,7 @@ written as they come; a client that goes away ends its stream and nothing else.
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -13,6 +14,7 @@ from urllib.parse import parse_qsl, unquote
 from uuid import uuid4
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from edgekeeper.local.plane.errors import StatusError, bad_request, too_large
@@ -21,10 +23,25 @@ from edgekeeper.local.plane.request import Request, Response
 
 Handle = Callable[[Request], Awaitable[Response]]
 
-_IN_WARNINGS = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": " ", "\r": " "})
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
+_IN_WARNINGS = str.maketrans({**dict.fromkeys(_CONTROLS, " "), "\\": "\\\\", '"': '\\"'})
+_MOST_WARNED = 4096
+_LONGEST_WARNING = 256
 _MOST_DISCARDED = 16 * MAX_BODY
 _SHUTDOWN_SECONDS = 0.2
 """How long open watches may take to end when the server stops; nothing else lasts longer than a moment."""
+
+
+class _OurOwn(logging.Filter):
+    """Leaves out what clients did wrong: they were told, and a traceback would help nobody."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, HttpProcessingError | web.RequestPayloadError)
+
+
+log = logging.getLogger(__name__)
+log.addFilter(_OurOwn())
 
 
 class HttpServer:
@@ -37,6 +54,7 @@ class HttpServer:
             # A client that leaves cancels its request: an idle watch would not notice otherwise.
             web.Server(
                 self._serve,
+                logger=log,
                 access_log=None,
                 lingering_time=0.0,
                 keepalive_timeout=3630.0,
@@ -113,7 +131,7 @@ async def _read_body(incoming: web.BaseRequest) -> bytes:
                 body += part
             elif size > _MOST_DISCARDED:
                 break
-    except ValueError as error:  # a content encoding that does not decode
+    except web.RequestPayloadError as error:  # chunks or a content encoding that do not decode
         raise bad_request(f"the body of the request cannot be read: {error}") from error
     if size > MAX_BODY:
         raise too_large(MAX_BODY)
@@ -139,10 +157,16 @@ def _headers(response: Response) -> CIMultiDict[str]:
             **response.headers,
         }
     )
-    for text in response.warnings:
-        escaped = text.translate(_IN_WARNINGS)
-        headers.add("Warning", f'299 - "{escaped}"')
+    for text in _shortened(response.warnings):
+        headers.add("Warning", f'299 - "{text.translate(_IN_WARNINGS)}"')
     return headers
+
+
+def _shortened(warnings: list[str]) -> list[str]:
+    """Warnings as they are, or the beginnings of the first ones where all together are too much for a client."""
+    if sum(map(len, warnings)) <= _MOST_WARNED:
+        return warnings
+    return [text[:_LONGEST_WARNING] for text in warnings[: _MOST_WARNED // _LONGEST_WARNING]]
 
 
 async def _write_stream(incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
