@@ -39,6 +39,27 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """What a watch covers: from where, for how long, and what beside the changes."""
+
+    resource_version: str
+    timeout: timedelta
+    bookmarks: bool = True
+    initial_events: bool = False
+
+    def query(self) -> dict[str, str]:
+        query = {
+            "resourceVersion": self.resource_version,
+            "timeoutSeconds": str(max(1, round(self.timeout.total_seconds()))),
+        }
+        if self.bookmarks:
+            query["allowWatchBookmarks"] = "true"
+        if self.initial_events:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        return query
+
+
+@dataclass(frozen=True, slots=True)
 class Preconditions:
     """What must still be true of an object for it to be deleted."""
 
@@ -73,21 +94,8 @@ def list_page(kind: Kind, selection: Selection, limit: int, token: str) -> Call:
     return Call(f"LIST {kind.plural}", selection.namespace, request, mutating=False)
 
 
-def watch(
-    kind: Kind,
-    selection: Selection,
-    resource_version: str,
-    timeout: timedelta,
-    *,
-    bookmarks: bool,
-) -> Call:
-    query = selection.query() | {
-        "watch": "1",
-        "resourceVersion": resource_version,
-        "timeoutSeconds": str(max(1, round(timeout.total_seconds()))),
-    }
-    if bookmarks:
-        query["allowWatchBookmarks"] = "true"
+def watch(kind: Kind, selection: Selection, extent: Extent) -> Call:
+    query = selection.query() | extent.query() | {"watch": "1"}
     request = _request("GET", collection_path(kind, selection.namespace), query)
     return Call(f"WATCH {kind.plural}", selection.namespace, request, mutating=False)
 

@@ -1,0 +1,102 @@
+"""How a watch is doing: when to try again, how long we have been in the dark, and when to believe the unlikely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+
+from edgekeeper.core.backoff import Backoff
+from edgekeeper.core.clock import Clock
+from edgekeeper.kube.errors import ApiError, ExpiredError, NotFoundError
+from edgekeeper.kube.replica import StaleViewError
+
+_TIMES_NOT_SERVED = 3
+_TOO_LARGE = "ResourceVersionTooLarge"
+
+
+_PAUSES = Backoff(first=timedelta(seconds=0.8), longest=timedelta(seconds=30), jitter=0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to put up with what."""
+
+    backoff: Backoff = _PAUSES
+    healthy: timedelta = timedelta(seconds=120)
+    """How long all has to go well for a failure to count as the first again."""
+    doubt: timedelta = timedelta(minutes=2)
+    """How long a server that is behind what it has told before is expected to catch up."""
+
+
+DEFAULT_PATIENCE = Patience()
+
+
+class Health:
+    """The failures of one watch, and what follows from them. All times are of the monotonic clock."""
+
+    def __init__(self, clock: Clock, patience: Patience, random: Random) -> None:
+        self._clock = clock
+        self._patience = patience
+        self._random = random
+        self._failures = 0
+        self._well_since: float | None = None
+        self._not_served = 0
+        self._behind_since: float | None = None
+        self.stale_since: float | None = None
+        """Since when we may have missed something; None while we follow the server."""
+        self.trouble = ""
+        """What went wrong last, while we may be missing something."""
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the server serves the kind. It has to deny that three times in a row to be believed."""
+        return self._not_served < _TIMES_NOT_SERVED
+
+    @property
+    def is_past_doubt(self) -> bool:
+        """The server has been behind us for so long that its past must be taken for the present."""
+        since = self._behind_since
+        doubt = self._patience.doubt.total_seconds()
+        return since is not None and self._clock.monotonic() - since >= doubt
+
+    def mark_served(self) -> None:
+        self._not_served = 0
+
+    def mark_following(self) -> None:
+        """A watch is open: whatever happens now, we will be told."""
+        if self._well_since is None:
+            self._well_since = self._clock.monotonic()
+        self._not_served = 0
+        self._behind_since = None
+        self.stale_since = None
+        self.trouble = ""
+
+    def mark_failed(self, error: Exception, heard: float | None) -> timedelta:
+        """Something went wrong, `heard` being when all was last well. Return how long to leave the server alone."""
+        now = self._clock.monotonic()
+        if self._well_since is not None and now - self._well_since >= self._patience.healthy.total_seconds():
+            self._failures = 0
+        self._well_since = None
+        self._failures += 1
+        self._not_served = self._not_served + 1 if isinstance(error, NotFoundError) else 0
+        if self._behind_since is None and is_behind(error):
+            self._behind_since = now
+        if self.stale_since is None:
+            self.stale_since = now if heard is None else heard
+        self.trouble = str(error)
+        return self._pause(error)
+
+    def _pause(self, error: Exception) -> timedelta:
+        if isinstance(error, ExpiredError) and self._failures == 1:
+            return timedelta(0)
+        pause = self._patience.backoff.delay(self._failures, self._random)
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        return max(pause, asked or timedelta(0))
+
+
+def is_behind(error: Exception) -> bool:
+    """Whether the server does not know yet what it has told us before."""
+    if isinstance(error, ApiError):
+        return any(cause.get("reason") == _TOO_LARGE for cause in error.causes)
+    return isinstance(error, StaleViewError)

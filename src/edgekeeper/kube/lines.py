@@ -1,0 +1,90 @@
+"""The lines of a watch: what each of them says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from edgekeeper.kube.errors import ApiError, error_from_status
+from edgekeeper.kube.raw import MalformedObjectError
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""The annotation of the bookmark that ends the initial events of a watch which began with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """An object was added or modified; which of both, the receiver knows better."""
+
+    object: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """An object was deleted, or has left the selection. This is its last version."""
+
+    object: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Everything up to this version has been told."""
+
+    resource_version: str
+    ends_initial_events: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The server cannot go on. It has said 200 by then, so this is the only way left to tell."""
+
+    error: ApiError
+
+
+Line: TypeAlias = Upsert | Deletion | Bookmark | Failure
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _BookmarkMetadata(msgspec.Struct):
+    resource_version: str = msgspec.field(name="resourceVersion")
+    annotations: dict[str, str] | None = None
+
+
+class _BookmarkObject(msgspec.Struct):
+    metadata: _BookmarkMetadata
+
+
+_decode_event = msgspec.json.Decoder(_Event).decode
+_decode_bookmark = msgspec.json.Decoder(_BookmarkObject).decode
+_decode_status = msgspec.json.Decoder(dict).decode
+
+
+def parse_line(line: bytes) -> Line:
+    """Read a line. Raise MalformedObjectError where it is no event of a kind that we know."""
+    try:
+        event = _decode_event(line)
+        match event.type:
+            case "ADDED" | "MODIFIED":
+                return Upsert(bytes(event.object))
+            case "DELETED":
+                return Deletion(bytes(event.object))
+            case "BOOKMARK":
+                return _bookmark(_decode_bookmark(event.object).metadata)
+            case "ERROR":
+                return Failure(error_from_status(_decode_status(event.object)))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedObjectError(f"a line of the watch cannot be read: {error}") from error
+    raise MalformedObjectError(f"a line of the watch is of an unknown type: {event.type[:40]!r}")
+
+
+def _bookmark(metadata: _BookmarkMetadata) -> Bookmark:
+    if not metadata.resource_version:
+        raise MalformedObjectError("a bookmark has no resourceVersion")
+    ends = (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
+    return Bookmark(metadata.resource_version, ends)
