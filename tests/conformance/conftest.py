@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -63,7 +64,7 @@ def _start(name: str, directory: Path) -> AbstractContextManager[Server]:
     return embedded_server(directory)
 
 
-def give_up(why: str) -> None:
+def give_up(why: str) -> NoReturn:
     """Skip what cannot run here, unless this machine promised that it can."""
     if os.environ.get("EDGEKEEPER_STRICT") == "1":
         pytest.fail(why)

@@ -81,7 +81,7 @@ async def test_several_conflicts_are_listed_by_manager(api: Client, namespace: s
     assert status["message"] == (
         'Apply failed with 3 conflicts: conflicts with "first":\n- .data.a\n- .data.b\nconflicts with "second":\n- .data.c'
     )
-    assert [field for _, _, field in conflict(status)] == [".data.a", ".data.b", ".data.c"]
+    assert sorted(field for _, _, field in conflict(status)) == [".data.a", ".data.b", ".data.c"]
 
 
 async def test_conflict_with_an_update_names_its_version_and_time(api: Client, namespace: str) -> None:
