@@ -17,10 +17,10 @@ hangs, would hide the very incident that it should report.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 REDACTED = "[redacted]"
 """Stands where a secret was."""
@@ -144,7 +144,12 @@ def _text_of(value: Any) -> str:
         return _UNPRINTABLE
 
 
-_NEEDLES = (
+_SHORTEST: Final = 7
+"""Characters that it takes at least to give a secret away: `token=x`."""
+_SHORTEST_BARE: Final = 20
+"""And without any of the signs that stand between a name and its value."""
+
+_NEEDLES: Final = (
     *("token", "secret", "passw", "passphrase", "authorization", "credential", "cookie", "signature"),
     *("api-key", "api_key", "apikey", "access-key", "access_key", "accesskey", "auth-key", "auth_key"),
     *("bearer ", "basic ", "private key-", "eyj", "akia", "asia", "://"),
@@ -152,11 +157,22 @@ _NEEDLES = (
 )
 """A text has one of these, in lower case, or no pattern below can match it."""
 
-_WORD = r"(?:token|secret|passw(?:or)?d|passphrase|authorization|credentials?|cookie|signature|(?:api|access|auth)[-_]?key)"
-_RANDOM = r"(?=[^\s\"',;&]*[0-9])[^\s\"',;&]{8,}"
+_WORD = (
+    r"(?P<name>(?:token|secret|passw(?:or)?d|passphrase|authorization|credential|cookie|signature"
+    r"|(?:api|access|auth)[-_]?key)[\w-]{0,40})"
+)
+_RANDOM = r"(?=[^\s\"',;&]{0,200}[0-9])[^\s\"',;&]{8,}"
 """Something with a digit in it and no gap: not a word of a sentence."""
 
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+
+def _value_hidden(found: re.Match[str]) -> str:
+    """A named value without the value, unless the name only points at a secret, as `secretName` does."""
+    return f"{found['before']}{REDACTED}" if is_secret_key(found["name"]) else found[0]
+
+
+# Repetitions are bounded and words are only looked for where they begin, so that the time grows with the length of a
+# text and not with its square, whoever wrote it.
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     # A private key, whole or cut off.
     (
         re.compile(
@@ -167,32 +183,45 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     # scheme://user:password@host
     (re.compile(r"(://)[^\s/@:]{0,200}:[^\s/@]{1,2000}@"), rf"\1{REDACTED}@"),
-    # Authorization: Bearer abc; also without the header's name.
-    (re.compile(r"(?i)(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?)[^\r\n\"']+"), rf"\1{REDACTED}"),
-    (re.compile(rf"(?i)\b(bearer|basic) {{1,4}}{_RANDOM}"), rf"\1 {REDACTED}"),
-    # "client_secret": "abc", escaped or not
+    # Authorization: Digest username=…; Cookie: session=…; to the end of the line
     (
         re.compile(
-            rf"(?i)([\w.-]{{0,40}}{_WORD}[\w-]{{0,40}}\\?[\"']\s{{0,4}}[:=]\s{{0,4}}\\?[\"'])[^\"'\\]+"
+            r"(?i)(authorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:bearer|basic|digest|aws4-[\w-]{1,20}) )"
+            r"[^\r\n\"'\\]+"
         ),
         rf"\1{REDACTED}",
     ),
-    # token=abc, as in queries and command lines
+    (re.compile(r"(?i)(cookie\\?[\"']?:\s{0,4}\\?[\"']?)[^\s\"'=;]{1,100}=[^\r\n\"'\\]+"), rf"\1{REDACTED}"),
+    (re.compile(rf"(?i)\b(bearer|basic) {{1,4}}{_RANDOM}"), rf"\1 {REDACTED}"),
+    # "client_secret": "abc" and token='abc', also within a text in quotes, where the quotes are escaped
     (
-        re.compile(rf"(?i)([\w.-]{{0,40}}{_WORD}[\w-]{{0,40}}=[\"']?)(?!\[redacted\])[^\s\"'&;,]+"),
-        rf"\1{REDACTED}",
+        re.compile(
+            rf"(?i)(?P<before>{_WORD}(?:\\?[\"']\s{{0,4}}[:=]\s{{0,4}}|=)(?P<escape>\\)?(?P<quote>[\"']))"
+            r"(?(escape)[^\\]+|(?:(?!(?P=quote))[^\\]|\\.)+)",
+            re.DOTALL,
+        ),
+        _value_hidden,
     ),
+    # token=abc, as in queries and command lines
+    (re.compile(rf"(?i)(?P<before>{_WORD}=)(?![\"'\\]|\[redacted\])[^\s\"'&;,]+"), _value_hidden),
     # password: abc123; but not "cannot read secret: not found"
-    (re.compile(rf"(?i)({_WORD}\s{{0,4}}:\s{{1,4}}[\"']?){_RANDOM}"), rf"\1{REDACTED}"),
-    # A JSON web token; an AWS key id; tokens that carry their maker's prefix.
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), REDACTED),
+    (re.compile(rf"(?i)(?P<before>{_WORD}:\s{{1,4}}[\"']?){_RANDOM}"), _value_hidden),
+    # A JSON web token; an AWS key id; tokens that carry their maker's prefix
+    (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), REDACTED),
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), REDACTED),
-    (re.compile(r"\b(?:gh[posr]_|github_pat_|glpat-|xox[abprs]-|cfut_|cfat_|cfk_)[\w-]{16,}"), REDACTED),
+    (
+        re.compile(r"(?<![\w-])(?:gh[posr]_|github_pat_|glpat-|xox[abprs]-|cfut_|cfat_|cfk_)[\w-]{16,}"),
+        REDACTED,
+    ),
 )
 
 
 def redact_text(text: str) -> str:
     """The text without what looks like a secret in it, and cut where it is endless."""
+    if len(text) < _SHORTEST:
+        return text
+    if len(text) < _SHORTEST_BARE and not (" " in text or "=" in text or ":" in text):
+        return text
     if len(text) > LONGEST_TEXT:
         text = f"{text[: LONGEST_TEXT - 1]}…"
     lowered = text.lower()

@@ -1,0 +1,140 @@
+"""Ownership marks: what we create in a cloud says for which object it was created.
+
+    tags      edgekeeper.io/cluster, /namespace, /name, /uid         where the API has tags (AWS: 128 and 256 characters)
+    comment   edgekeeper owner=<cluster>/<uid>/<check> shop/web      where it has a comment (Cloudflare DNS: 100)
+
+In the comment the cluster is a hash, so that all of a cluster's have the same beginning and can be listed by it; the
+check is a hash of cluster, namespace, name and uid together; what follows is for people and may be cut.
+
+A mark answers one question, in three values. Only `MINE` allows a change or a deletion.
+
+    UNMARKED   there is no mark of ours: somebody else's, or from before our time
+    OTHERS     there is one of another object, of another cluster, of an earlier object with the same name, or one that
+               cannot be read, say of a later version: none of our business
+    MINE       it was made for exactly this object
+
+Like names, the formats never change: golden tests hold them. Marks tell honest owners apart; they do not keep out
+whoever may write to the cloud account itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.names import fingerprint
+
+TAG_PREFIX: Final = "edgekeeper.io/"
+LONGEST_COMMENT: Final = 100
+_COMMENT_PREFIX: Final = "edgekeeper owner="
+
+_CLUSTER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_UID = re.compile(r"[A-Za-z0-9-]{1,36}")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_COMMENT = re.compile(
+    r"edgekeeper owner=([0-9][a-z2-7]{11})/([A-Za-z0-9-]{1,36})/([0-9][a-z2-7]{11})(?: .*)?", re.DOTALL
+)
+
+
+class Ownership(Enum):
+    """Whose a remote object is."""
+
+    UNMARKED = auto()
+    OTHERS = auto()
+    MINE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark as it was found. All empty when there is one that cannot be read."""
+
+    cluster: str
+    """A hash of the cluster's id."""
+    uid: str
+    check: str
+    """A hash of everything that the owner is."""
+
+
+UNREADABLE: Final = Mark("", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A Kubernetes object as the owner of something in a cloud."""
+
+    cluster: str
+    namespace: str
+    """Empty for an object of the whole cluster."""
+    name: str
+    uid: str
+
+    def __post_init__(self) -> None:
+        # What goes into tags, comments and queries is checked here, once, so that nothing can be smuggled into them.
+        if not _CLUSTER.fullmatch(self.cluster):
+            raise ValueError(f"not a cluster id: {self.cluster!r}")
+        if not _UID.fullmatch(self.uid):
+            raise ValueError(f"not a uid: {self.uid!r}")
+        if not _NAME.fullmatch(self.name) or (self.namespace and not _NAME.fullmatch(self.namespace)):
+            raise ValueError(f"not the name of an object: {self.namespace!r}, {self.name!r}")
+
+    @classmethod
+    def of(cls, obj: JsonObject, cluster: str) -> Owner:
+        """The object as an owner. Raise ValueError where it has no identity yet."""
+        namespace, name, uid = (
+            str(dig(obj, "metadata", part) or "") for part in ("namespace", "name", "uid")
+        )
+        return cls(cluster, namespace, name, uid)
+
+    @property
+    def mark(self) -> Mark:
+        check = fingerprint(self.cluster, self.namespace, self.name, self.uid)
+        return Mark(fingerprint(self.cluster), self.uid, check)
+
+    def tags(self) -> dict[str, str]:
+        """The mark as tags."""
+        parts = {"cluster": self.cluster, "namespace": self.namespace, "name": self.name, "uid": self.uid}
+        return {f"{TAG_PREFIX}{part}": value for part, value in parts.items() if value}
+
+    def comment(self) -> str:
+        """The mark as a comment."""
+        mark = self.mark
+        whom = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        comment = f"{_COMMENT_PREFIX}{mark.cluster}/{mark.uid}/{mark.check} {whom}"
+        return comment if len(comment) <= LONGEST_COMMENT else f"{comment[: LONGEST_COMMENT - 3]}..."
+
+
+def cluster_comment_prefix(cluster: str) -> str:
+    """How the comments of all of a cluster's objects begin."""
+    return f"{_COMMENT_PREFIX}{fingerprint(cluster)}/"
+
+
+def parse_tags(tags: Mapping[str, str]) -> Mark | None:
+    """The mark among tags, or None where there is none of ours."""
+    cluster, namespace, name, uid = (
+        tags.get(TAG_PREFIX + one, "") for one in ("cluster", "namespace", "name", "uid")
+    )
+    if not (cluster or namespace or name or uid):
+        return None
+    try:
+        return Owner(cluster, namespace, name, uid).mark
+    except ValueError:
+        return UNREADABLE
+
+
+def parse_comment(comment: str | None) -> Mark | None:
+    """The mark in a comment, or None where there is none of ours."""
+    if not comment or not comment.lstrip().lower().startswith(_COMMENT_PREFIX.rstrip("=")):
+        return None
+    found = _COMMENT.fullmatch(comment)
+    return Mark(*found.groups()) if found else UNREADABLE
+
+
+def is_mine(mark: Mark | None, owner: Owner) -> Ownership:
+    """Whose is it? See the table at the top."""
+    if mark is None:
+        return Ownership.UNMARKED
+    return Ownership.MINE if mark == owner.mark else Ownership.OTHERS
