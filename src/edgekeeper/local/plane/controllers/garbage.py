@@ -126,13 +126,22 @@ class GarbageCollector(Reactor):
         for dependent in dependents:
             held = self._item(dependent)
             if held is not None and b'"deletionTimestamp"' not in held.body:
-                await self._delete(dependent, held, "Foreground")
+                await self._take_along(dependent, held)
         still_there = any(
             (held := self._item(one)) is not None and _blocks(held, item.uid)
             for one in self._dependents.get(item.uid, ())
         )
         if not still_there:
             await self._drop_finalizer(place, item, FOREGROUND)
+
+    async def _take_along(self, dependent: Place, held: Item) -> None:
+        """Delete what belongs to an owner that waits for it; what others own too only loses the reference."""
+        references = dig_list(held.decode(), "metadata", "ownerReferences")
+        staying = [reference for reference in references if self._is_staying(reference, dependent)]
+        if staying:
+            await self._write_references(dependent, held, staying)
+        else:
+            await self._delete(dependent, held, "Foreground")
 
     async def _delete(self, place: Place, item: Item, policy: str) -> None:
         options: JsonObject = {"propagationPolicy": policy, "preconditions": {"uid": item.uid}}
@@ -177,6 +186,14 @@ class GarbageCollector(Reactor):
         item = self._item(owner) if owner is not None else None
         return item is not None and item.uid == reference["uid"]
 
+    def _is_staying(self, reference: JsonObject, dependent: Place) -> bool:
+        """Whether an owner is there, and not about to go together with its dependents."""
+        if not self._is_alive(reference, dependent):
+            return False
+        owner = self._locate(reference, dependent.key[0])
+        item = self._item(owner) if owner is not None else None
+        return item is None or not _awaits_dependents(item)
+
     def _locate(self, reference: JsonObject, namespace: str) -> Place | None:
         resource = self._kind_of(reference)
         if resource is None:
@@ -185,6 +202,11 @@ class GarbageCollector(Reactor):
 
     def _kind_of(self, reference: JsonObject) -> Resource | None:
         return self._cluster.registry.find_kind(reference["apiVersion"], reference["kind"])
+
+
+def _awaits_dependents(owner: Item) -> bool:
+    metadata = owner.decode()["metadata"]
+    return "deletionTimestamp" in metadata and FOREGROUND in dig_list(metadata, "finalizers")
 
 
 def _blocks(dependent: Item, owner_uid: str) -> bool:
