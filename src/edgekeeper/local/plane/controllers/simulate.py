@@ -7,7 +7,7 @@ a pure function from an object to the status it should have; one reactor writes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
@@ -22,8 +22,8 @@ from edgekeeper.local.plane.store import Event, Key, Store
 StatusOf: TypeAlias = Callable[[JsonObject, str], JsonObject | None]
 """From an object and the time now to its status, or None where there is nothing to simulate."""
 
-_FIRST_ADDRESS = IPv4Address("192.0.2.1")
-"""Addresses of load balancers come from a range reserved for documentation."""
+_FIRST_ADDRESS = {4: IPv4Address("192.0.2.1"), 6: IPv6Address("2001:db8::1")}
+"""Addresses of load balancers come from ranges reserved for documentation."""
 _ADDRESSES = 254
 
 
@@ -118,9 +118,10 @@ def service_status(service: JsonObject, _now: str) -> JsonObject | None:
     balancer = dig_object(service, "status", "loadBalancer")
     if balancer.get("ingress"):
         return dig_object(service, "status")
-    # The cluster address is unique, so an address derived from it is too, for as many as the range holds.
-    offset = int(IPv4Address(dig(service, "spec", "clusterIP"))) % _ADDRESSES
-    return {"loadBalancer": {"ingress": [{"ip": str(_FIRST_ADDRESS + offset), "ipMode": "VIP"}]}}
+    # Derived from the cluster address: the same service has the same address on every run.
+    inside = ip_address(dig(service, "spec", "clusterIP"))
+    address = _FIRST_ADDRESS[inside.version] + int(inside) % _ADDRESSES
+    return {"loadBalancer": {"ingress": [{"ip": str(address), "ipMode": "VIP"}]}}
 
 
 SIMULATORS: dict[str, dict[GroupResource, StatusOf]] = {
