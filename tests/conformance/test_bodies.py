@@ -128,6 +128,7 @@ async def test_unknown_encoding_is_unsupported(api: Client, namespace: str, cust
         "the body of the request was in an unknown format - accepted media types include: "
         "application/json, application/yaml"
     )
+    assert "details" not in status
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
@@ -189,6 +190,18 @@ async def test_method_that_makes_no_sense_is_not_allowed(api: Client, method: st
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
     )
     assert status["details"] == {}
+
+
+async def test_collection_of_a_custom_kind_cannot_be_replaced(api: Client, namespace: str) -> None:
+    kind = await define(api)
+    (await api.put(kind.path(namespace), {})).refuse(400, "BadRequest", "name must be provided")
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_custom_objects_of_all_namespaces_can_only_be_read(api: Client, method: str) -> None:
+    kind = await define(api)
+    answer = await api.request(method, kind.path(), {})
+    assert (answer.status, answer.text) == (404, "404 page not found\n")
 
 
 async def test_numbers_keep_their_kind(api: Client, namespace: str) -> None:

@@ -165,8 +165,13 @@ async def test_service_loses_its_address_as_external_name(api: Client, namespace
         "spec": {"type": "ExternalName", "externalName": "web.example", "clusterIP": None, "clusterIPs": None}
     }
     spec = (await api.patch(SERVICES.path(namespace, "web"), patch)).expect(200)["spec"]
-    assert "clusterIP" not in spec
-    assert spec["externalName"] == "web.example"
+    assert spec == {
+        "type": "ExternalName",
+        "externalName": "web.example",
+        "ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}],
+        "selector": {"app": "web"},
+        "sessionAffinity": "None",
+    }
 
 
 async def test_secret_strings_merge_into_its_data(api: Client, namespace: str) -> None:

@@ -269,8 +269,22 @@ async def test_versions_must_agree(api: Client, versions: list[JsonObject], prob
                 "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
             ),
         ),
+        (
+            {"conversion": {"strategy": "Webhook"}},
+            (
+                "[spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook, "
+                "spec.conversion.conversionReviewVersions: Required value]"
+            ),
+        ),
+        (
+            {"names": {"plural": "Gadgets"}},
+            (
+                '[metadata.name: Invalid value: "widgets.GROUP": must be spec.names.plural+"."+spec.group, '
+                f'spec.names.plural: Invalid value: "Gadgets": {LABEL}]'
+            ),
+        ),
     ],
-    ids=["scope", "kind", "plural", "preserve"],
+    ids=["scope", "kind", "plural", "preserve", "conversion", "plural-case"],
 )
 async def test_definition_must_make_sense(api: Client, spec: JsonObject, problem: str) -> None:
     kind = widget()

@@ -178,6 +178,14 @@ async def test_body_of_another_kind_is_refused(api: Client, namespace: str) -> N
     assert status["message"].startswith('Secret in version "v1" cannot be handled as a ConfigMap: ')
 
 
+async def test_body_of_an_unknown_version_is_refused(api: Client, namespace: str) -> None:
+    body = {**config_map("one"), "apiVersion": "v7"}
+    status = (await api.create(CONFIG_MAPS.path(namespace), body)).refuse(400, "BadRequest")
+    assert status["message"].startswith(
+        'ConfigMap in version "v7" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v7"'
+    )
+
+
 async def test_body_of_another_custom_kind_is_refused(api: Client, namespace: str) -> None:
     kind = await define(api)
     (await api.create(kind.path(namespace), {**kind.new("one"), "kind": "Gadget"})).refuse(
