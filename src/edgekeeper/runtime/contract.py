@@ -10,7 +10,6 @@ there for those who need them:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -18,7 +17,6 @@ from random import Random
 from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
-import structlog
 
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
@@ -46,9 +44,7 @@ class Request:
     object: JsonObject
     """The same as a tree: a copy that may be changed freely, and to no effect."""
     reconcile_id: str
-    """Names the pass in logs."""
-    log: structlog.stdlib.BoundLogger
-    """Knows the object and the pass already."""
+    """Names the pass: every line that is logged within it carries it, with the object's name."""
 
     @property
     def deleting(self) -> bool:
@@ -103,8 +99,8 @@ class ControllerOptions:
     """Objects on which it is `"true"` are left alone."""
     role: str = ""
     """The role that this controller belongs to, where a process may be limited to one."""
-    log_level: Callable[[JsonObject], str] | None = None
-    """The level of the log of one object's passes, where the object may ask for its own."""
+    log_level: tuple[str, ...] = ()
+    """Where an object may say from which level on its passes are logged, such as `("spec", "logLevel")`."""
 
     max_concurrent: int = 16
     deadline: timedelta = timedelta(minutes=2)
@@ -147,16 +143,23 @@ class ControllerMetrics(QueueMetrics, Protocol):
 
 
 class RuntimeMetrics(Protocol):
-    """Where controllers find their metrics."""
+    """What the runtime tells about itself."""
 
     def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
         """The metrics of one controller, at zero."""
 
+    def loop_lag(self, seconds: float) -> None:
+        """`edgekeeper_event_loop_lag_seconds`: how much later than asked for something ran."""
+
 
 class EventSink(Protocol):
-    """Where events go: `kube.events.Recorder`."""
+    """Where events go: `kube.events.Recorder`. The manager starts and stops it."""
 
     def record(self, subject: JsonObject, event: Event) -> None: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
 
 
 class SilentControllerMetrics(SilentQueueMetrics):
@@ -179,11 +182,17 @@ class SilentMetrics:
     def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
         return SilentControllerMetrics()
 
+    def loop_lag(self, seconds: float) -> None: ...
+
 
 class SilentEvents:
     """Tells nobody."""
 
     def record(self, subject: JsonObject, event: Event) -> None: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import msgspec
@@ -38,7 +39,7 @@ import structlog
 
 from edgekeeper.core.backoff import spread
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
-from edgekeeper.core.json import dig
+from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.outcome import Outcome
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key
@@ -54,6 +55,7 @@ from edgekeeper.runtime.contract import (
     RuntimeMetrics,
     Services,
 )
+from edgekeeper.runtime.logs import COMPLETED, FAILED, about
 from edgekeeper.runtime.passes import Ending, PassRunner
 from edgekeeper.runtime.queue import AT_ONCE, Priority, ShutDownError, WorkQueue
 from edgekeeper.runtime.sources import Primary, Source
@@ -99,7 +101,11 @@ class Controller:
         self._unsubscribe: list[Callable[[], None]] = []
         self._metrics = services.metrics.controller(options.name, options.max_concurrent)
         self.queue = WorkQueue(options.backoff, services.random, self._metrics)
-        self._log = _log.bind(controller=options.name, kind=options.kind.kind)
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether every store that the controller relies on is synced."""
+        return all(informer.store.synced for informer in self.informers)
 
     # Life: attach, run, shut down, detach
 
@@ -131,7 +137,9 @@ class Controller:
         self.informers = ()
 
     async def run(self) -> None:
-        """Work until `shut_down`; cancelling cuts passes short."""
+        """Wait until the stores are warm, then work until `shut_down`; cancelling cuts passes short."""
+        for informer in self.informers:
+            await informer.wait_synced()
         async with asyncio.TaskGroup() as workers:
             for number in range(self.options.max_concurrent):
                 workers.create_task(self._work(), name=f"{self.options.name}-{number}")
@@ -163,7 +171,7 @@ class Controller:
             return tuple(source.concerned(change))
         except Exception:  # noqa: BLE001 - an odd object must not end the watch that everybody depends on
             self._metrics.panicked()
-            self._log.exception(
+            _log.exception(
                 "Cannot tell whom a change concerns", source=source.kind.kind, subject=str(change.key)
             )
             return ()
@@ -198,65 +206,74 @@ class Controller:
             await self._pass(self._request(key, raw))
 
     def _request(self, key: Key, raw: bytes) -> Request:
-        obj = _decode(raw)
-        reconcile_id = f"{self._services.random.getrandbits(64):016x}"
-        log = self._log.bind(
-            namespace=key.namespace,
-            name=key.name,
-            generation=dig(obj, "metadata", "generation"),
-            reconcile_id=reconcile_id,
-        )
-        return Request(key, raw, obj, reconcile_id, log)
+        return Request(key, raw, _decode(raw), f"{self._services.random.getrandbits(64):016x}")
 
     async def _pass(self, request: Request) -> None:
         started = self._services.clock.monotonic()
         result: Result | None = None
         self._metrics.pass_started()
         try:
-            result = self._conclude(request, await self._passes.run(request))
+            with self._about(request):
+                result = self._conclude(request.key, await self._passes.run(request))
         finally:
             self._metrics.pass_ended(result, self._services.clock.monotonic() - started)
 
-    def _conclude(self, request: Request, ending: Ending) -> Result:
+    def _about(self, request: Request) -> AbstractContextManager[None]:
+        """What every line that is logged within the pass tells, whoever logs it."""
+        options = self.options
+        return about(
+            level=self._log_level(request.object),
+            controller=options.name,
+            kind=options.kind.kind,
+            namespace=request.key.namespace,
+            name=request.key.name,
+            generation=request.generation,
+            reconcile_id=request.reconcile_id,
+        )
+
+    def _log_level(self, obj: JsonObject) -> str | None:
+        level = dig(obj, *self.options.log_level) if self.options.log_level else None
+        return level if isinstance(level, str) else None
+
+    def _conclude(self, key: Key, ending: Ending) -> Result:
         """The table of the module: what a pass means for the queue, the metrics and the log."""
-        key, log = request.key, request.log
         match ending:
             case Outcome(requeue_after=None):
                 self.queue.forget(key)
                 self.queue.add(key, priority=Priority.RESYNC, after=self._resync_pause())
-                _log_completed(log, ending)
+                _log_completed(ending)
                 return Result.SUCCESS
             case Outcome(requeue_after=after):
                 self.queue.forget(key)
                 self.queue.add(key, priority=Priority.RETRY, after=after or AT_ONCE)
-                _log_completed(log, ending)
+                _log_completed(ending)
                 return Result.REQUEUE_AFTER
             case Conflict():
                 self.queue.retry(key)
-                log.debug("Object has changed, reading it again", why=ending.message)
+                _log.debug("Object has changed, reading it again", why=ending.message)
                 return Result.REQUEUE
             case Wait(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
-                log.info("Reconciliation waits", reason=ending.reason, why=ending.message, after=str(after))
+                _log.info("Reconciliation waits", reason=ending.reason, why=ending.message, after=str(after))
                 return Result.REQUEUE_AFTER
             case Stall(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
                 self._metrics.stalled()
-                log.warning("Reconciliation stalled", reason=ending.reason, why=ending.message)
+                _log.warning("Reconciliation stalled", reason=ending.reason, why=ending.message)
                 return Result.REQUEUE_AFTER
             case PassError():
                 pause = self.queue.retry(key)
                 self._metrics.failed()
-                log.error("Reconciliation failed", reason=ending.reason, why=ending.message, after=str(pause))
+                _log.error(FAILED, reason=ending.reason, why=ending.message, after=str(pause))
                 return Result.ERROR
 
     def _resync_pause(self) -> timedelta:
         return spread(self.options.resync, self.options.resync_jitter, self._services.random)
 
 
-def _log_completed(log: structlog.stdlib.BoundLogger, outcome: Outcome) -> None:
+def _log_completed(outcome: Outcome) -> None:
     """A line for people where something was done; one for the curious where nothing was."""
     if outcome.write is None and not outcome.details:
-        log.debug("Reconciliation completed")
+        _log.debug(COMPLETED)
     else:
-        log.info("Reconciliation completed", **outcome.details)
+        _log.info(COMPLETED, **outcome.details)

@@ -21,6 +21,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 import msgspec
+import structlog
 
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject, dig_object
@@ -49,6 +50,7 @@ UNFINISHED = timedelta(seconds=1)
 
 Ending: TypeAlias = Outcome | PassError
 
+_log = structlog.get_logger(__name__)
 _decode = msgspec.json.Decoder(dict).decode
 
 
@@ -90,15 +92,15 @@ class PassRunner:
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
-            return self._surprise(request, error)
+            return self._surprise(error)
         except Exception as error:  # noqa: BLE001 - one object's failure never stops another's
             if isinstance(error, TimeoutError) and limit.expired():
                 return Retry(f"no result within {self.options.deadline}", DEADLINE_EXCEEDED)
-            return self._surprise(request, error)
+            return self._surprise(error)
 
     async def _decide(self, request: Request) -> Outcome:
         if self._is_paused(request.object):
-            request.log.info("Reconciliation is paused")
+            _log.info("Reconciliation is paused")
             return done()
         finalizer = self.options.finalizer
         held = finalizer is not None and has_finalizer(request.object, finalizer)
@@ -146,15 +148,15 @@ class PassRunner:
             try:
                 return _checked(self.reconciler.explain(request, error))
             except Exception as surprise:  # noqa: BLE001 - as above
-                self._surprise(request, surprise)
+                self._surprise(surprise)
         if isinstance(error, Retry | Stall):
             return done().saying(Event("Warning", error.reason, error.message))
         return done()
 
-    def _surprise(self, request: Request, error: BaseException) -> Retry:
+    def _surprise(self, error: BaseException) -> Retry:
         """An exception that nobody had thought of is a mistake of ours: seen by us, and survived by everybody else."""
         self.metrics.panicked()
-        request.log.error("Reconciliation raised an unexpected exception", exc_info=error)
+        _log.error("Reconciliation raised an unexpected exception", exc_info=error)
         return Retry(f"internal error: {type(error).__name__}", INTERNAL_ERROR)
 
     def _is_paused(self, obj: JsonObject) -> bool:
