@@ -190,6 +190,7 @@ class DefinitionController(Reactor):
     async def _delete_instances(self, resource: GroupResource) -> None:
         served = self._cluster.registry.any_version(resource)
         if served is None:
+            self._delete_unserved(resource)
             return
         root = f"/apis/{served.group}/{served.version}"
         if not served.namespaced:
@@ -198,6 +199,12 @@ class DefinitionController(Reactor):
         namespaces = {item.key[0] for item in self._cluster.store.collection(resource).items.values()}
         for namespace in sorted(namespaces):
             await self._client.delete(f"{root}/namespaces/{namespace}/{served.plural}")
+
+    def _delete_unserved(self, resource: GroupResource) -> None:
+        """Delete what no version shows any more. There is no path to it, so it goes straight from the store."""
+        for item in list(self._cluster.store.collection(resource).ordered()):
+            if not dig_list(item.decode(), "metadata", "finalizers"):
+                self._cluster.store.delete(resource, item.key)
 
     async def _mark_terminating(self, definition: JsonObject, status: str, reason: str, message: str) -> None:
         wanted = _new_condition("Terminating", status, reason, message)
