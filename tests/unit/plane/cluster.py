@@ -117,7 +117,8 @@ async def define(plane: Plane, tree: JsonObject | None = None) -> JsonObject:
 
 
 async def exists(plane: Plane, target: str) -> bool:
-    response = await plane.handle(Request.of("GET", target))
+    credentials = f"Bearer {plane.admin_token}"
+    response = await plane.handle(Request.of("GET", target, authorization=credentials))
     assert response.status in (200, 404), response.body
     return response.status == 200
 
