@@ -24,6 +24,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
@@ -185,7 +186,7 @@ class KubeClient:
         try:
             return await self._write(requests.replace(kind, key, obj, subresource))
         except _KeptBackError:
-            return imagine_merged({}, obj)
+            return deepcopy(obj)
 
     async def merge_patch(
         self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
@@ -344,6 +345,8 @@ def _pause_before_retry(error: ApiError, call: CallRecord, failures: int) -> flo
     The jitter comes from the number of the call: reads that failed together do not come back together, and a run that
     is repeated pauses as it did before.
     """
+    if isinstance(error.__cause__, TransportError) and error.__cause__.is_final:
+        return None
     if call.mutating:
         is_worth_it = isinstance(error, ThrottledError) and error.retry_after is not None
     else:

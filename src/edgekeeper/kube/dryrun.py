@@ -97,7 +97,14 @@ def _place(root: Any, pointer: str) -> tuple[Any, str]:
 
 
 def _member(container: Any, step: str) -> Any:
-    return container[int(step)] if isinstance(container, list) else container[step]
+    return container[_index(step, len(container) - 1)] if isinstance(container, list) else container[step]
+
+
+def _index(step: str, last: int) -> int:
+    """A place in a list: digits only, and not beyond the end, where Python would be lenient."""
+    if not (step.isascii() and step.isdigit()) or int(step) > last:
+        raise ValueError(f"there is no item {step}")
+    return int(step)
 
 
 def _read(root: Any, pointer: str) -> Any:
@@ -107,14 +114,14 @@ def _read(root: Any, pointer: str) -> Any:
 def _write(root: Any, pointer: str, value: Any) -> None:
     container, step = _place(root, pointer)
     if isinstance(container, list):
-        container.insert(len(container) if step == "-" else int(step), value)
+        container.insert(len(container) if step == "-" else _index(step, len(container)), value)
     else:
         container[step] = value
 
 
 def _remove(root: Any, pointer: str) -> Any:
     container, step = _place(root, pointer)
-    return container.pop(int(step) if isinstance(container, list) else step)
+    return container.pop(_index(step, len(container) - 1) if isinstance(container, list) else step)
 
 
 def _test(root: Any, operation: JsonObject) -> None:

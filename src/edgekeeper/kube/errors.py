@@ -32,6 +32,8 @@ from edgekeeper.kube.transport import ApiResponse
 
 _LONGEST_TEXT = 500
 """Characters of an unstructured answer worth showing: enough for the message of a proxy, not for its style sheet."""
+_LONGEST_PAUSE = timedelta(days=1)
+_MOST_DIGITS = 9
 
 
 class ApiError(Exception):
@@ -167,11 +169,11 @@ def retry_after(headers: Mapping[str, str]) -> timedelta | None:
     """How long the `Retry-After` header asks to wait. A date is measured from the server's own clock, not ours."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
-        return timedelta(seconds=min(int(text), 86_400))
+        return min(timedelta(seconds=int(text[:_MOST_DIGITS])), _LONGEST_PAUSE)
     until, now = _date(text), _date(headers.get("date", ""))
     if until is None or now is None:
         return None
-    return max(until - now, timedelta(0))
+    return min(max(until - now, timedelta(0)), _LONGEST_PAUSE)
 
 
 def _kind_of(status: int, reason: str) -> type[ApiError]:
@@ -208,9 +210,10 @@ def _phrase(status: int) -> str:
 
 def _date(text: str) -> datetime | None:
     try:
-        return parsedate_to_datetime(text)
+        moment = parsedate_to_datetime(text)
     except ValueError:
         return None
+    return moment if moment.tzinfo is not None else None
 
 
 def _integer(value: Any) -> int:

@@ -177,9 +177,18 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, Non
         raise _failure(error) from error
 
 
+class UntrustedServerError(TransportError):
+    """Whoever answers cannot prove to be the server we mean. The request was not sent."""
+
+    is_final = True
+
+
 def _failure(error: Exception) -> TransportError:
     """What went wrong, in the words of the library, which names hosts and never headers."""
-    return TransportError(redact_text(str(error)) or type(error).__name__)
+    kind = (
+        UntrustedServerError if isinstance(error, aiohttp.ClientConnectorCertificateError) else TransportError
+    )
+    return kind(redact_text(str(error)) or type(error).__name__)
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

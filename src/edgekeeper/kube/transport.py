@@ -47,6 +47,9 @@ class ApiStream:
 class TransportError(Exception):
     """No answer: the connection failed, broke or took too long. Whether the request took effect is not known."""
 
+    is_final = False
+    """Whether another attempt would end the same way, as with a server that is not the one we trust."""
+
 
 class Transport(Protocol):
     """Sends requests."""
