@@ -16,7 +16,7 @@ believed just because it arrived last:
     a complete list             objects that it does not hold       they are gone
     a list older than we are    anything                            no: `StaleViewError`
 
-"It" is a uid; a name says nothing about who somebody is.
+"It" is a uid, for a name may pass from one object to another; but at any version a name is at most one object's.
 Deletions come from two sources only: the server says so of this very object (by uid), or a *complete* list without it.
 Pages of a list that is never completed delete nothing.
 
@@ -34,7 +34,7 @@ from edgekeeper.kube.raw import Header, compact, is_older, peek
 from edgekeeper.kube.store import Change, Store
 
 MOST_TOMBSTONES = 10_000
-"""Deleted objects that are remembered, so that a replay does not bring them back."""
+"""Deletions that are remembered, so that a replay does not bring their objects back."""
 
 
 class StaleViewError(Exception):
@@ -49,8 +49,8 @@ class Replica:
         self.position = ""
         """Resume a watch after this version; empty before the first complete list."""
         self._deliver = deliver
-        self._tombstones: OrderedDict[str, str] = OrderedDict()
-        """Versions by uid of what was deleted, oldest first."""
+        self._tombstones: OrderedDict[Key, Header] = OrderedDict()
+        """The last deletion of each name that is free now, oldest first."""
         self._listed: set[Key] = set()
 
     # A list
@@ -63,10 +63,11 @@ class Replica:
         if not trusted and is_older(resource_version, self.position):
             raise StaleViewError(f"a list at version {resource_version} is older than {self.position}")
         for item in items:
-            header, raw = compact(item, self.store.kind)
-            self._listed.add(header.key)
-            if not (self._is_known(header) if trusted else self._is_replay(header)):
-                self._put(header, raw)
+            told, raw = compact(item, self.store.kind)
+            self._listed.add(told.key)
+            known = self._known(told.key)
+            if not (_is_duplicate(told, known) if trusted else self._is_replay(told, known)):
+                self._put(told, raw, known)
 
     def end_list(self, resource_version: str) -> None:
         """The list is complete: what it does not hold is gone, and what it says is where a watch goes on."""
@@ -74,7 +75,7 @@ class Replica:
             self._tombstones.clear()  # they are of a future that did not happen
         for key, raw in self.store.snapshot():
             if key not in self._listed:
-                self._remove(key, peek(raw).uid, resource_version)
+                self._remove(Header(key, peek(raw).uid, resource_version))
         self._listed.clear()
         self.position = resource_version
         self.store.mark_synced()
@@ -83,19 +84,20 @@ class Replica:
 
     def upsert(self, item: bytes) -> None:
         """An object was added or modified."""
-        header, raw = compact(item, self.store.kind)
-        if not self._is_replay(header):
-            self._put(header, raw)
-        self.advance(header.resource_version)
+        told, raw = compact(item, self.store.kind)
+        known = self._known(told.key)
+        if not self._is_replay(told, known):
+            self._put(told, raw, known)
+        self.advance(told.resource_version)
 
     def delete(self, item: bytes) -> None:
         """An object was deleted, or has left the selection."""
         told = peek(item)
         known = self._known(told.key)
         if known is None:
-            self._bury(told.uid, told.resource_version)
-        elif self._is_deleted(known, told):
-            self._remove(known.key, known.uid, told.resource_version)
+            self._bury(told)
+        elif _is_deleted(told, known):
+            self._remove(told)
         self.advance(told.resource_version)
 
     def advance(self, resource_version: str) -> None:
@@ -113,42 +115,45 @@ class Replica:
         raw = self.store.peek(key)
         return None if raw is None else peek(raw)
 
-    def _is_deleted(self, known: Header, told: Header) -> bool:
-        """Whether the deletion of `told` means that `known`, of the same name, is no more."""
-        if known.uid == told.uid:
-            return not is_older(told.resource_version, known.resource_version)
-        return is_older(known.resource_version, told.resource_version)
+    def _is_replay(self, told: Header, known: Header | None) -> bool:
+        return _is_surpassed(told, known) or _is_surpassed(told, self._tombstones.get(told.key))
 
-    def _is_known(self, told: Header) -> bool:
-        known = self._known(told.key)
-        return known is not None and (known.uid, known.resource_version) == (told.uid, told.resource_version)
+    def _put(self, told: Header, raw: bytes, known: Header | None) -> None:
+        if known is not None and known.uid != told.uid:
+            self._remove(known)
+        self._tombstones.pop(told.key, None)
+        old = self.store.put(told.key, raw)
+        self._deliver(Change(told.key, old, raw, initial=not self.store.synced))
 
-    def _is_replay(self, told: Header) -> bool:
-        buried = self._tombstones.get(told.uid)
-        if buried is not None and (
-            told.resource_version == buried or is_older(told.resource_version, buried)
-        ):
-            return True
-        known = self._known(told.key)
-        return known is not None and (
-            self._is_known(told) or is_older(told.resource_version, known.resource_version)
-        )
+    def _remove(self, told: Header) -> None:
+        """Whatever has this name is gone, as of this version."""
+        old = self.store.remove(told.key)
+        self._bury(told)
+        self._deliver(Change(told.key, old, None, initial=not self.store.synced))
 
-    def _put(self, header: Header, raw: bytes) -> None:
-        known = self._known(header.key)
-        if known is not None and known.uid != header.uid:
-            self._remove(known.key, known.uid, known.resource_version)
-        self._tombstones.pop(header.uid, None)
-        old = self.store.put(header.key, raw)
-        self._deliver(Change(header.key, old, raw, initial=not self.store.synced))
-
-    def _remove(self, key: Key, uid: str, resource_version: str) -> None:
-        old = self.store.remove(key)
-        self._bury(uid, resource_version)
-        self._deliver(Change(key, old, None, initial=not self.store.synced))
-
-    def _bury(self, uid: str, resource_version: str) -> None:
-        self._tombstones[uid] = resource_version
-        self._tombstones.move_to_end(uid)
+    def _bury(self, told: Header) -> None:
+        buried = self._tombstones.get(told.key)
+        if buried is not None and is_older(told.resource_version, buried.resource_version):
+            return
+        self._tombstones[told.key] = told
+        self._tombstones.move_to_end(told.key)
         if len(self._tombstones) > MOST_TOMBSTONES:
             self._tombstones.popitem(last=False)
+
+
+def _is_duplicate(told: Header, known: Header | None) -> bool:
+    return known is not None and (told.uid, told.resource_version) == (known.uid, known.resource_version)
+
+
+def _is_surpassed(told: Header, known: Header | None) -> bool:
+    """Whether what is told is no news to somebody who knows that: there is one object of a name at a time."""
+    if known is None:
+        return False
+    return _is_duplicate(told, known) or is_older(told.resource_version, known.resource_version)
+
+
+def _is_deleted(told: Header, known: Header) -> bool:
+    """Whether the deletion of `told` means that `known`, of the same name, is no more."""
+    if told.uid == known.uid:
+        return not is_older(told.resource_version, known.resource_version)
+    return is_older(known.resource_version, told.resource_version)
