@@ -67,4 +67,7 @@ def micro_timestamp(moment: datetime) -> str:
 
 def parse_timestamp(text: str) -> datetime:
     """Read a time as Kubernetes writes it. Raise ValueError for anything else."""
-    return datetime.fromisoformat(text).astimezone(UTC)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"a time without its zone: {text!r}")
+    return moment.astimezone(UTC)

@@ -17,7 +17,7 @@ _SIMPLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _MISLEADING = re.compile(r"[\[\]\"]")
 _STEP = re.compile(
     r"""
-      (?:^|\.) (?P<name> [^.\[\]"]+ )             # a field: the first one without its dot
+      (?:^|(?!^)\.) (?P<name> [^.\[\]"]+ )             # a field, after the first with a dot
     | \[ (?P<quoted> " (?: [^"\\] | \\. )* " ) \]
     | \[ (?P<bracketed> [^\[\]"]+ ) \]
     """,

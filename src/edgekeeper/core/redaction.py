@@ -94,7 +94,8 @@ class _Walk:
                 shown[_TOO_MUCH] = _TOO_MUCH
                 break
             name = key if isinstance(key, str) else _text_of(key)
-            shown[name] = _hide(value) if name in hidden or is_secret_key(name) else self.visit(value, depth)
+            secret = name in hidden or is_secret_key(name)
+            shown[redact_text(name)] = _hide(value) if secret else self.visit(value, depth)
         return shown
 
     def _sequence(self, items: list[Any], depth: int) -> list[Any]:
@@ -203,7 +204,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
         _value_hidden,
     ),
     # token=abc, as in queries and command lines
-    (re.compile(rf"(?i)(?P<before>{_WORD}=)(?![\"'\\]|\[redacted\])[^\s\"'&;,]+"), _value_hidden),
+    (re.compile(rf"(?i)(?P<before>{_WORD}=)(?![\"'\\])[^\s\"'&;,]+"), _value_hidden),
     # password: abc123; but not "cannot read secret: not found"
     (re.compile(rf"(?i)(?P<before>{_WORD}:\s{{1,4}}[\"']?){_RANDOM}"), _value_hidden),
     # A JSON web token; an AWS key id; tokens that carry their maker's prefix
@@ -232,6 +233,8 @@ def redact_text(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
+    if REDACTED in text:  # what has been redacted stays as it is when it comes by again
+        return REDACTED.join(map(_without_secrets, text.split(REDACTED)))
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text

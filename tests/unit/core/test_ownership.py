@@ -1,0 +1,165 @@
+"""Ownership: a mark says mine only of what was made for exactly this object."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgekeeper.core.ownership import (
+    UNREADABLE,
+    Mark,
+    Owner,
+    Ownership,
+    cluster_comment_prefix,
+    is_mine,
+    parse_comment,
+    parse_tags,
+)
+
+UID = "5f1c3c1e-7a43-4f3e-9d59-0c5f7f0a2b11"
+WEB = Owner("prod-eu", "shop", "web", UID)
+COMMENT = f"edgekeeper owner=3m45kvdvvn7e/{UID}/4tjbgxnmfkso shop/web"
+
+NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", fullmatch=True)
+OWNERS = st.builds(
+    Owner,
+    cluster=st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", fullmatch=True),
+    namespace=NAMES | st.just(""),
+    name=NAMES,
+    uid=st.from_regex(r"[A-Za-z0-9-]{1,36}", fullmatch=True),
+)
+
+OTHERS = [
+    pytest.param(replace(WEB, cluster="prod-us"), id="another cluster"),
+    pytest.param(replace(WEB, namespace="blog"), id="another namespace"),
+    pytest.param(replace(WEB, name="api"), id="another name"),
+    pytest.param(replace(WEB, uid="0" + UID[1:]), id="an earlier object of the same name"),
+    pytest.param(replace(WEB, namespace=""), id="an object of the whole cluster"),
+]
+
+
+# Golden: these marks are out there. A change here makes everything that was created before it somebody else's.
+
+
+def test_tags_never_change() -> None:
+    assert WEB.tags() == {
+        "edgekeeper.io/cluster": "prod-eu",
+        "edgekeeper.io/namespace": "shop",
+        "edgekeeper.io/name": "web",
+        "edgekeeper.io/uid": UID,
+    }
+
+
+def test_tags_of_cluster_wide_objects_have_no_namespace() -> None:
+    assert "edgekeeper.io/namespace" not in replace(WEB, namespace="").tags()
+
+
+def test_comment_never_changes() -> None:
+    assert WEB.comment() == COMMENT
+    assert replace(WEB, namespace="").comment() == f"edgekeeper owner=3m45kvdvvn7e/{UID}/75xa5cj5coln web"
+
+
+def test_comment_is_cut_for_people_only() -> None:
+    long = replace(WEB, name="n" * 253)
+    assert long.comment().endswith(" shop/nnnnnnnnnnnn...")
+    assert is_mine(parse_comment(long.comment()), long) is Ownership.MINE
+
+
+@given(OWNERS)
+def test_marks_keep_to_the_limits_and_read_back(owner: Owner) -> None:
+    comment, tags = owner.comment(), owner.tags()
+    assert len(comment) <= 100
+    assert comment.isascii()
+    assert comment.isprintable()
+    assert all(len(key) <= 128 and 0 < len(value) <= 256 for key, value in tags.items())
+    assert parse_comment(comment) == parse_tags(tags) == owner.mark
+    assert comment.startswith(cluster_comment_prefix(owner.cluster))
+
+
+@given(OWNERS, OWNERS)
+def test_a_mark_is_mine_exactly_if_it_was_made_for_me(owner: Owner, other: Owner) -> None:
+    expected = Ownership.MINE if owner == other else Ownership.OTHERS
+    assert is_mine(parse_tags(other.tags()), owner) is expected
+    assert is_mine(parse_comment(other.comment()), owner) is expected
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_marks_of_others_are_not_mine(other: Owner) -> None:
+    assert is_mine(parse_tags(other.tags()), WEB) is Ownership.OTHERS
+    assert is_mine(parse_comment(other.comment()), WEB) is Ownership.OTHERS
+
+
+@pytest.mark.parametrize(
+    "tags", [{}, {"team": "shop"}, {"edgekeeper.io/adopt": "true"}, {"edgekeeper.io/uid": ""}]
+)
+def test_without_our_tags_it_is_unmarked(tags: dict[str, str]) -> None:
+    assert is_mine(parse_tags(tags), WEB) is Ownership.UNMARKED
+
+
+@pytest.mark.parametrize("comment", [None, "", "made by hand", f"not {COMMENT}", "edgekeeper"])
+def test_without_our_comment_it_is_unmarked(comment: str | None) -> None:
+    assert is_mine(parse_comment(comment), WEB) is Ownership.UNMARKED
+
+
+@pytest.mark.parametrize("missing", ["cluster", "name", "uid"])
+def test_incomplete_tags_are_not_mine(missing: str) -> None:
+    tags = WEB.tags()
+    del tags[f"edgekeeper.io/{missing}"]
+    assert parse_tags(tags) == UNREADABLE
+    assert is_mine(UNREADABLE, WEB) is Ownership.OTHERS
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        COMMENT[:60],
+        COMMENT.upper(),
+        f" {COMMENT}",
+        COMMENT.replace("owner=", "owner=v2:"),
+        COMMENT.replace(" shop", "x shop"),
+        "edgekeeper owner is unknown",
+    ],
+)
+def test_damaged_or_later_comments_are_neither_mine_nor_free(comment: str) -> None:
+    assert is_mine(parse_comment(comment), WEB) is Ownership.OTHERS
+
+
+def test_what_people_add_to_a_comment_does_not_matter() -> None:
+    assert is_mine(parse_comment(f"{COMMENT}\nplease keep"), WEB) is Ownership.MINE
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("cluster", ""),
+        ("cluster", "a/b"),
+        ("cluster", "x" * 64),
+        ("namespace", "Shop"),
+        ("name", ""),
+        ("name", "web\nedgekeeper owner=x"),
+        ("name", "a" * 254),
+        ("name", "a b"),
+        ("uid", ""),
+        ("uid", "u" * 37),
+        ("uid", "a/b"),
+    ],
+)
+def test_nothing_can_be_smuggled_into_a_mark(field: str, value: str) -> None:
+    changes: dict[str, Any] = {field: value}
+    with pytest.raises(ValueError, match=r"^not "):
+        replace(WEB, **changes)
+
+
+def test_owner_is_read_from_the_object() -> None:
+    obj = {"metadata": {"namespace": "shop", "name": "web", "uid": UID}}
+    assert Owner.of(obj, "prod-eu") == WEB
+    with pytest.raises(ValueError, match="not a uid"):
+        Owner.of({"metadata": {"name": "web"}}, "prod-eu")
+
+
+def test_mark_shows_no_more_of_the_cluster_than_a_hash() -> None:
+    assert WEB.mark == Mark("3m45kvdvvn7e", UID, "4tjbgxnmfkso")
