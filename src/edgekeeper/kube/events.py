@@ -148,7 +148,7 @@ class Recorder:
     async def start(self) -> None:
         self._task = asyncio.create_task(self._work(), name="event recorder")
 
-    async def stop(self, limit: timedelta = timedelta(seconds=5)) -> None:
+    async def stop(self, limit: timedelta = timedelta(seconds=2)) -> None:
         """Write what is left, for no longer than `limit`."""
         self._closing = True
         self._wake.set()

@@ -125,27 +125,27 @@ def is_enabled(level: int) -> bool:
 class Logger(structlog.BoundLoggerBase):
     """What `structlog.get_logger` gives once logs are configured. A line that is not wanted costs next to nothing."""
 
-    def debug(self, event: str, **fields: Any) -> None:
+    def debug(self, event: str, /, **fields: Any) -> None:
         if is_enabled(10):
             self._emit("debug", event, fields)
 
-    def info(self, event: str, **fields: Any) -> None:
+    def info(self, event: str, /, **fields: Any) -> None:
         if is_enabled(20):
             self._emit("info", event, fields)
 
-    def warning(self, event: str, **fields: Any) -> None:
+    def warning(self, event: str, /, **fields: Any) -> None:
         if is_enabled(30):
             self._emit("warning", event, fields)
 
-    def error(self, event: str, **fields: Any) -> None:
+    def error(self, event: str, /, **fields: Any) -> None:
         if is_enabled(40):
             self._emit("error", event, fields)
 
-    def critical(self, event: str, **fields: Any) -> None:
+    def critical(self, event: str, /, **fields: Any) -> None:
         if is_enabled(50):
             self._emit("critical", event, fields)
 
-    def exception(self, event: str, **fields: Any) -> None:
+    def exception(self, event: str, /, **fields: Any) -> None:
         """An error with the traceback of the exception that is being handled."""
         self.error(event, **{"exc_info": True, **fields})
 
