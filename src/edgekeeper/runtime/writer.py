@@ -180,7 +180,7 @@ def means_same(left: Any, right: Any) -> bool:
         return all(means_same(left.get(name), right.get(name)) for name in left.keys() | right.keys())
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(means_same, _in_order(left), _in_order(right)))
-    return type(left) is type(right) and bool(left == right)
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 def _in_order(entries: list[Any]) -> list[Any]:
