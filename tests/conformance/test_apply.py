@@ -192,6 +192,14 @@ async def test_body_must_name_its_kind(api: Client, namespace: str) -> None:
     (await api.apply(path, {"metadata": {"name": "one"}}, "first")).refuse(400, "BadRequest")
 
 
+@pytest.mark.parametrize("body", [b"", b"null", b"{}"], ids=["empty", "null", "object"])
+async def test_body_must_say_something(api: Client, namespace: str, body: bytes) -> None:
+    answer = await api.patch(
+        CONFIG_MAPS.path(namespace, "one"), body, content_type=APPLY_PATCH, fieldManager="first"
+    )
+    answer.refuse(400, "BadRequest", "invalid object type: /, Kind=")
+
+
 async def test_yaml_can_be_applied(api: Client, namespace: str) -> None:
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  a: '1'\n"
     answer = await api.patch(

@@ -204,6 +204,11 @@ async def test_custom_objects_of_all_namespaces_can_only_be_read(api: Client, me
     assert (answer.status, answer.text) == (404, "404 page not found\n")
 
 
+async def test_headers_alone_cannot_be_had(api: Client) -> None:
+    answer = await api.request("HEAD", CONFIG_MAPS.path("default"))
+    assert (answer.status, answer.raw) == (405, b"")
+
+
 async def test_numbers_keep_their_kind(api: Client, namespace: str) -> None:
     schema = {"type": "object", "properties": {"spec": {"x-kubernetes-preserve-unknown-fields": True}}}
     kind = await define(

@@ -145,6 +145,21 @@ async def test_negative_grace_means_almost_none(api: Client, namespace: str) -> 
     (await api.delete(CONFIG_MAPS.path(namespace, "one"), {"gracePeriodSeconds": -1})).expect(200)
 
 
+async def test_options_in_the_body_replace_those_of_the_query(api: Client, namespace: str) -> None:
+    await created(api, namespace)
+    path = CONFIG_MAPS.path(namespace, "one")
+    body = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    (await api.delete(path, body, dryRun="All")).expect(200)
+    (await api.get(path)).refuse(404, "NotFound")
+
+
+async def test_body_must_be_delete_options(api: Client, namespace: str) -> None:
+    await created(api, namespace)
+    path = CONFIG_MAPS.path(namespace, "one")
+    (await api.delete(path, {"kind": "Nonsense", "apiVersion": "v1"})).refuse(400, "BadRequest")
+    (await api.get(path)).expect(200)
+
+
 async def test_options_can_be_query_parameters(api: Client, namespace: str) -> None:
     await api.create(DEPLOYMENTS.path(namespace), deployment())
     path = DEPLOYMENTS.path(namespace, "web")

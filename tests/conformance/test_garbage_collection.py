@@ -133,3 +133,13 @@ async def test_only_one_owner_may_be_the_controller(api: Client, namespace: str)
     assert status["message"].endswith(
         'Only one reference can have Controller set to true. Found "true" in references for ConfigMap/a and ConfigMap/b'
     )
+
+
+async def test_event_cannot_be_an_owner(api: Client, namespace: str) -> None:
+    reference = {"apiVersion": "v1", "kind": "Event", "name": "x", "uid": "y"}
+    body = SECRETS.new("one", metadata={"ownerReferences": [reference]})
+    status = (await api.create(SECRETS.path(namespace), body)).refuse(422, "Invalid")
+    assert status["message"] == (
+        'Secret "one" is invalid: metadata.ownerReferences: Invalid value: '
+        '{"apiVersion":"v1","kind":"Event","name":"x","uid":"y"}: /v1, Kind=Event is disallowed from being an owner'
+    )

@@ -171,6 +171,13 @@ async def test_malformed_resource_version_is_refused(api: Client, namespace: str
     assert 'resourceVersion: Invalid value: "abc"' in status["message"]
 
 
+async def test_malformed_number_is_refused(api: Client, namespace: str) -> None:
+    for parameter in ("limit", "timeoutSeconds"):
+        (await api.get(CONFIG_MAPS.path(namespace), **{parameter: "abc"})).refuse(
+            400, "BadRequest", 'strconv.ParseInt: parsing "abc": invalid syntax'
+        )
+
+
 async def test_version_from_the_future_is_too_large(api: Client, namespace: str) -> None:
     status = (await api.get(CONFIG_MAPS.path(namespace), resourceVersion="99999999999")).refuse(
         504, "Timeout"

@@ -186,3 +186,14 @@ async def test_patch_of_a_custom_object_is_validated(api: Client, namespace: str
         f'Widget.{kind.group} "one" is invalid: spec.size: Invalid value: "string": '
         'spec.size in body must be of type integer: "string"',
     )
+
+
+@pytest.mark.parametrize("custom", [False, True], ids=["built-in", "custom"])
+async def test_patch_cannot_move_an_object(api: Client, namespace: str, custom: bool) -> None:
+    kind = await define(api) if custom else CONFIG_MAPS
+    await api.create(kind.path(namespace), kind.new("one"))
+    (await api.patch(kind.path(namespace, "one"), {"metadata": {"namespace": "other"}})).refuse(
+        400,
+        "BadRequest",
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )

@@ -9,6 +9,7 @@ from tests.conformance.client import Client
 from tests.conformance.definitions import define, version
 from tests.conformance.kinds import CONFIG_MAPS, DEPLOYMENTS, Kind, config_map, deployment
 
+SCALES = Kind("autoscaling", "v1", "scales", "Scale")
 SCALED: JsonObject = {
     "type": "object",
     "properties": {
@@ -132,6 +133,45 @@ async def test_negative_scale_is_refused(api: Client, namespace: str) -> None:
     answer = await api.patch(DEPLOYMENTS.path(namespace, "web", "scale"), {"spec": {"replicas": -1}})
     status = answer.refuse(422, "Invalid")
     assert "spec.replicas: Invalid value: -1: must be greater than or equal to 0" in status["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            SCALES.new("other", spec={"replicas": 2}),
+            "the name of the object (other) does not match the name on the URL (web)",
+        ),
+        (
+            SCALES.new(spec={"replicas": 2}),
+            "the name of the object (web based on URL) was undeterminable: name must be provided",
+        ),
+        (
+            SCALES.new("web", spec={"replicas": "many"}),
+            (
+                'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal string into Go struct field '
+                "ScaleSpec.spec.replicas of type int32"
+            ),
+        ),
+    ],
+    ids=["other-name", "no-name", "no-number"],
+)
+async def test_scale_must_fit_the_object(api: Client, namespace: str, body: JsonObject, message: str) -> None:
+    await api.create(DEPLOYMENTS.path(namespace), deployment())
+    (await api.put(DEPLOYMENTS.path(namespace, "web", "scale"), body)).refuse(400, "BadRequest", message)
+
+
+async def test_scale_can_be_applied(api: Client, namespace: str) -> None:
+    await api.apply(DEPLOYMENTS.path(namespace, "web"), deployment(), "owner")
+    path = DEPLOYMENTS.path(namespace, "web", "scale")
+    body = SCALES.new("web", spec={"replicas": 3})
+    applied = (await api.apply(path, body, "scaler", force=True)).expect(200)
+    assert (applied["kind"], applied["spec"]) == ("Scale", {"replicas": 3})
+    (await api.apply(path, SCALES.new("web", spec={"replicas": 4}), "rival")).refuse(
+        409,
+        "Conflict",
+        'Apply failed with 1 conflict: conflict with "scaler" with subresource "scale": .spec.replicas',
+    )
 
 
 async def test_scale_of_a_missing_object_is_not_found(api: Client, namespace: str) -> None:
