@@ -23,6 +23,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from edgekeeper.core.json import JsonObject
 from tests.conformance.pki import Authority
 from tests.conformance.servers import (
     ADMIN,
@@ -206,17 +207,16 @@ def _wait_until_ready(server: Server, directory: Path) -> None:
 
 def _compact(etcd: str) -> None:
     """Drop etcd's history up to now, and tell the API server as another replica's compaction would."""
-    header = _etcd_call(etcd, "range", {"key": _encode("compact_rev_key")})["header"]
-    revision = header["revision"]  # type: ignore[index] # etcd answers every call with such a header
+    revision = _etcd_call(etcd, "range", {"key": _encode("compact_rev_key")})["header"]["revision"]
     _etcd_call(etcd, "put", {"key": _encode("compact_rev_key"), "value": _encode(revision)})
     _etcd_call(etcd, "compaction", {"revision": revision, "physical": True})
 
 
-def _etcd_call(etcd: str, method: str, body: Mapping[str, object]) -> dict[str, object]:
+def _etcd_call(etcd: str, method: str, body: JsonObject) -> JsonObject:
     data = json.dumps(body).encode()
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{etcd}/v3/kv/{method}", data=data, timeout=10) as answer:
-        decoded: dict[str, object] = json.loads(answer.read())
+        decoded: JsonObject = json.loads(answer.read())
     return decoded
 
 
