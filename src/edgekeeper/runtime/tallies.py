@@ -1,69 +1,221 @@
-"""Numbers that are counted while work is done, and become metrics only when somebody asks.
+"""The numbers of one controller and of one webhook, and the metric families that are made of them.
 
-Everything that counts runs on the event loop, so a counter is a plain attribute without a lock: it costs a tenth of a
-microsecond, a histogram a quarter. Metric families are made of them when `/metrics` is read, on the loop as well, so
-nobody ever sees half of a change.
+The names, labels and buckets are controller-runtime's, so that its dashboards and alerts work here unchanged.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.utils import floatToGoString
+from prometheus_client.core import Metric
 
-Numbers: TypeAlias = Iterable[tuple[Sequence[str], float]]
-"""Values of labels, and the number that belongs to them."""
+from edgekeeper.runtime.contract import Result
+from edgekeeper.runtime.families import Histogram, counters, gauges, histograms
 
-
-class Histogram:
-    """How often a value was how large."""
-
-    __slots__ = ("_bounds", "_counts", "total")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self._bounds = tuple(bounds)
-        self._counts = [0] * (len(self._bounds) + 1)
-        self.total = 0.0
-
-    def observe(self, value: float) -> None:
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self.total += value
-
-    @property
-    def count(self) -> int:
-        return sum(self._counts)
-
-    def buckets(self) -> list[tuple[str, float]]:
-        """How many values were at most as large as each bound, the last of which is infinity."""
-        bounds = [*map(floatToGoString, self._bounds), "+Inf"]
-        return list(zip(bounds, accumulate(self._counts), strict=True))
+_PASS_BUCKETS = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0),
+    *(10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
+)
+_QUEUE_BUCKETS = (1e-08, 1e-07, 1e-06, 1e-05, 1e-04, 1e-03, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_REVIEW_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-def counters(name: str, about: str, labels: Sequence[str], numbers: Numbers) -> Metric:
-    """A family of numbers that only rise."""
-    family = CounterMetricFamily(name, about, labels=labels)
-    for values, number in numbers:
-        family.add_metric(values, number)
-    return family
+class ControllerTally:
+    """The numbers of one controller and its queue: `contract.ControllerMetrics`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.max_concurrent = 0
+        self.running: Callable[[], list[float]] = list
+        self.results = dict.fromkeys(Result, 0)
+        self.errors = 0
+        self.terminal_errors = 0
+        self.panics = 0
+        self.active = 0
+        self.pass_time = Histogram(_PASS_BUCKETS)
+        self.adds = 0
+        self.retries = 0
+        self.ready = 0
+        self.queue_time = Histogram(_QUEUE_BUCKETS)
+        self.work_time = Histogram(_QUEUE_BUCKETS)
+
+    def pass_started(self) -> None:
+        self.active += 1
+
+    def pass_ended(self, result: Result | None, seconds: float) -> None:
+        self.active -= 1
+        if result is not None:
+            self.results[result] += 1
+            self.pass_time.observe(seconds)
+
+    def failed(self) -> None:
+        self.errors += 1
+
+    def stalled(self) -> None:
+        self.terminal_errors += 1
+
+    def panicked(self) -> None:
+        self.panics += 1
+
+    def watch(self, running: Callable[[], list[float]]) -> None:
+        self.running = running
+
+    def added(self) -> None:
+        self.adds += 1
+
+    def retried(self) -> None:
+        self.retries += 1
+
+    def depth(self, ready: int) -> None:
+        self.ready = ready
+
+    def taken(self, waited: float) -> None:
+        self.queue_time.observe(waited)
+
+    def finished(self, worked: float) -> None:
+        self.work_time.observe(worked)
 
 
-def gauges(name: str, about: str, labels: Sequence[str], numbers: Numbers) -> Metric:
-    """A family of numbers that rise and fall."""
-    family = GaugeMetricFamily(name, about, labels=labels)
-    for values, number in numbers:
-        family.add_metric(values, number)
-    return family
+class WebhookTally:
+    """The numbers of one admission webhook."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.in_flight = 0
+        self.panics = 0
+        self.codes = Counter({200: 0, 500: 0})
+        self.time = Histogram(_REVIEW_BUCKETS)
+
+    def review_started(self) -> None:
+        self.in_flight += 1
+
+    def review_ended(self, code: int, seconds: float) -> None:
+        self.in_flight -= 1
+        self.codes[code] += 1
+        self.time.observe(seconds)
+
+    def panicked(self) -> None:
+        self.panics += 1
 
 
-def histograms(
-    name: str, about: str, labels: Sequence[str], found: Iterable[tuple[Sequence[str], Histogram]]
-) -> Metric:
-    """A family of histograms."""
-    family = HistogramMetricFamily(name, about, labels=labels)
-    for values, histogram in found:
-        family.add_metric(values, histogram.buckets(), histogram.total)
-    return family
+def pass_families(tallies: Collection[ControllerTally]) -> Iterator[Metric]:
+    label = ("controller",)
+    yield counters(
+        "controller_runtime_reconcile_total",
+        "Passes of a controller, by result.",
+        ("controller", "result"),
+        [((each.name, result), count) for each in tallies for result, count in each.results.items()],
+    )
+    yield counters(
+        "controller_runtime_reconcile_errors_total",
+        "Passes that failed and are tried again.",
+        label,
+        [((each.name,), each.errors) for each in tallies],
+    )
+    yield counters(
+        "controller_runtime_terminal_reconcile_errors_total",
+        "Passes that found something which a person has to change.",
+        label,
+        [((each.name,), each.terminal_errors) for each in tallies],
+    )
+    yield counters(
+        "controller_runtime_reconcile_panics_total",
+        "Exceptions that nobody had thought of.",
+        label,
+        [((each.name,), each.panics) for each in tallies],
+    )
+    yield histograms(
+        "controller_runtime_reconcile_time_seconds",
+        "How long passes take.",
+        label,
+        [((each.name,), each.pass_time) for each in tallies],
+    )
+    yield gauges(
+        "controller_runtime_max_concurrent_reconciles",
+        "How many passes may run at once.",
+        label,
+        [((each.name,), each.max_concurrent) for each in tallies],
+    )
+    yield gauges(
+        "controller_runtime_active_workers",
+        "How many passes are running.",
+        label,
+        [((each.name,), each.active) for each in tallies],
+    )
+
+
+def queue_families(tallies: Collection[ControllerTally]) -> Iterator[Metric]:
+    labels = ("controller", "name")
+    names = {each: (each.name, each.name) for each in tallies}
+    yield gauges(
+        "workqueue_depth",
+        "Keys that wait for a worker.",
+        labels,
+        [(names[each], each.ready) for each in tallies],
+    )
+    yield counters(
+        "workqueue_adds_total",
+        "How often a pass was asked for.",
+        labels,
+        [(names[each], each.adds) for each in tallies],
+    )
+    yield histograms(
+        "workqueue_queue_duration_seconds",
+        "How long keys wait for a worker.",
+        labels,
+        [(names[each], each.queue_time) for each in tallies],
+    )
+    yield histograms(
+        "workqueue_work_duration_seconds",
+        "How long workers hold a key.",
+        labels,
+        [(names[each], each.work_time) for each in tallies],
+    )
+    running = {each: each.running() for each in tallies}
+    yield gauges(
+        "workqueue_unfinished_work_seconds",
+        "For how long the present passes have been running, all together. It rises steadily where one hangs.",
+        labels,
+        [(names[each], sum(running[each])) for each in tallies],
+    )
+    yield gauges(
+        "workqueue_longest_running_processor_seconds",
+        "For how long the longest of the present passes has been running.",
+        labels,
+        [(names[each], max(running[each], default=0.0)) for each in tallies],
+    )
+    yield counters(
+        "workqueue_retries_total",
+        "How often a pass was asked for because the one before had failed.",
+        labels,
+        [(names[each], each.retries) for each in tallies],
+    )
+
+
+def webhook_families(tallies: Collection[WebhookTally]) -> Iterator[Metric]:
+    yield counters(
+        "controller_runtime_webhook_requests_total",
+        "Admission requests, by HTTP status code.",
+        ("code", "webhook"),
+        [((str(code), each.path), count) for each in tallies for code, count in each.codes.items()],
+    )
+    yield histograms(
+        "controller_runtime_webhook_latency_seconds",
+        "How long admission requests take.",
+        ("webhook",),
+        [((each.path,), each.time) for each in tallies],
+    )
+    yield gauges(
+        "controller_runtime_webhook_requests_in_flight",
+        "Admission requests that are being answered.",
+        ("webhook",),
+        [((each.path,), each.in_flight) for each in tallies],
+    )
+    yield counters(
+        "controller_runtime_webhook_panics_total",
+        "Admission requests whose webhook raised something that nobody had thought of.",
+        (),
+        [((), sum(each.panics for each in tallies))],
+    )

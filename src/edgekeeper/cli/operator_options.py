@@ -1,0 +1,275 @@
+"""The options of every command that runs controllers: one decorator, one value.
+
+    @click.command()
+    @operator_options
+    def run(options: RuntimeOptions) -> int: ...
+
+Names, defaults and forms are those of operators written in Go, so that their Deployments work unchanged: a switch may
+stand alone or have a value (`--leader-elect`, `--leader-elect=true`, `--metrics-secure=false`). Every option has an
+environment variable of the same meaning, `EDGEKEEPER_METRICS_BIND_ADDRESS` for `--metrics-bind-address`, and a flag wins
+over its variable. Four variables have older names: LOG_FORMAT, LOG_COLOR, LOG_LEVEL and WATCH_NAMESPACES. KUBECONFIG is
+not the variable of `--kubeconfig`: it may name several files, and the loader of the configuration knows it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from edgekeeper.cli.duration import Duration
+from edgekeeper.kube.lease import LeaseOptions
+from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.logs import parse_level
+from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
+
+Command: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Command], Command]
+
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+class BindAddress(click.ParamType[Address | None]):
+    """Where to listen: `:8080`, `127.0.0.1:8080`, or `0` for nowhere."""
+
+    name = "address"
+
+    def convert(
+        self, value: str | Address, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Address | None:
+        if isinstance(value, Address):
+            return value
+        try:
+            return Address.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class LogLevel(click.ParamType[str]):
+    """A level of the log, in upper or lower case."""
+
+    name = "level"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            parse_level(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
+class Namespaces(click.ParamType[tuple[str, ...]]):
+    """Names of namespaces, separated by commas."""
+
+    name = "namespaces"
+    envvar_list_splitter = ","
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(part.strip() for part in value.split(",") if part.strip())
+        for name in names:
+            if not _NAMESPACE.fullmatch(name):
+                self.fail(f"{name!r} is not the name of a namespace, such as team-a,team-b", param, ctx)
+        return names
+
+
+def _option(flag: str, variable: str = "", **more: Any) -> tuple[str, Decorator]:
+    """The name of a parameter, and what adds it to a command."""
+    name = flag.removeprefix("--").replace("-", "_")
+    envvar = variable or f"EDGEKEEPER_{name.upper()}"
+    return name, click.option(flag, name, envvar=envvar, show_envvar=bool(variable), **more)
+
+
+def _switch(flag: str, *, default: bool, **more: Any) -> tuple[str, Decorator]:
+    """A switch as Go has them: alone it means true."""
+    form: dict[str, Any] = {"is_flag": False, "flag_value": "true", "type": bool, "metavar": "[BOOL]"}
+    return _option(flag, default=default, **form, **more)
+
+
+_OPTIONS = (
+    # Which cluster
+    _option(
+        "--kubeconfig",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Talk to the cluster of this kubeconfig.  [default: $KUBECONFIG, the cluster around us, ~/.kube/config]",
+    ),
+    _option("--context", metavar="NAME", help="Use this context of the kubeconfig."),
+    _option(
+        "--namespace",
+        "WATCH_NAMESPACES",
+        type=Namespaces(),
+        multiple=True,
+        metavar="NAME,…",
+        help="Look at objects in these namespaces only. Repeatable.  [default: all]",
+    ),
+    _option(
+        "--qps",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        metavar="NUMBER",
+        help="Requests to the API server per second; 0 leaves the limit to the server.",
+        show_default=True,
+    ),
+    _option(
+        "--burst",
+        type=click.IntRange(min=1),
+        default=RuntimeOptions().burst,
+        metavar="NUMBER",
+        help="Requests that may be sent at once where --qps limits them.",
+        show_default=True,
+    ),
+    # What to do
+    _switch("--dry-run", default=False, help="Write nothing, neither to the cluster nor to a cloud."),
+    _option(
+        "--max-concurrent-reconciles",
+        type=click.IntRange(min=1),
+        default=RuntimeOptions().max_concurrent_reconciles,
+        metavar="NUMBER",
+        help="Objects of a kind that are worked on at once.",
+        show_default=True,
+    ),
+    # Replicas
+    _switch("--leader-elect", default=False, help="Let one replica lead while the others wait."),
+    _option(
+        "--lease-duration",
+        type=Duration(),
+        default=LeaseOptions().duration,
+        metavar="DURATION",
+        help="How long others wait for a silent leader.  [default: 15s]",
+    ),
+    _option(
+        "--lease-renew-deadline",
+        type=Duration(),
+        default=LeaseOptions().renew_deadline,
+        metavar="DURATION",
+        help="How long a leader tries to stay one.  [default: 10s]",
+    ),
+    _option(
+        "--lease-retry-period",
+        type=Duration(),
+        default=LeaseOptions().retry_period,
+        metavar="DURATION",
+        help="The pause between two attempts to lead, or to go on leading.  [default: 2s]",
+    ),
+    # Who may look
+    _option(
+        "--health-probe-bind-address",
+        type=BindAddress(),
+        default=":8081",
+        metavar="ADDRESS",
+        help="Answer probes there (/healthz, /readyz); 0 for nowhere.",
+        show_default=True,
+    ),
+    _option(
+        "--metrics-bind-address",
+        type=BindAddress(),
+        default="0",
+        metavar="ADDRESS",
+        help="Serve /metrics there: usually :8443, or :8080 without --metrics-secure; 0 for nowhere.",
+        show_default=True,
+    ),
+    _switch(
+        "--metrics-secure",
+        default=True,
+        help="Serve metrics over HTTPS, to those whom RBAC allows it; false for plain HTTP.",
+        show_default=True,
+    ),
+    _option(
+        "--metrics-cert-path",
+        type=_DIRECTORY,
+        metavar="DIR",
+        help="The certificate for metrics: tls.crt and tls.key.  [default: one made for the occasion]",
+    ),
+    _option(
+        "--webhook-bind-address",
+        type=BindAddress(),
+        default=":9443",
+        metavar="ADDRESS",
+        help="Serve admission webhooks there; 0 for nowhere.",
+        show_default=True,
+    ),
+    _option(
+        "--webhook-cert-path",
+        type=_DIRECTORY,
+        metavar="DIR",
+        help="The certificate for admission webhooks: tls.crt and tls.key. Without it they are not served.",
+    ),
+    _switch("--enable-http2", default=False, help="Accepted for compatibility; HTTP/1.1 is served."),
+    # What it says
+    _option(
+        "--log-format",
+        "LOG_FORMAT",
+        type=click.Choice(["json", "text"]),
+        help="Lines for machines or for people.  [default: text on a terminal, else json]",
+    ),
+    _option(
+        "--log-color",
+        "LOG_COLOR",
+        type=click.Choice(["auto", "always", "never"]),
+        help="Colours in text.  [default: auto]",
+    ),
+    _option(
+        "--log-level",
+        "LOG_LEVEL",
+        type=LogLevel(),
+        metavar="LEVEL",
+        help="From which level on: debug, info, warning or error.  [default: info]",
+    ),
+)
+
+
+def operator_options(command: Command) -> Command:
+    """Add the options to a command, which gets them as one argument: `options`."""
+
+    @functools.wraps(command)
+    def collected(*args: Any, **given: Any) -> Any:
+        values = {name: given.pop(name) for name, _ in _OPTIONS}
+        return command(*args, options=_options_of(values), **given)
+
+    decorated: Command = collected
+    for _, decorate in reversed(_OPTIONS):
+        decorated = decorate(decorated)
+    return decorated
+
+
+def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:
+    return RuntimeOptions(
+        kubeconfig=values["kubeconfig"],
+        context=values["context"],
+        namespaces=tuple(dict.fromkeys(name for names in values["namespace"] for name in names)),
+        requests_per_second=values["qps"] or None,
+        burst=values["burst"],
+        dry_run=values["dry_run"],
+        leader_elect=values["leader_elect"],
+        lease=_lease(values),
+        max_concurrent_reconciles=values["max_concurrent_reconciles"],
+        server=ServerOptions(
+            health_address=values["health_probe_bind_address"],
+            metrics_address=values["metrics_bind_address"],
+            metrics_secure=values["metrics_secure"],
+            metrics_cert_path=values["metrics_cert_path"],
+            webhook_address=values["webhook_bind_address"],
+            webhook_cert_path=values["webhook_cert_path"],
+            enable_http2=values["enable_http2"],
+        ),
+        log=LogOptions(values["log_format"], values["log_color"], values["log_level"]),
+    )
+
+
+def _lease(values: Mapping[str, Any]) -> LeaseOptions:
+    try:
+        return LeaseOptions(
+            values["lease_duration"], values["lease_renew_deadline"], values["lease_retry_period"]
+        )
+    except ValueError as error:
+        flags = "--lease-duration, --lease-renew-deadline or --lease-retry-period"
+        raise click.UsageError(f"{error}; change {flags}") from error

@@ -1,0 +1,200 @@
+"""The certificates that our servers show: from a directory that others keep fresh, or made for the occasion.
+
+Certificates are replaced while we run, by cert-manager or by hand. OpenSSL reads the certificate of a context when a
+connection is opened, so replacing it in the living context is all it takes: new handshakes show the new certificate,
+open connections go on with the one they began with.
+
+Expected flow
+    1. `DirectoryCertificate(directory, flag)` reads `tls.crt` and `tls.key`, or says what is wrong with them.
+    2. A server listens with its `context`.
+    3. `follow` looks at the files every ten seconds, and loads them when either of them has changed.
+
+Guarantees
+    - Files that are missing, torn, encrypted or do not belong together change nothing: the present certificate stays,
+      and one line of the log says why. A certificate and its key are two files, so in between they never fit.
+    - Only what was found good reaches the living context. OpenSSL forgets the old key before it refuses a new one, so
+      every pair is tried on a context of its own first, and then loaded from the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import ssl
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NoReturn, TypeAlias
+
+import structlog
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from edgekeeper.core.clock import timestamp
+
+log = structlog.get_logger(__name__)
+
+CERTIFICATE_FILE = "tls.crt"
+KEY_FILE = "tls.key"
+POLL_INTERVAL = timedelta(seconds=10)
+_LIFETIME = timedelta(days=3650)
+_CLOCK_SKEW = timedelta(hours=1)
+_LARGEST_FILE = 1024 * 1024
+
+_State: TypeAlias = tuple[tuple[int, int, int], ...] | None
+"""What tells one version of the files from another; None while one of them is missing."""
+
+
+class CertificateError(Exception):
+    """There is no certificate to serve with. The message says where it was looked for and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate with its chain, and its key, as PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
+class DirectoryCertificate:
+    """The certificate in `tls.crt` and `tls.key` of a directory, as a mounted Secret has them."""
+
+    def __init__(self, directory: Path, flag: str) -> None:
+        """Read it. `flag` is the option that named the directory, for the message of CertificateError."""
+        self._directory = directory
+        self._seen = self._state()
+        try:
+            pair = self._read()
+            self.context = server_context(pair)
+        except (OSError, ValueError) as error:
+            raise CertificateError(
+                f"cannot serve with the certificate in {directory}: {_why(error)}; "
+                f"{flag} needs a directory with {CERTIFICATE_FILE} and {KEY_FILE}"
+            ) from error
+        _log_loaded(directory, pair)
+
+    async def follow(self, interval: timedelta = POLL_INTERVAL) -> NoReturn:
+        """Keep the certificate as fresh as its files, until cancelled."""
+        while True:
+            await asyncio.sleep(interval.total_seconds())
+            self.refresh()
+
+    def refresh(self) -> bool:
+        """Load the files if they have changed. Return whether there is a new certificate now."""
+        state = self._state()
+        if state == self._seen:
+            return False
+        self._seen = state
+        try:
+            pair = self._read()
+            server_context(pair)
+            show(self.context, pair)
+        except (OSError, ValueError) as error:
+            log.warning(
+                "New certificate cannot be used, the present one stays",
+                directory=str(self._directory),
+                why=_why(error),
+            )
+            return False
+        _log_loaded(self._directory, pair)
+        return True
+
+    def _state(self) -> _State:
+        try:
+            found = [(self._directory / name).stat() for name in (CERTIFICATE_FILE, KEY_FILE)]
+        except OSError:
+            return None
+        return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in found)
+
+    def _read(self) -> Pair:
+        return Pair(_read(self._directory / CERTIFICATE_FILE), _read(self._directory / KEY_FILE))
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST_FILE + 1)
+    if len(content) > _LARGEST_FILE:
+        raise ValueError(f"{path.name} is larger than {_LARGEST_FILE} bytes")
+    return content
+
+
+def server_context(pair: Pair) -> ssl.SSLContext:
+    """TLS for a server. Raise ValueError or ssl.SSLError where certificate and key are no pair."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    show(context, pair)
+    return context
+
+
+def show(context: ssl.SSLContext, pair: Pair) -> None:
+    """Show the certificate on every connection that is opened from now on."""
+    # The standard library reads certificates from files only: this one lives just that long, and only we can read it.
+    with tempfile.NamedTemporaryFile(prefix="edgekeeper-", suffix=".pem") as pem:
+        pem.write(pair.certificate + b"\n" + pair.key)
+        pem.flush()
+        context.load_cert_chain(pem.name, password=_no_password)
+
+
+def _no_password() -> str:
+    """OpenSSL would ask the terminal."""
+    raise ValueError(f"{KEY_FILE} is encrypted, and there is nobody to ask for its password")
+
+
+def self_signed(hosts: Sequence[str], now: datetime) -> Pair:
+    """A certificate that proves nothing, for connections that need encryption and no more."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "edgekeeper")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now + _LIFETIME)
+        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Pair(
+        certificate.public_bytes(Encoding.PEM),
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+    )
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _log_loaded(directory: Path, pair: Pair) -> None:
+    try:
+        expires = timestamp(x509.load_pem_x509_certificate(pair.certificate).not_valid_after_utc)
+    except ValueError:
+        expires = "unknown"  # OpenSSL takes it, and is the one who has to
+    log.info("Serving with certificate", directory=str(directory), expires=expires)
+
+
+def _why(error: Exception) -> str:
+    """What is wrong, without the names of C functions."""
+    match error:
+        case FileNotFoundError():
+            return f"{Path(error.filename).name} is missing"
+        case ssl.SSLError(reason="KEY_VALUES_MISMATCH"):
+            return f"{CERTIFICATE_FILE} and {KEY_FILE} do not belong together"
+        case ssl.SSLError():
+            return f"{CERTIFICATE_FILE} or {KEY_FILE} is no PEM: {error.reason or error}"
+        case OSError():
+            return f"{Path(error.filename).name if error.filename else 'it'} cannot be read: {error.strerror}"
+        case _:
+            return str(error)

@@ -1,0 +1,220 @@
+"""Servers that listen: what probes, metrics and admission have in common.
+
+A listener is aiohttp's bare server with limits around it. Whoever can reach a port can send anything to it, so:
+
+ - a connection without a complete request within ten seconds is closed, before the first request and between them;
+ - a request has a time limit, after which its handler is cancelled and the answer is 503;
+ - bodies are read by `read_body` alone, which has a size limit, and never decompressed;
+ - an exception of a handler is logged, and answered by 500 without a word about it;
+ - no answer says what software this is, not even one to what is no HTTP at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import re
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from weakref import WeakSet
+
+import structlog
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+log = structlog.get_logger(__name__)
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
+
+REQUEST_LIMIT = timedelta(seconds=10)
+PATIENCE = timedelta(seconds=10)
+"""How long a connection may take to send a request."""
+DRAIN = timedelta(seconds=2)
+"""How long requests may take to end when the server stops."""
+_FAREWELL_SECONDS = 1.0
+
+_FORM = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^:\[\]]*):(?P<port>\d{1,5})")
+
+_PROBLEMS = {
+    errno.EADDRINUSE: "address in use",
+    errno.EADDRNOTAVAIL: "this machine has no such address",
+    errno.EACCES: "permission denied",
+}
+
+
+class ListenError(OSError):
+    """We cannot listen there. The message says why, and which option to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen: `:8081` is every address of this machine."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Address | None:
+        """Read `HOST:PORT`. Return None for `0` and nothing, which switch a server off. Raise ValueError otherwise."""
+        if text in {"", "0"}:
+            return None
+        match = _FORM.fullmatch(text)
+        if match is None or int(match["port"]) > 65535:
+            raise ValueError(f"{text!r} is not an address such as :8080 or 127.0.0.1:8080, nor 0 for none")
+        return cls(match["host"].strip("[]"), int(match["port"]))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Listener:
+    """Serves one handler at one address."""
+
+    def __init__(
+        self,
+        handle: Handler,
+        address: Address,
+        flag: str,
+        tls: ssl.SSLContext | None = None,
+        limit: timedelta = REQUEST_LIMIT,
+    ) -> None:
+        """`flag` is the option that chose the address, for messages."""
+        self._handle = handle
+        self._address = address
+        self._flag = flag
+        self._tls = tls
+        self._limit = limit
+        self._heard: WeakSet[web.RequestHandler] = WeakSet()
+        """The connections that have sent a request."""
+        self._web: web.Server | None = None
+        self._sockets: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        """The port in use, which the system chose where the address has none."""
+        if self._sockets is None:
+            return self._address.port
+        port: int = self._sockets.sockets[0].getsockname()[1]
+        return port
+
+    async def start(self) -> None:
+        """Listen. Raise ListenError where that is impossible."""
+        loop = asyncio.get_running_loop()
+        self._web = web.Server(
+            self._serve,
+            request_factory=partial(_Request, loop=loop),
+            logger=_logger,
+            access_log=None,
+            handler_cancellation=True,
+            auto_decompress=False,
+            keepalive_timeout=PATIENCE.total_seconds() * 3,
+            lingering_time=1.0,
+        )
+        try:
+            self._sockets = await loop.create_server(
+                self._connect,
+                self._address.host or None,
+                self._address.port,
+                ssl=self._tls,
+                ssl_handshake_timeout=PATIENCE.total_seconds() if self._tls else None,
+                ssl_shutdown_timeout=_FAREWELL_SECONDS if self._tls else None,
+            )
+        except OSError as error:
+            raise ListenError(
+                f"cannot listen on {self._address}: {_problem(error)}; choose another with {self._flag}"
+            ) from error
+
+    async def stop(self) -> None:
+        """Take no further requests, and let those that are running end."""
+        if self._sockets is None or self._web is None:
+            return
+        self._sockets.close()
+        await asyncio.sleep(0)  # what was accepted a moment ago becomes a request
+        self._web.pre_shutdown()
+        await self._web.shutdown(DRAIN.total_seconds())
+        self._sockets = None
+
+    def _connect(self) -> web.RequestHandler:
+        assert self._web is not None  # noqa: S101 - `start` has made it
+        connection = self._web()
+        asyncio.get_running_loop().call_later(PATIENCE.total_seconds(), self._hang_up, connection)
+        return connection
+
+    def _hang_up(self, connection: web.RequestHandler) -> None:
+        """The first request is late. Between requests aiohttp's own timer does this."""
+        if connection not in self._heard:
+            connection.force_close()
+
+    async def _serve(self, request: web.BaseRequest) -> web.Response:
+        if isinstance(request.protocol, web.RequestHandler):
+            self._heard.add(request.protocol)
+        try:
+            async with asyncio.timeout(self._limit.total_seconds()):
+                return await self._handle(request)
+        except TimeoutError:
+            return refusal(503, "this takes too long")
+        except web.RequestPayloadError:
+            return refusal(400, "the body cannot be read")
+        except Exception:
+            log.exception("Request failed", path=request.path)
+            return refusal(500, "internal error")
+
+
+class _Request(web.BaseRequest):
+    """A request whose answer keeps quiet about the software. aiohttp asks it about every answer, malformed requests included."""
+
+    async def _prepare_hook(self, resp: web.StreamResponse) -> None:
+        resp.headers.popall("Server", None)
+
+
+class _OurOwn(logging.Filter):
+    """Leaves out what clients did wrong: they were told, and a traceback would help nobody."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, HttpProcessingError | web.RequestPayloadError)
+
+
+_logger = logging.getLogger(__name__)
+_logger.addFilter(_OurOwn())
+
+
+def plain(text: str, status: int = 200) -> web.Response:
+    """An answer for people and simple programs. Nothing is kept, and nothing is guessed about its type."""
+    return web.Response(
+        status=status,
+        text=text,
+        headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"},
+    )
+
+
+def refusal(status: int, why: str) -> web.Response:
+    """No, in one line. The connection ends where something of the request may be left unread."""
+    response = plain(f"{why}\n", status)
+    if status in {400, 408, 413, 415, 503}:
+        response.force_close()
+    return response
+
+
+async def read_body(request: web.BaseRequest, largest: int) -> bytes | None:
+    """The body, or None where it is too large."""
+    if (request.content_length or 0) > largest:
+        return None
+    body = bytearray()
+    async for part in request.content.iter_any():
+        body += part
+        if len(body) > largest:
+            return None
+    return bytes(body)
+
+
+def _problem(error: OSError) -> str:
+    if error.errno in _PROBLEMS:
+        return _PROBLEMS[error.errno]
+    # Names that nobody knows have codes of their own, which `strerror` of the operating system does not explain.
+    return error.strerror or (os.strerror(error.errno) if error.errno else str(error))

@@ -1,0 +1,64 @@
+"""What a process of the operator can be told, as values: `cli.operator_options` reads them from flags and variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from edgekeeper.kube.client import DEFAULT_OPTIONS, ClientOptions
+from edgekeeper.kube.lease import LeaseOptions
+from edgekeeper.runtime.listening import Address
+
+HEALTH_ADDRESS = Address("", 8081)
+WEBHOOK_ADDRESS = Address("", 9443)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where we listen, and with which certificates."""
+
+    health_address: Address | None = HEALTH_ADDRESS
+    metrics_address: Address | None = None
+    metrics_secure: bool = True
+    """HTTPS, and only for those whom the API server lets read `/metrics`."""
+    metrics_cert_path: Path | None = None
+    """A directory with tls.crt and tls.key; without it a certificate is made for the occasion."""
+    webhook_address: Address | None = WEBHOOK_ADDRESS
+    webhook_cert_path: Path | None = None
+    """A directory with tls.crt and tls.key. Webhooks are served only with one: the API server has to trust it."""
+    enable_http2: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """How we log; None leaves it to the environment and the terminal."""
+
+    format: Literal["json", "text"] | None = None
+    color: Literal["auto", "always", "never"] | None = None
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeOptions:
+    """Everything that a process of the operator can be told, whatever kinds it serves."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    namespaces: tuple[str, ...] = ()
+    """Look at objects in these namespaces only; empty for all."""
+    requests_per_second: float | None = None
+    burst: int = DEFAULT_OPTIONS.burst
+    dry_run: bool = False
+
+    leader_elect: bool = False
+    lease: LeaseOptions = field(default_factory=LeaseOptions)
+    max_concurrent_reconciles: int = 16
+
+    server: ServerOptions = field(default_factory=ServerOptions)
+    log: LogOptions = field(default_factory=LogOptions)
+
+    def client_options(self) -> ClientOptions:
+        return ClientOptions(
+            requests_per_second=self.requests_per_second, burst=self.burst, dry_run=self.dry_run
+        )

@@ -1,0 +1,171 @@
+"""`/metrics`: who may read it, and how it travels.
+
+With `--metrics-secure`, which is the default, callers show a bearer token. The API server says whom it stands for
+(TokenReview) and whether they may `get` the path `/metrics` (SubjectAccessReview), so access is granted by ordinary RBAC:
+
+    kind: ClusterRole
+    rules: [{nonResourceURLs: ["/metrics"], verbs: ["get"]}]
+
+Answers of the API server are remembered for a minute, refusals for ten seconds. A token is remembered by its digest. At
+most a few questions are asked at once, and one token is asked about once, so that a crowd at this door does not become
+a crowd at the API server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import structlog
+from aiohttp import web
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.kube.errors import ApiError
+from edgekeeper.kube.kinds import Kind
+from edgekeeper.runtime.listening import refusal
+from edgekeeper.runtime.metrics import Metrics
+
+log = structlog.get_logger(__name__)
+
+PATH = "/metrics"
+TOKEN_REVIEW = Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", namespaced=False)
+ACCESS_REVIEW = Kind(
+    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False
+)
+_ALLOWED_SECONDS = 60.0
+_REFUSED_SECONDS = 10.0
+_REMEMBERED = 256
+_QUESTIONS_AT_ONCE = 4
+_LONGEST_TOKEN = 16 * 1024
+
+
+class Verdict(Enum):
+    """What becomes of a caller."""
+
+    ALLOWED = 200
+    UNKNOWN = 401
+    DENIED = 403
+
+
+class ReviewClient(Protocol):
+    """What is needed of `KubeClient`."""
+
+    async def review(self, kind: Kind, obj: JsonObject) -> JsonObject: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    verdict: Verdict
+    until: float
+
+
+class Gatekeeper:
+    """Asks the API server who a caller is and what they may do."""
+
+    def __init__(self, client: ReviewClient, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._asking: dict[bytes, asyncio.Lock] = {}
+        self._turn = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
+
+    async def judge(self, token: str) -> Verdict:
+        """Whether whoever has this token may read metrics. Raise ApiError where nobody can tell."""
+        digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+        lock = self._asking.setdefault(digest, asyncio.Lock())
+        try:
+            async with lock:
+                return self._recall(digest) or await self._ask(digest, token)
+        finally:
+            if not lock.locked():
+                self._asking.pop(digest, None)
+
+    def _recall(self, digest: bytes) -> Verdict | None:
+        found = self._known.get(digest)
+        return found.verdict if found is not None and self._clock.monotonic() < found.until else None
+
+    async def _ask(self, digest: bytes, token: str) -> Verdict:
+        async with self._turn:
+            verdict = await self._review(token)
+        lasts = _ALLOWED_SECONDS if verdict is Verdict.ALLOWED else _REFUSED_SECONDS
+        self._known[digest] = _Remembered(verdict, self._clock.monotonic() + lasts)
+        self._known.move_to_end(digest)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return verdict
+
+    async def _review(self, token: str) -> Verdict:
+        answer = await self._client.review(TOKEN_REVIEW, {"spec": {"token": token}})
+        if dig(answer, "status", "authenticated") is not True:
+            return Verdict.UNKNOWN
+        question = {
+            **_subject(dig_object(answer, "status", "user")),
+            "nonResourceAttributes": {"path": PATH, "verb": "get"},
+        }
+        answer = await self._client.review(ACCESS_REVIEW, {"spec": question})
+        return Verdict.ALLOWED if dig(answer, "status", "allowed") is True else Verdict.DENIED
+
+
+def _subject(user: JsonObject) -> JsonObject:
+    """A user as one review tells of them and the other asks for them: the one name differs."""
+    subject: JsonObject = {"user": user.get("username", "")}
+    subject.update({name: user[name] for name in ("groups", "uid", "extra") if name in user})
+    return subject
+
+
+class Scraping:
+    """Answers scrapes."""
+
+    def __init__(self, metrics: Metrics, gatekeeper: Gatekeeper | None) -> None:
+        """Without a gatekeeper everybody may read."""
+        self._metrics = metrics
+        self._gatekeeper = gatekeeper
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        if request.path != PATH:
+            return refusal(404, "not found")
+        if request.method not in {"GET", "HEAD"}:
+            return refusal(405, "method not allowed")
+        try:
+            verdict = await self._judge(request)
+        except ApiError as error:
+            log.warning("Cannot tell who may read metrics", why=str(error))
+            return refusal(503, "cannot tell who you are")
+        if verdict is not Verdict.ALLOWED:
+            return _turned_away(verdict)
+        response = web.Response(
+            body=await self._metrics.text(),
+            headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4, "X-Content-Type-Options": "nosniff"},
+        )
+        response.enable_compression(_coding(request))
+        return response
+
+    async def _judge(self, request: web.BaseRequest) -> Verdict:
+        if self._gatekeeper is None:
+            return Verdict.ALLOWED
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip() or len(token) > _LONGEST_TOKEN:
+            return Verdict.UNKNOWN
+        return await self._gatekeeper.judge(token.strip())
+
+
+def _turned_away(verdict: Verdict) -> web.Response:
+    if verdict is Verdict.DENIED:
+        return refusal(403, "forbidden")
+    response = refusal(401, "unauthorized")
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _coding(request: web.BaseRequest) -> web.ContentCoding:
+    """Compressed where the caller understands it: the text shrinks to a tenth."""
+    accepted = request.headers.get("Accept-Encoding", "").lower()
+    offers = [offer.replace(" ", "").partition(";") for offer in accepted.split(",")]
+    wanted = any(name == "gzip" and quality not in {"q=0", "q=0.0"} for name, _, quality in offers)
+    return web.ContentCoding.gzip if wanted else web.ContentCoding.identity

@@ -1,0 +1,136 @@
+"""Everything that listens: probes, metrics and admission webhooks, each at an address of its own.
+
+    server = Server(options, metrics, client, clock, webhooks)
+    server.ready.add("manager", lambda: manager.is_ready)
+    await server.start()          all of it, or ListenError / CertificateError and nothing
+    await server.stop()
+
+| what      | flag                        | default  |                                                              |
+|-----------|-----------------------------|----------|--------------------------------------------------------------|
+| probes    | --health-probe-bind-address | :8081    | plain HTTP for anybody (`probes`)                            |
+| metrics   | --metrics-bind-address      | 0 (off)  | HTTPS for those whom RBAC allows it, or plain (`scraping`)   |
+| admission | --webhook-bind-address      | :9443    | HTTPS, where there are webhooks and a certificate (`webhooks`) |
+
+HTTP/1.1 is all that is spoken. `--enable-http2` is accepted, since manifests have it, and answered by a warning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from edgekeeper.core.clock import Clock
+from edgekeeper.runtime.certificates import DirectoryCertificate, self_signed, server_context
+from edgekeeper.runtime.listening import Listener
+from edgekeeper.runtime.metrics import Metrics
+from edgekeeper.runtime.options import ServerOptions
+from edgekeeper.runtime.probes import Probes
+from edgekeeper.runtime.scraping import Gatekeeper, ReviewClient, Scraping
+from edgekeeper.runtime.webhooks import LONGEST_REVIEW, Admissions, Webhook
+
+log = structlog.get_logger(__name__)
+
+_PROBE_LIMIT = timedelta(seconds=2)
+_REVIEW_LIMIT = LONGEST_REVIEW * 2
+"""For a whole request: its body has as long to arrive as its rule has to decide."""
+
+
+class Server:
+    """The servers of one process."""
+
+    def __init__(
+        self,
+        options: ServerOptions,
+        metrics: Metrics,
+        client: ReviewClient,
+        clock: Clock,
+        webhooks: Sequence[Webhook] = (),
+    ) -> None:
+        self._options = options
+        self._metrics = metrics
+        self._client = client
+        self._clock = clock
+        self._webhooks = webhooks
+        self._probes = Probes()
+        self.live = self._probes.live
+        self.ready = self._probes.ready
+        self._listeners: dict[str, Listener] = {}
+        self._following: list[asyncio.Task[None]] = []
+
+    def port(self, name: str) -> int | None:
+        """The port of `probes`, `metrics` or `admission`, where it is served."""
+        listener = self._listeners.get(name)
+        return listener.port if listener else None
+
+    async def start(self) -> None:
+        """Listen everywhere. Raise ListenError or CertificateError where that fails, and then listen nowhere."""
+        if self._options.enable_http2:
+            log.warning("HTTP/2 is not served", remedy="HTTP/1.1 is; leave out --enable-http2")
+        try:
+            for name, listener in self._build().items():
+                await listener.start()
+                self._listeners[name] = listener
+        except BaseException:
+            await self.stop()
+            raise
+        log.info("Listening", **{name: listener.port for name, listener in self._listeners.items()})
+
+    async def stop(self) -> None:
+        """Take no more requests, and let those that are running end."""
+        for task in self._following:
+            task.cancel()
+        await asyncio.gather(*self._following, return_exceptions=True)
+        await asyncio.gather(*(listener.stop() for listener in self._listeners.values()))
+        self._following.clear()
+        self._listeners.clear()
+
+    def _build(self) -> dict[str, Listener]:
+        made = {"probes": self._probing(), "metrics": self._scraping(), "admission": self._admitting()}
+        return {name: listener for name, listener in made.items() if listener is not None}
+
+    def _probing(self) -> Listener | None:
+        address = self._options.health_address
+        if address is None:
+            return None
+        return Listener(self._probes.handle, address, "--health-probe-bind-address", limit=_PROBE_LIMIT)
+
+    def _scraping(self) -> Listener | None:
+        options = self._options
+        if options.metrics_address is None:
+            return None
+        secure = options.metrics_secure
+        scraping = Scraping(self._metrics, Gatekeeper(self._client, self._clock) if secure else None)
+        tls = self._metrics_tls() if secure else None
+        return Listener(scraping.handle, options.metrics_address, "--metrics-bind-address", tls)
+
+    def _metrics_tls(self) -> ssl.SSLContext:
+        if self._options.metrics_cert_path is not None:
+            return self._followed(self._options.metrics_cert_path, "--metrics-cert-path")
+        hosts = (socket.gethostname(), "localhost", "127.0.0.1", "::1")
+        return server_context(self_signed(hosts, self._clock.now()))
+
+    def _admitting(self) -> Listener | None:
+        options = self._options
+        if not self._webhooks or options.webhook_address is None:
+            return None
+        if options.webhook_cert_path is None:
+            log.warning(
+                "Admission webhooks are not served", remedy="--webhook-cert-path has their certificate"
+            )
+            return None
+        tls = self._followed(options.webhook_cert_path, "--webhook-cert-path")
+        admissions = Admissions(self._webhooks, self._metrics)
+        return Listener(
+            admissions.handle, options.webhook_address, "--webhook-bind-address", tls, _REVIEW_LIMIT
+        )
+
+    def _followed(self, directory: Path, flag: str) -> ssl.SSLContext:
+        certificate = DirectoryCertificate(directory, flag)
+        self._following.append(asyncio.create_task(certificate.follow(), name=f"follow {flag}"))
+        return certificate.context
