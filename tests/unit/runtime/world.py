@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -17,6 +17,7 @@ from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done
 from edgekeeper.kube.client import ClientOptions, KubeClient
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, Key, Kind
+from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport
 from edgekeeper.local.plane.plane import Plane, PlaneConfig
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import LoopClock
@@ -179,6 +180,30 @@ class Operator:
         return self.services.recorder.events
 
 
+class LaggingTransport:
+    """Delivers what is watched as late as the world says, and everything else at once."""
+
+    def __init__(self, inner: Transport, place: World) -> None:
+        self._inner = inner
+        self._place = place
+
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        return await self._inner.send(request, deadline)
+
+    @asynccontextmanager
+    async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
+        async with self._inner.stream(request) as stream, aclosing(self._delayed(stream.chunks)) as chunks:
+            yield replace(stream, chunks=chunks)
+
+    async def _delayed(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+        async for chunk in chunks:
+            await asyncio.sleep(self._place.watch_lag.total_seconds())
+            yield chunk
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
 class World:
     """An embedded server and a user of it."""
 
@@ -186,6 +211,8 @@ class World:
         self.plane = plane
         self.clock = clock
         self.user = KubeClient(InProcessTransport(plane), Calls(), clock)
+        self.watch_lag = timedelta(0)
+        """By how much everything that operators watch reaches them late."""
 
     async def define(self, kind: Kind) -> None:
         await self.user.create(CUSTOM_RESOURCE_DEFINITION, definition(kind))
@@ -214,7 +241,8 @@ class World:
             await self.user.create(NAMESPACE, {"metadata": {"name": name}})
 
     def services(self, *hooks: CallHook, options: ClientOptions = CLIENT, seed: int = 1) -> Services:
-        client = KubeClient(InProcessTransport(self.plane), Calls(*hooks), self.clock, options)
+        transport = LaggingTransport(InProcessTransport(self.plane), self)
+        client = KubeClient(transport, Calls(*hooks), self.clock, options)
         return Services(
             client,
             Informers(client, self.clock, random=Random(seed)),
