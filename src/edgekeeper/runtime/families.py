@@ -38,8 +38,8 @@ class Histogram:
         return sum(self._counts)
 
     def buckets(self) -> list[tuple[str, float]]:
-        """How many values were at most as large as each bound, the last of which is infinity."""
-        bounds = [*map(floatToGoString, self._bounds), "+Inf"]
+        """How many values were at most as large as each bound, as Go writes it; the last one is infinity."""
+        bounds = [*(floatToGoString(bound).removesuffix(".0") for bound in self._bounds), "+Inf"]
         return list(zip(bounds, accumulate(self._counts), strict=True))
 
 

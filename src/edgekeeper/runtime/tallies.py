@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from itertools import accumulate, repeat
+from operator import mul
 
 from prometheus_client.core import Metric
 
@@ -18,7 +20,8 @@ _PASS_BUCKETS = (
     *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0),
     *(10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
 )
-_QUEUE_BUCKETS = (1e-08, 1e-07, 1e-06, 1e-05, 1e-04, 1e-03, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_QUEUE_BUCKETS = tuple(accumulate(repeat(10.0, 11), mul, initial=1e-08))
+"""Ten nanoseconds to a thousand seconds, with Go's rounding errors: buckets add up over operators only if all agree."""
 _REVIEW_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
