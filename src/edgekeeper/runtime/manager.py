@@ -118,23 +118,27 @@ class Manager:
     async def run(self) -> None:
         """Live until asked to stop. Raise LostLeadershipError, or whatever mistake ended it."""
         try:
-            async with AsyncExitStack() as stack:
-                if self.options.signals:
-                    stack.enter_context(self._listening_to_signals())
-                await stack.enter_async_context(self._measuring_lag())
-                await stack.enter_async_context(self._serving(self._server))
-                await stack.enter_async_context(self._watching())
-                await stack.enter_async_context(self._leading())
-                await stack.enter_async_context(self._serving(self._services.recorder))
-                await stack.enter_async_context(self._working())
-                await self._stopping.wait()
-        except _StoppedError:
-            _log.info("Stopped before the work began")
+            await self._live()
         except BaseExceptionGroup as group:
             leaf = _only_leaf(group)
             if leaf is None:
                 raise
-            raise leaf from leaf.__cause__
+            if not isinstance(leaf, _StoppedError):
+                raise leaf from leaf.__cause__
+        except _StoppedError:
+            _log.info("Stopped before the work began")
+
+    async def _live(self) -> None:
+        async with AsyncExitStack() as stack:
+            if self.options.signals:
+                stack.enter_context(self._listening_to_signals())
+            await stack.enter_async_context(self._measuring_lag())
+            await stack.enter_async_context(self._serving(self._server))
+            await stack.enter_async_context(self._watching())
+            await stack.enter_async_context(self._leading())
+            await stack.enter_async_context(self._serving(self._services.recorder))
+            await stack.enter_async_context(self._working())
+            await self._stopping.wait()
 
     def stop(self) -> None:
         """Ask for an orderly end. May be called at any time, any number of times."""
