@@ -43,7 +43,7 @@ def identified(**metadata: str) -> JsonObject:
 REPLACEMENTS: dict[str, tuple[JsonObject, int, str]] = {
     "nameless": (identified(), 400, "name must be provided"),
     "other-name": (identified(name="b"), 400, "the name of the object (b) does not match the name on the URL (a)"),
-    "other-namespace": (identified(name="a", namespace="x"), 400, "the namespace of the object (x) does not match"),
+    "other-namespace": (identified(name="a", namespace="x"), 400, "the namespace of the provided object does not match"),
     "odd-version": (identified(name="a", resourceVersion="x"), 500, 'parsing "x": invalid syntax'),
     "old-version": (identified(name="a", resourceVersion="1"), 409, "the object has been modified"),
     "other-uid": (identified(name="a", uid="x"), 409, "Precondition failed: UID"),

@@ -103,6 +103,10 @@ def _check_kind(call: Call, tree: JsonObject) -> None:
     if kind != resource.kind:
         raise _other_kind(resource, tree)
     if api_version != resource.api_version:
+        if not resource.custom and not call.cluster.registry.find_kind(api_version, kind):
+            version = api_version.rpartition("/")[2]
+            named = f'{kind} in version "{version}" cannot be handled as a {resource.kind}'
+            raise bad_request(f'{named}: no kind "{kind}" is registered for version "{api_version}"')
         raise bad_request(
             f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
         )

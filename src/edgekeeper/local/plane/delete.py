@@ -178,37 +178,43 @@ def _check_preconditions(call: Call, live: JsonObject, options: DeleteOptions, n
 
 
 def read_options(call: Call) -> DeleteOptions:
-    body: JsonObject = {}
-    if call.request.body:
-        body = decode_body(call.request.header("content-type"), call.request.body)
-        if body.get("kind") not in (None, "DeleteOptions"):
-            raise bad_request(f"the body of a deletion must be DeleteOptions, not {body.get('kind')}")
-    policy = body.get("propagationPolicy") or call.request.parameter("propagationPolicy")
-    orphan = body.get("orphanDependents")
-    if orphan is None and call.request.parameter("orphanDependents"):
-        orphan = call.flag("orphanDependents")
-    errors = _option_errors(body, policy, orphan)
+    """The options of a deletion: those of the body, or, where there is none, those of the query."""
+    options = _options_of_body(call) if call.request.body else _options_of_query(call)
+    policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
+    errors = _option_errors(options, policy, orphan)
     if errors:
         raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
     if orphan is not None:
         policy = "Orphan" if orphan else "Background"
-    preconditions = dig_object(body, "preconditions")
+    grace = options.get("gracePeriodSeconds")
+    if grace is not None and not isinstance(grace, int):
+        raise bad_request("gracePeriodSeconds must be an integer")
+    preconditions = dig_object(options, "preconditions")
     return DeleteOptions(
-        grace=_grace_option(call, body),
+        grace=None if grace is None else max(grace, 0),
         policy=policy or "",
         uid=preconditions.get("uid") or "",
         revision=preconditions.get("resourceVersion") or "",
-        dry_run=bool(dig_list(body, "dryRun")) or call.dry_run,
+        dry_run=bool(dig_list(options, "dryRun")),
     )
 
 
-def _grace_option(call: Call, body: JsonObject) -> int | None:
-    grace: Any = body.get("gracePeriodSeconds")
-    if grace is None and call.request.parameter("gracePeriodSeconds"):
-        grace = call.number("gracePeriodSeconds")
-    if grace is not None and not isinstance(grace, int):
-        raise bad_request("gracePeriodSeconds must be an integer")
-    return None if grace is None else max(grace, 0)
+def _options_of_body(call: Call) -> JsonObject:
+    options = decode_body(call.request.header("content-type"), call.request.body)
+    if options.get("kind") not in (None, "DeleteOptions"):
+        raise bad_request(f"the body of a deletion must be DeleteOptions, not {options.get('kind')}")
+    return options
+
+
+def _options_of_query(call: Call) -> JsonObject:
+    options: JsonObject = {"dryRun": list(call.request.query.get("dryRun", []))}
+    if call.request.parameter("propagationPolicy"):
+        options["propagationPolicy"] = call.request.parameter("propagationPolicy")
+    if call.request.parameter("orphanDependents"):
+        options["orphanDependents"] = call.flag("orphanDependents")
+    if call.request.parameter("gracePeriodSeconds"):
+        options["gracePeriodSeconds"] = call.number("gracePeriodSeconds")
+    return options
 
 
 def _option_errors(body: JsonObject, policy: Any, orphan: Any) -> list[FieldError]:

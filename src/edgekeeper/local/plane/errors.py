@@ -218,7 +218,7 @@ def expired(message: str, metadata: JsonObject | None = None) -> StatusError:
 
 def too_large(limit: int) -> StatusError:
     message = f"Request entity too large: limit is {limit}"
-    return StatusError(413, "RequestEntityTooLarge", message, details={})
+    return StatusError(413, "RequestEntityTooLarge", message)
 
 
 def failure(message: str) -> StatusError:
@@ -228,7 +228,7 @@ def failure(message: str) -> StatusError:
 
 def unsupported_media_type(supported: Sequence[str]) -> StatusError:
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(supported)}"
-    return StatusError(415, "UnsupportedMediaType", message, details={})
+    return StatusError(415, "UnsupportedMediaType", message)
 
 
 def internal(message: str) -> StatusError:

@@ -19,6 +19,7 @@ from edgekeeper.local.plane.documents import PLAIN, Documents
 from edgekeeper.local.plane.errors import (
     StatusError,
     UnservedPathError,
+    bad_request,
     internal,
     method_not_allowed,
     no_such_resource,
@@ -117,8 +118,8 @@ class ApiHandler:
         if info.subresource and not _has_subresource(call):
             raise no_such_resource()
         verb = _VERBS.get((info.verb, info.subresource))
-        if verb is None or not _is_addressed_well(info, resource):
-            raise method_not_allowed()
+        if verb is None or call.request.method == "HEAD" or not _is_addressed_well(info, resource):
+            raise _misaddressed(info, resource)
         return verb
 
 
@@ -131,6 +132,15 @@ def _is_addressed_well(info: RequestInfo, resource: Resource) -> bool:
     if info.verb == "create" and info.name:
         return False
     return info.verb in ("list", "watch") or bool(info.namespace) or not resource.namespaced
+
+
+def _misaddressed(info: RequestInfo, resource: Resource) -> Exception:
+    """The answer to a verb that does not go with its path, which custom kinds word in their own ways."""
+    if resource.custom and info.verb in ("create", "deletecollection") and not info.name:
+        return UnservedPathError()
+    if resource.custom and info.verb == "update" and not info.name:
+        return bad_request("name must be provided")
+    return method_not_allowed()
 
 
 def refusal(error: StatusError) -> Response:

@@ -127,6 +127,8 @@ def _owner_errors(metadata: JsonObject) -> list[FieldError]:
             if not owner.get(name):
                 why = "version must not be empty" if name == "apiVersion" else "must not be empty"
                 errors.append(invalid_value(f"{path}.{name}", owner.get(name, ""), why))
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            errors.append(invalid_value(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
             controllers.append(owner)
     if len(controllers) > 1:

@@ -118,7 +118,7 @@ async def _apply(call: Call) -> Response:
     call.require_manager()
     applied = _applied(call)
     if call.current() is not None:
-        item = await write_existing(call, lambda live: _merged(call, live, applied), applied=True)
+        item = await write_existing(call, lambda live: merged_with(call, live, applied), applied=True)
         return render_item(call, item)
     if call.subresource:
         raise not_found(call.resource.group, call.resource.plural, call.info.name)
@@ -126,7 +126,7 @@ async def _apply(call: Call) -> Response:
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(call.resource.group, call.resource.plural, call.info.name, why)
-    return render_item(call, await create_object(call, _merged(call, None, applied), applied=True), 201)
+    return render_item(call, await create_object(call, merged_with(call, None, applied), applied=True), 201)
 
 
 def _applied(call: Call) -> JsonObject:
@@ -142,11 +142,11 @@ def _applied(call: Call) -> JsonObject:
     return configuration
 
 
-def _merged(call: Call, live: JsonObject | None, applied: JsonObject) -> JsonObject:
+def merged_with(call: Call, live: JsonObject | None, applied: JsonObject) -> JsonObject:
     types = call.cluster.registry.field_types(call.resource)
     if (applied.get("kind"), applied.get("apiVersion")) != (call.resource.kind, call.resource.api_version):
-        group, _, version = str(applied.get("apiVersion", "")).rpartition("/")
-        raise bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind')}")
+        group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind') or ''}")
     merged = apply_configuration(
         types, live, applied, writer_of(call), force=call.flag("force"), ignored=reset_fields(call)
     )

@@ -115,6 +115,7 @@ def get(call: Call) -> Response:
 def list_page(call: Call) -> Response:
     selection = Selection(call)
     limit = call.number("limit")
+    call.number("timeoutSeconds")  # means nothing for a list, but has to be a number
     token = call.request.parameter("continue")
     revision, start = _starting_point(call, token)
     try:

@@ -72,10 +72,9 @@ def check_identity(call: Call, metadata: JsonObject) -> None:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
         )
-    namespace = metadata.get("namespace") or call.namespace
-    if namespace != call.namespace:
+    if (metadata.get("namespace") or call.namespace) != call.namespace:
         raise bad_request(
-            f"the namespace of the object ({namespace}) does not match the namespace on the URL ({call.namespace})"
+            "the namespace of the provided object does not match the namespace sent on the request"
         )
 
 

@@ -12,7 +12,14 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.errors import FieldError, invalid_value, required, too_many, unsupported_value
+from edgekeeper.local.plane.errors import (
+    FieldError,
+    forbidden_field,
+    invalid_value,
+    required,
+    too_many,
+    unsupported_value,
+)
 from edgekeeper.local.plane.labels import subdomain_problems
 from edgekeeper.local.plane.schema import check_structural
 
@@ -22,6 +29,7 @@ _LABEL_RULE = (
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
     "'[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
+_STRATEGIES = ("None", "Webhook")
 _SCOPES = ("Cluster", "Namespaced")
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -47,6 +55,7 @@ def definition_errors(definition: JsonObject, old: JsonObject | None) -> list[Fi
     errors += _version_errors(versions)
     errors += _name_errors(names)
     errors += _common_errors(versions)
+    errors += _conversion_errors(dig_object(spec, "conversion"))
     errors += _approval_errors(definition, spec)
     if spec.get("preserveUnknownFields"):
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
@@ -232,30 +241,49 @@ _ASPECTS: dict[str, tuple[str, Check]] = {
 
 
 def _name_errors(names: JsonObject) -> list[FieldError]:
-    errors = []
-    for name in ("plural", "singular", "kind", "listKind"):
-        value = names.get(name)
-        path = f"spec.names.{name}"
-        if not value:
-            errors.append(required(path))
-        elif not _DNS_LABEL.fullmatch(value.lower()):
-            errors.append(invalid_value(path, value, _mixed_case_rule(name)))
-    for index, short in enumerate(dig_list(names, "shortNames")):
-        if not _DNS_LABEL.fullmatch(short):
-            errors.append(invalid_value(f"spec.names.shortNames[{index}]", short, _LABEL_RULE))
+    needed = ("plural", "singular", "kind", "listKind")
+    errors = [required(f"spec.names.{name}") for name in needed if not names.get(name)]
+    errors += _label_errors(names, ("plural", "singular"), "")
+    errors += _label_errors(names, ("kind", "listKind"), "may have mixed case, but should otherwise match: ")
+    for field in ("shortNames", "categories"):
+        for index, name in enumerate(dig_list(names, field)):
+            if not _DNS_LABEL.fullmatch(name):
+                errors.append(invalid_value(f"spec.names.{field}[{index}]", name, _LABEL_RULE))
     if names.get("kind") and names.get("kind") == names.get("listKind"):
-        errors.append(
-            invalid_value("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
-        )
+        why = "kind and listKind may not be the same"
+        errors.append(invalid_value("spec.names.listKind", names["listKind"], why))
     return errors
 
 
-def _mixed_case_rule(name: str) -> str:
-    return (
-        f"may have mixed case, but should otherwise match: {_LABEL_RULE}"
-        if name in ("kind", "listKind")
-        else _LABEL_RULE
-    )
+def _label_errors(names: JsonObject, fields: tuple[str, ...], mixed_case: str) -> list[FieldError]:
+    errors = []
+    for field in fields:
+        value = names.get(field) or ""
+        compared = value.lower() if mixed_case else value
+        if value and not _DNS_LABEL.fullmatch(compared):
+            errors.append(invalid_value(f"spec.names.{field}", value, mixed_case + _LABEL_RULE))
+    return errors
+
+
+def _conversion_errors(conversion: JsonObject) -> list[FieldError]:
+    """Only what a definition must say about a conversion webhook. It is not called."""
+    strategy = conversion.get("strategy")
+    if strategy not in (None, *_STRATEGIES):
+        return [unsupported_value("spec.conversion.strategy", strategy, _STRATEGIES)]
+    client = dig(conversion, "webhook", "clientConfig")
+    versions = dig_list(conversion, "webhook", "conversionReviewVersions")
+    path = "spec.conversion.webhookClientConfig"
+    if strategy != "Webhook":
+        why = "should not be set when strategy is not set to Webhook"
+        return [forbidden_field(path, why)] if client is not None else []
+    errors = []
+    if client is None:
+        errors.append(required(path, "required when strategy is set to Webhook"))
+    elif ("url" in client) == ("service" in client):
+        errors.append(required(path, "exactly one of url or service is required"))
+    if not versions:
+        errors.append(required("spec.conversion.conversionReviewVersions"))
+    return errors
 
 
 def _approval_errors(definition: JsonObject, spec: JsonObject) -> list[FieldError]:

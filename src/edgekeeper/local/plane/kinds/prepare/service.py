@@ -107,7 +107,7 @@ def _drop_what_the_type_ended(spec: JsonObject, before: JsonObject) -> None:
     """A Service that changes its type loses what only the old type had, where the client left it untouched."""
     ended: list[str] = []
     if _needs_cluster_ip(before) and not _needs_cluster_ip(spec):
-        ended += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]
+        ended += ["clusterIP", "clusterIPs", "internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy"]
     if _needs_health_port(before) and not _needs_health_port(spec):
         ended.append("healthCheckNodePort")
     if before.get("type") == "LoadBalancer" != spec.get("type"):
