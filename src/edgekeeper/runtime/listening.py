@@ -21,7 +21,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from weakref import WeakSet
 
 import structlog
 from aiohttp import web
@@ -38,7 +37,7 @@ DRAIN = timedelta(seconds=2)
 """How long requests may take to end when the server stops."""
 _FAREWELL_SECONDS = 1.0
 
-_FORM = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^:\[\]]*):(?P<port>\d{1,5})")
+_FORM = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^:\[\]\s]*):(?P<port>\d{1,5})")
 
 _PROBLEMS = {
     errno.EADDRINUSE: "address in use",
@@ -89,8 +88,8 @@ class Listener:
         self._flag = flag
         self._tls = tls
         self._limit = limit
-        self._heard: WeakSet[web.RequestHandler] = WeakSet()
-        """The connections that have sent a request."""
+        self._silent: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        """The connections that have not sent a request yet, and what ends them if they never do."""
         self._web: web.Server | None = None
         self._sockets: asyncio.Server | None = None
 
@@ -137,22 +136,26 @@ class Listener:
         await asyncio.sleep(0)  # what was accepted a moment ago becomes a request
         self._web.pre_shutdown()
         await self._web.shutdown(DRAIN.total_seconds())
+        for timer in self._silent.values():
+            timer.cancel()
+        self._silent.clear()
         self._sockets = None
 
     def _connect(self) -> web.RequestHandler:
         assert self._web is not None  # noqa: S101 - `start` has made it
         connection = self._web()
-        asyncio.get_running_loop().call_later(PATIENCE.total_seconds(), self._hang_up, connection)
+        timer = asyncio.get_running_loop().call_later(PATIENCE.total_seconds(), self._hang_up, connection)
+        self._silent[connection] = timer
         return connection
 
     def _hang_up(self, connection: web.RequestHandler) -> None:
         """The first request is late. Between requests aiohttp's own timer does this."""
-        if connection not in self._heard:
-            connection.force_close()
+        del self._silent[connection]
+        connection.force_close()
 
     async def _serve(self, request: web.BaseRequest) -> web.Response:
-        if isinstance(request.protocol, web.RequestHandler):
-            self._heard.add(request.protocol)
+        if timer := self._silent.pop(request.protocol, None):
+            timer.cancel()
         try:
             async with asyncio.timeout(self._limit.total_seconds()):
                 return await self._handle(request)
