@@ -137,7 +137,7 @@ def told_so_far(tree: JsonObject) -> int:
 
 def one_line(text: str) -> str:
     """Text without secrets, line breaks, escape sequences and other control characters."""
-    cleaned = _CONTROLS.sub(" ", _ESCAPES.sub("", redact_text(str(text)))).strip()
+    cleaned = " ".join(_CONTROLS.sub(" ", _ESCAPES.sub("", redact_text(str(text)))).split())
     # Once more: what was hidden from the first look by an escape sequence in its midst is whole now.
     return redact_text(cleaned)
 

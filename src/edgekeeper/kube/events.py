@@ -152,11 +152,12 @@ class Recorder:
         """Write what is left, for no longer than `limit`."""
         self._closing = True
         self._wake.set()
-        if self._task is None:
+        task, self._task = self._task, None
+        if task is None:
             return
         try:
             async with asyncio.timeout(limit.total_seconds()):
-                await self._task
+                await task
         except TimeoutError:
             self._drop("unwritten_at_stop", len(self._waiting) + len(self._unwritten))
             _log.warning("Cannot write all events before stopping", events=len(self._waiting))

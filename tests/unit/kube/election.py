@@ -144,6 +144,14 @@ class Candidate:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         await self.link.drain()
 
+    async def elected(self) -> float:
+        """Wait until this process leads; return how long it took."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with asyncio.timeout(300):
+            await self.elector.wait_elected()
+        return loop.time() - began
+
     def passes(self) -> bool:
         """Whether this process could act at this instant."""
         try:
@@ -209,7 +217,7 @@ class Election:
     async def leader(self, identity: str, **options: Any) -> Candidate:
         """A candidate that leads already."""
         candidate = self.start(identity, **options)
-        await candidate.elector.wait_elected()
+        await candidate.elected()
         return candidate
 
     def leaders(self) -> list[str]:

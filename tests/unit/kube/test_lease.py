@@ -111,10 +111,7 @@ async def test_elector_takes_a_silent_lease_a_full_duration_after_seeing_it() ->
         await election.occupy("gone", leaseDurationSeconds=15, leaseTransitions=4)
         await asyncio.sleep(1000)
         a = election.start("a")
-        began = asyncio.get_running_loop().time()
-        await a.elector.wait_elected()
-        took = asyncio.get_running_loop().time() - began
-        assert 15 <= took < 15.5
+        assert 15 <= await a.elected() < 15.5
         spec = (await election.lease())["spec"]
         assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("a", 5)
 
@@ -124,8 +121,7 @@ async def test_elector_honours_the_longer_term_of_another_holder() -> None:
     async with electing() as election:
         await election.occupy("gone", leaseDurationSeconds=60)
         a = election.start("a")
-        await a.elector.wait_elected()
-        assert 60 <= asyncio.get_running_loop().time() < 61
+        assert 60 <= await a.elected() < 61
 
 
 @virtual_time
@@ -150,8 +146,7 @@ async def test_lease_edited_beside_the_record_is_still_silent() -> None:
                 await asyncio.sleep(3)
 
         noise = asyncio.create_task(annotate())
-        await a.elector.wait_elected()
-        assert asyncio.get_running_loop().time() < 16
+        assert await a.elected() < 16
         await noise
 
 
@@ -189,7 +184,7 @@ async def test_restarted_process_of_the_same_name_waits_for_its_former_self() ->
         assert first.passes()
         assert not second.passes()
         await first.kill()
-        await second.elector.wait_elected()
+        await second.elected()
         assert second.passes()
 
 
@@ -332,10 +327,10 @@ async def test_late_renewal_before_the_deadline_restores_the_term() -> None:
     async with electing() as election:
         a = await election.leader("a")
         a.link.is_up = False
-        await asyncio.sleep(8)
+        await asyncio.sleep(7.5)
         assert not a.passes()
         a.link.is_up = True
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(1)
         assert a.passes()
         assert a.changes == [True]
 
@@ -388,7 +383,8 @@ async def test_any_exception_is_a_failed_attempt_and_no_more() -> None:
         group.create_task(elector.run())
         await asyncio.sleep(60)
         leases.is_broken = False
-        await elector.wait_elected()
+        await asyncio.sleep(4)
+        elector.check()
         await elector.release()
 
 
@@ -436,10 +432,8 @@ async def test_deleted_lease_of_a_dead_leader_is_taken_after_its_term() -> None:
         b = election.start("b")
         await asyncio.sleep(5)
         await a.kill()
-        died = asyncio.get_running_loop().time()
         await election.plane.client.delete(LEASE.path(LEASE_KEY))
-        await b.elector.wait_elected()
-        assert 10 <= asyncio.get_running_loop().time() - died < 20
+        assert 10 <= await b.elected() < 20
 
 
 @virtual_time
@@ -450,9 +444,7 @@ async def test_release_hands_over_within_seconds() -> None:
         await asyncio.sleep(5)
         await a.elector.release()
         assert not a.passes()
-        released = asyncio.get_running_loop().time()
-        await b.elector.wait_elected()
-        assert asyncio.get_running_loop().time() - released < 3.5
+        assert await b.elected() < 3.5
         assert a.exit is None
         assert a.changes == [True, False]
         assert (await election.lease())["spec"]["leaseTransitions"] == 1
