@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.journal import SqliteJournal
+from edgekeeper.local.plane.journal import DataDirectoryInUseError, SqliteJournal
 from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.plane.store import CompactedError, Key, Store
 
@@ -88,7 +88,7 @@ def test_replayed_store_knows_nothing_of_the_past(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from edgekeeper.local.plane.journal import SqliteJournal
+from edgekeeper.local.plane.journal import DataDirectoryInUseError, SqliteJournal
 from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.plane.store import Store
 
@@ -121,14 +121,20 @@ def test_everything_acknowledged_survives_a_killed_process(tmp_path: Path) -> No
 def test_journal_goes_on_after_a_write_that_failed(tmp_path: Path) -> None:
     path = tmp_path / "plane.db"
     journal = SqliteJournal(path)
-    journal._connection.execute("PRAGMA busy_timeout = 0")
     store = Store(journal)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
+    full = "CREATE TEMP TRIGGER full BEFORE INSERT ON object BEGIN SELECT RAISE(FAIL, 'disk full'); END"
+    journal._connection.execute(full)
+    with pytest.raises(sqlite3.IntegrityError, match="disk full"):
         store.put(WIDGETS, tree(("a", "x")))
-    other.execute("ROLLBACK")
-    other.close()
+    journal._connection.execute("DROP TRIGGER full")
     store.put(WIDGETS, tree(("a", "y")))
     journal.close()
     assert list(reopened(path).collection(WIDGETS).items) == [("a", "y")]
+
+
+def test_journal_belongs_to_one_server_at_a_time(tmp_path: Path) -> None:
+    first = SqliteJournal(tmp_path / "plane.db")
+    with pytest.raises(DataDirectoryInUseError, match="in use by another server"):
+        SqliteJournal(tmp_path / "plane.db")
+    first.close()
+    SqliteJournal(tmp_path / "plane.db").close()

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from edgekeeper.local.plane.reactor import Reactor
-from tests.unit.plane.virtual_time import run_in_virtual_time
+from edgekeeper.local.virtual import run_virtual
 
 
 @asynccontextmanager
@@ -140,7 +140,7 @@ def test_reactor_tries_again_with_growing_pauses(failures: int, caplog: pytest.L
             reactor.enqueue("bad")
             await asyncio.sleep(300.0)
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
     pauses = [later - earlier for earlier, later in pairwise(times)]
     assert len(pauses) == failures
     assert pauses == sorted(pauses)
@@ -182,7 +182,7 @@ def test_reactor_forgives_a_key_that_worked_at_last() -> None:
             reactor.enqueue("a")
             await asyncio.sleep(60)
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
     assert [round(later - earlier, 2) for earlier, later in pairwise(times)][:2] == [
         0.1,
         0.2,
@@ -203,7 +203,7 @@ def test_delayed_key_comes_when_it_is_due() -> None:
             assert times == []
             await asyncio.sleep(8.0)
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
     assert times == [7.0]
 
 
@@ -218,7 +218,7 @@ def test_stopped_reactor_leaves_no_task_and_no_timer() -> None:
         await asyncio.sleep(10.0)
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
     assert handled == []
 
 

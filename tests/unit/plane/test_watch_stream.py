@@ -17,6 +17,7 @@ from edgekeeper.local.plane.plane import Plane
 from edgekeeper.local.plane.request import Request
 from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.plane.watch import BOOKMARK_INTERVAL, INITIAL_EVENTS_END
+from edgekeeper.local.virtual import run_virtual
 from tests.unit.plane.cluster import (
     CONFIG_MAPS,
     DEFINITIONS,
@@ -28,7 +29,6 @@ from tests.unit.plane.cluster import (
     until,
     widget,
 )
-from tests.unit.plane.virtual_time import run_in_virtual_time
 
 STORED = GroupResource("", "configmaps")
 INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
@@ -225,7 +225,7 @@ def test_quiet_watch_gets_bookmarks_and_ends_in_time() -> None:
                     times.append(loop.time() - started)
             assert times == pytest.approx([BOOKMARK_INTERVAL, 2 * BOOKMARK_INTERVAL, 150])
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
 
 
 def test_watch_without_bookmarks_just_ends() -> None:
@@ -234,7 +234,7 @@ def test_watch_without_bookmarks_just_ends() -> None:
             assert await drained(stream) == []
             assert asyncio.get_running_loop().time() == pytest.approx(5)
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
 
 
 def test_busy_watch_ends_in_time_too() -> None:
@@ -248,7 +248,7 @@ def test_busy_watch_ends_in_time_too() -> None:
                 await plane.client.create(CONFIG_MAPS, config_map(f"n{rounds}"))
                 assert rounds < 20
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
 
 
 async def test_end_of_a_resource_ends_its_watches(plane: Plane) -> None:
@@ -386,7 +386,7 @@ def test_watcher_reconstructs_what_a_list_shows(steps: list[tuple[str, str, bool
             listed = await plane.client.get(f"{CONFIG_MAPS}?{query}")
             assert seen == {item["metadata"]["name"]: versionless(item) for item in listed["items"]}
 
-    run_in_virtual_time(scenario())
+    run_virtual(scenario)
 
 
 async def step(plane: Plane, name: str, tier: str) -> None:

@@ -26,15 +26,30 @@ INSERT OR IGNORE INTO counter VALUES (1, 1);
 """
 
 
+class DataDirectoryInUseError(OSError):
+    """Another server works in the data directory."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"{directory} is in use by another server; stop that one, or choose another directory"
+        )
+
+
 class SqliteJournal:
     """Makes every commit durable before it is acknowledged."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.executescript(_SCHEMA)
+        self._connection = sqlite3.connect(path, isolation_level=None, timeout=0)
+        # Two servers on one file would undo each other's work: the first one keeps it to itself until it ends.
+        self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        try:
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.executescript(_SCHEMA)
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise DataDirectoryInUseError(path.parent) from error
 
     def put(self, resource: GroupResource, item: Item) -> None:
         namespace, name = item.key
