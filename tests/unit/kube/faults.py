@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
@@ -111,7 +111,8 @@ class FaultyTransport:
             watch = _OpenWatch(asyncio.get_running_loop().create_future())
             self.watches.append(watch)
             try:
-                yield ApiStream(stream.status, stream.headers, self._disturbed(stream.chunks, watch))
+                async with aclosing(self._disturbed(stream.chunks, watch)) as chunks:
+                    yield ApiStream(stream.status, stream.headers, chunks)
             finally:
                 self.watches.remove(watch)
                 watch.incident.cancel()
@@ -119,7 +120,9 @@ class FaultyTransport:
     async def close(self) -> None:
         await self.inner.close()
 
-    async def _disturbed(self, chunks: AsyncIterator[bytes], watch: _OpenWatch) -> AsyncIterator[bytes]:
+    async def _disturbed(
+        self, chunks: AsyncIterator[bytes], watch: _OpenWatch
+    ) -> AsyncGenerator[bytes, None]:
         reading: asyncio.Future[bytes] | None = None
         try:
             while True:

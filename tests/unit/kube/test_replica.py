@@ -121,6 +121,15 @@ def test_list_of_the_past_is_the_truth_where_it_is_trusted() -> None:
     assert told.news() == ["~b"]
 
 
+def test_deletions_that_a_restored_server_knows_nothing_of_are_forgotten() -> None:
+    told = listed(20, widget("a", 15))
+    told.replica.delete(widget("a", 21))
+    told.listed(10, trusted=True)
+    told.news()
+    told.replica.upsert(widget("a", 11, "another"))
+    assert told.news() == ["+a"]
+
+
 @pytest.mark.parametrize(
     ("event_", "news"),
     [
