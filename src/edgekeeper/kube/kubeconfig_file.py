@@ -135,7 +135,7 @@ def read_kubeconfig(paths: Sequence[Path]) -> Kubeconfig:
 def parse_file(path: Path) -> _File:
     try:
         tree = yaml.safe_load(path.read_bytes())
-        return msgspec.convert(_without_nulls(tree or {}), _File)
+        return msgspec.convert({} if tree is None else _without_nulls(tree), _File)
     except OSError as error:
         raise ConfigError(f"cannot read kubeconfig {path}: {error.strerror}") from error
     except yaml.YAMLError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import tempfile
 from collections.abc import AsyncIterator
@@ -109,9 +110,15 @@ async def test_bundles_of_other_libraries_change_nothing(
 
 
 async def test_server_without_tls_is_not_spoken_to_in_tls() -> None:
-    async with hostile(reply(200)) as server:
-        with pytest.raises(TransportError):
-            await _status(server.url.replace("http:", "https:"), Trust(OURS.certificate))
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(TransportError, match="SSL"):
+            await _status(f"https://127.0.0.1:{port}", Trust(OURS.certificate))
 
 
 # Whom we show ourselves as
