@@ -121,7 +121,8 @@ def _without_managed_fields_slowly(raw: bytes) -> bytes:
     metadata = _members(tree["metadata"])
     del metadata["managedFields"]
     tree["metadata"] = msgspec.Raw(_encode(metadata))
-    return _encode(tree)
+    # What the encoder returns has room to spare, and would keep it as long as the object is kept.
+    return bytes(memoryview(_encode(tree)))
 
 
 def _typed(raw: bytes, kind: Kind) -> bytes:

@@ -135,6 +135,24 @@ async def test_watch_of_a_selection_sees_objects_leave_and_come_back() -> None:
         assert seen == [1, 0, 1]
 
 
+@virtual_time
+async def test_watch_lets_others_have_their_turn_during_a_flood() -> None:
+    async with watching() as world:
+        world.transport.refuse = lambda _: TransportError("no route to host")
+        await world.transport.strike(Fault.CUT)
+        for number in range(1000):
+            await world.create(f"n{number}")
+        begun = asyncio.Event()
+        world.informer.subscribe(lambda _: begun.set())
+        world.transport.refuse = lambda _: None
+        await begun.wait()
+        turns = 0
+        while len(world.changes) < 1000:
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns >= 1000 / 250
+
+
 # Incidents on an open watch
 
 
@@ -424,6 +442,7 @@ async def test_watch_believes_that_a_kind_is_gone_only_the_third_time() -> None:
         await world.transport.strike(Fault.END)
         await asyncio.sleep(A_WHILE)
         assert world.changes == []
+        assert world.relists == 2
         world.transport.refuse = lambda _: NOT_FOUND
         await world.transport.strike(Fault.END)
         await asyncio.sleep(A_WHILE)
