@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, SECRET, Key
 from edgekeeper.kube.store import Change
@@ -90,11 +91,15 @@ async def test_handler_that_raises_is_counted_and_disturbs_nobody() -> None:
             raise RuntimeError("a bug of a handler")
 
         seen: list[str] = []
-        world.informer.subscribe(fail)
-        world.informer.subscribe(lambda change: seen.append(change.key.name))
-        await world.create("b")
-        await world.create("c")
-        await asyncio.sleep(1)
+        with capture_logs() as logs:
+            world.informer.subscribe(fail)
+            world.informer.subscribe(lambda change: seen.append(change.key.name))
+            await world.create("b")
+            await world.create("c")
+            await asyncio.sleep(1)
+        assert [(entry["event"], entry["name"]) for entry in logs] == [
+            ("handler of changes failed", name) for name in ("a", "b", "c")
+        ]
         assert seen == ["a", "b", "c"]
         assert world.informer.handler_failures == 3
         assert await world.is_true()

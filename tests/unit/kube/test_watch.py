@@ -10,6 +10,7 @@ from random import Random
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
@@ -554,8 +555,12 @@ async def test_watch_survives_mistakes_of_its_own() -> None:
             raise ZeroDivisionError("a bug")
 
         world.transport.refuse = fail
-        await world.transport.strike(Fault.CUT)
-        await asyncio.sleep(10)
+        with capture_logs() as logs:
+            await world.transport.strike(Fault.CUT)
+            await asyncio.sleep(10)
+        assert [entry["event"] for entry in logs if entry["log_level"] == "error"][:1] == [
+            "watch failed by a mistake of ours"
+        ]
         assert "a bug" in world.informer.trouble
         world.transport.refuse = lambda _: None
         await world.create("b")
