@@ -15,6 +15,7 @@ from edgekeeper.kube.lease import Elector, LeaseOptions, LostLeadershipError, un
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
 from edgekeeper.local.virtual import LoopClock, virtual_time
 from tests.unit.kube.election import LEASE_KEY, electing
+from tests.unit.kube.world import eventually
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -48,15 +49,15 @@ class StubLeases:
         return self.lease
 
 
-async def elected_after(lease: JsonObject | None, limit: float = 200.0) -> float:
+async def elected_after(leases: StubLeases, rate: float = 1.0) -> float:
     """How long a lone candidate takes to lead where the Lease looks like this."""
-    clock = LoopClock()
-    elector = Elector(StubLeases(lease), clock, LEASE_KEY, "me")
+    elector = Elector(leases, LoopClock(rate=rate), LEASE_KEY, "me")
     async with asyncio.TaskGroup() as group:
         group.create_task(elector.run())
-        async with asyncio.timeout(limit):
+        async with asyncio.timeout(200):
             await elector.wait_elected()
-        took = clock.monotonic()
+        elector.check()
+        took = asyncio.get_running_loop().time()
         await elector.release()
     return took
 
@@ -188,6 +189,23 @@ async def test_restarted_process_of_the_same_name_waits_for_its_former_self() ->
         assert second.passes()
 
 
+@virtual_time
+async def test_refused_takeover_of_a_lease_with_our_name_does_not_make_it_ours() -> None:
+    class AliveAfterAll(StubLeases):
+        """The holder renews at the very moment at which it is to be replaced."""
+
+        async def replace(self, kind: Kind, key: Key, obj: JsonObject) -> JsonObject:
+            if self.lease is not None and "renewTime" not in self.lease["spec"]:
+                renewed = {**self.lease["spec"], "renewTime": "2026-01-01T00:00:15.000000Z"}
+                self.lease = {"metadata": {**self.lease["metadata"], "resourceVersion": "2"}, "spec": renewed}
+                raise StaleError(409, "Conflict", "changed")
+            return await super().replace(kind, key, obj)
+
+    metadata = {"name": "operator", "resourceVersion": "1"}
+    leases = AliveAfterAll({"metadata": metadata, "spec": {"holderIdentity": "me"}})
+    assert 30 <= await elected_after(leases) < 40
+
+
 # Odd Leases
 
 ODD_SPECS = {
@@ -217,7 +235,7 @@ TAKEN_SPECS: dict[str, JsonObject] = {
 @virtual_time
 async def test_lease_without_a_holder_is_free_whatever_it_looks_like(spec: Any) -> None:
     lease = {"metadata": {"name": "operator", "resourceVersion": "1"}, "spec": spec}
-    assert await elected_after(lease) < 1
+    assert await elected_after(StubLeases(lease)) < 1
 
 
 @pytest.mark.parametrize("spec", TAKEN_SPECS.values(), ids=TAKEN_SPECS.keys())
@@ -227,7 +245,7 @@ async def test_lease_with_a_holder_is_taken_for_one_duration_whatever_else_it_sa
         "metadata": {"name": "operator", "resourceVersion": "1"},
         "spec": {"holderIdentity": "other", **spec},
     }
-    assert 15 <= await elected_after(lease) < 16
+    assert 15 <= await elected_after(StubLeases(lease)) < 16
 
 
 @virtual_time
@@ -356,7 +374,34 @@ async def test_one_hung_request_does_not_cost_the_leadership() -> None:
 
 
 @virtual_time
-async def test_answers_that_come_too_late_count_for_nothing() -> None:
+async def test_term_begins_when_a_renewal_is_sent_and_not_when_it_is_answered() -> None:
+    async with electing() as election:
+        a = await election.leader("a")
+        a.link.latency = 2.0
+        renewals = len(a.link.sent)
+        await eventually(lambda: len(a.link.sent) > renewals, 3)
+        await asyncio.sleep(4.5)
+        a.link.is_up = False
+        await asyncio.sleep(2.2)
+        a.elector.check()
+        await asyncio.sleep(0.4)
+        with pytest.raises(LostLeadershipError):
+            a.elector.check()
+
+
+@virtual_time
+async def test_acquisition_that_is_answered_after_its_term_counts_for_nothing() -> None:
+    class Slow(StubLeases):
+        async def create(self, kind: Kind, obj: JsonObject, *, namespace: str = "") -> JsonObject:
+            created = await super().create(kind, obj)
+            await asyncio.sleep(4)
+            return created
+
+    assert 6 <= await elected_after(Slow(None), rate=2.0) < 8
+
+
+@virtual_time
+async def test_candidate_whose_requests_take_too_long_waits_for_better_times() -> None:
     async with electing() as election:
         a = election.start("a")
         a.link.latency = 3.0
@@ -410,6 +455,16 @@ async def test_stolen_lease_is_lost_at_the_next_renewal() -> None:
         await asyncio.sleep(2.1)
         assert isinstance(a.exit, LostLeadershipError)
         assert (await election.lease())["spec"]["holderIdentity"] == "thief"
+
+
+@virtual_time
+async def test_emptied_lease_is_lost_and_not_taken_back() -> None:
+    async with electing() as election:
+        a = await election.leader("a")
+        await election.edit({"spec": {"holderIdentity": ""}})
+        await asyncio.sleep(10)
+        assert isinstance(a.exit, LostLeadershipError)
+        assert (await election.lease())["spec"]["holderIdentity"] == ""
 
 
 @virtual_time
@@ -506,6 +561,17 @@ async def test_release_while_acquiring_does_not_leave_the_lease_held() -> None:
         await a.elector.release()
         assert (await election.lease())["spec"]["holderIdentity"] == ""
         assert a.changes == []
+
+
+@virtual_time
+async def test_release_while_reading_ends_the_attempt_without_a_write() -> None:
+    async with electing() as election:
+        a = election.start("a")
+        a.link.latency = 0.5
+        await asyncio.sleep(0.7)
+        await a.elector.release()
+        await asyncio.sleep(10)
+        assert a.link.sent == ["GET"]
 
 
 # Options and identities
