@@ -10,6 +10,7 @@ from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.errors import ApiError, ExpiredError, NotFoundError
 from edgekeeper.kube.replica import StaleViewError
+from edgekeeper.kube.stream import SilenceError
 
 _TIMES_NOT_SERVED = 3
 _TOO_LARGE = "ResourceVersionTooLarge"
@@ -74,6 +75,17 @@ class Health:
 
     def mark_failed(self, error: Exception, heard: float | None) -> timedelta:
         """Something went wrong, `heard` being when all was last well. Return how long to leave the server alone."""
+        if self.stale_since is None:
+            self.stale_since = self._clock.monotonic() if heard is None else heard
+        self.trouble = str(error)
+        if isinstance(error, SilenceError):
+            # The server was left alone for long enough. It may just have nothing to say: old ones send no bookmarks
+            # of kinds that have not changed since they started. Opening another watch shows whether it lives.
+            return timedelta(0)
+        self._count(error)
+        return self._pause(error)
+
+    def _count(self, error: Exception) -> None:
         now = self._clock.monotonic()
         if self._well_since is not None and now - self._well_since >= self._patience.healthy.total_seconds():
             self._failures = 0
@@ -82,10 +94,6 @@ class Health:
         self._not_served = self._not_served + 1 if isinstance(error, NotFoundError) else 0
         if self._behind_since is None and is_behind(error):
             self._behind_since = now
-        if self.stale_since is None:
-            self.stale_since = now if heard is None else heard
-        self.trouble = str(error)
-        return self._pause(error)
 
     def _pause(self, error: Exception) -> timedelta:
         if isinstance(error, ExpiredError) and self._failures == 1:

@@ -13,7 +13,8 @@
     LISTING    a list of the past                            EMPTY        a pause; believed after two minutes of it
     SYNCED     anything else, 401, 403 and 429 included      SYNCED       a pause
     SYNCED     the server is behind us for two minutes       EMPTY        a pause
-    WATCHING   broken connection, silence                    SYNCED       a pause
+    WATCHING   broken connection                             SYNCED       a pause
+    WATCHING   silence                                       SYNCED       no pause
     WATCHING   an unusable line                              SYNCED       a pause; the second one in the same place: EMPTY
 
 Guarantees
@@ -300,7 +301,7 @@ class Watcher:
         }
         if not isinstance(error, _EXPECTED):
             log.error("watch failed by a mistake of ours", exc_info=error, **facts)
-        elif isinstance(error, ExpiredError) or not is_new:
+        elif isinstance(error, ExpiredError | SilenceError) or not is_new:
             log.debug("watch interrupted", error=str(error), **facts)
         else:
             log.warning("watch interrupted", error=str(error), **facts)
