@@ -79,10 +79,10 @@ class DirectoryCertificate:
             ) from error
         _log_loaded(directory, pair)
 
-    async def follow(self, interval: timedelta = POLL_INTERVAL) -> NoReturn:
+    async def follow(self) -> NoReturn:
         """Keep the certificate as fresh as its files, until cancelled."""
         while True:
-            await asyncio.sleep(interval.total_seconds())
+            await asyncio.sleep(POLL_INTERVAL.total_seconds())
             self.refresh()
 
     def refresh(self) -> bool:

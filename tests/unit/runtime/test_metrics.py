@@ -20,6 +20,7 @@ from edgekeeper.runtime.families import gauges
 from edgekeeper.runtime.metrics import Metrics
 
 AT_ZERO = (Path(__file__).parent / "metrics_at_zero.txt").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text()
 OUR_OWN = ("controller_runtime_", "workqueue_", "leader_election_", "rest_client_", "edgekeeper_event_loop_")
 
 
@@ -261,3 +262,12 @@ async def test_scrapes_at_once_do_not_disturb_each_other() -> None:
     metrics.controller("widget", 16)
     texts = await asyncio.gather(*(metrics.text() for _ in range(8)))
     assert len({text.count(b"\n") for text in texts}) == 1
+
+
+async def test_every_metric_is_documented_with_its_type() -> None:
+    text = (await Metrics().text()).decode()
+    told = [line.split()[2:] for line in text.splitlines() if line.startswith("# TYPE ")]
+    ours = [(name, kind) for name, kind in told if not name.startswith(("process_", "python_"))]
+    missing = [name for name, kind in ours if f"| `{name}` | {kind} |" not in PAGE]
+    assert len(ours) > 15
+    assert missing == []
