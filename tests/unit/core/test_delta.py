@@ -329,7 +329,8 @@ def test_diff_shows_what_is_and_what_shall_be() -> None:
 def test_many_differences_are_summed_up() -> None:
     differences = compare({str(number): number for number in range(5)}, {})
     assert describe(differences, most=2) == "[0] added; [1] added; and 3 more"
-    assert describe(differences, most=5).count("added") == 5
+    assert describe(differences, most=4).endswith("[3] added; and 1 more")
+    assert describe(differences, most=5).endswith("[3] added; [4] added")
 
 
 def test_no_differences_are_told_by_no_words() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
@@ -11,7 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgekeeper.core.redaction import LONGEST_TEXT, MOST_VALUES, REDACTED, is_secret_key, redact, redact_text
+from edgekeeper.core.redaction import (
+    DEEPEST,
+    LONGEST_TEXT,
+    MOST_VALUES,
+    REDACTED,
+    is_secret_key,
+    redact,
+    redact_text,
+)
 
 CANARY = "c4n4ryC4N4RYc4n4ry"
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{CANARY}\n{CANARY}"
@@ -190,6 +198,24 @@ def test_canaries_do_not_come_through_texts(text: str) -> None:
     assert REDACTED in redact_text(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("token=x", "token=[redacted]"),
+        ("://u:p@h", "://[redacted]@h"),
+        ("basic a2345678", "basic [redacted]"),
+        ("token: a2345678", "token: [redacted]"),
+        ("eyJ45678.01234567", "eyJ45678.01234567"),
+        ("eyJ4567890.01234567", "eyJ4567890.01234567"),
+        ("eyJ45678901.12345678", REDACTED),
+        ("ghp_567890123456789", "ghp_567890123456789"),
+        ("ghp_5678901234567890", REDACTED),
+    ],
+)
+def test_shortest_secrets_are_found(text: str, shown: str) -> None:
+    assert redact_text(text) == shown
+
+
 def test_key_ids_of_aws_do_not_come_through() -> None:
     assert redact_text("key AKIAIOSFODNN7EXAMPLE was refused") == f"key {REDACTED} was refused"
 
@@ -300,13 +326,28 @@ def test_whatever_it_is_given_it_does_not_raise(value: Any, shown: Any) -> None:
     assert redact(value) == shown
 
 
-def test_cycles_and_depth_are_cut() -> None:
-    cycle: list[Any] = []
-    cycle.append(cycle)
+@pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: {"a": inner}], ids=["list", "dict"])
+def test_depth_is_cut(wrap: Callable[[Any], Any]) -> None:
+    tree: Any = "leaf"
+    for _ in range(DEEPEST):
+        tree = wrap(tree)
+    assert redact(tree) == tree
+    assert redact(wrap(wrap(tree))) != wrap(wrap(tree))
+    assert "[nested too deeply]" in str(redact(wrap(wrap(tree))))
+
+
+def test_cycles_are_cut() -> None:
+    cycle: dict[str, Any] = {"list": []}
+    cycle["list"].append(cycle)
     assert "[nested too deeply]" in str(redact(cycle))
-    wide: dict[str, Any] = {}
-    wide.update({str(number): wide for number in range(50)})
-    assert len(str(redact(wide))) < 100 * MOST_VALUES
+    bush: dict[str, Any] = {}
+    bush.update({str(number): bush for number in range(50)})
+    assert len(str(redact(bush))) < 100 * MOST_VALUES
+
+
+def test_size_is_cut_at_the_limit_and_not_before() -> None:
+    assert redact(["x"] * (MOST_VALUES - 1)) == ["x"] * (MOST_VALUES - 1)
+    assert redact(["x"] * MOST_VALUES)[-1] == "[too much to show]"
 
 
 @pytest.mark.parametrize(
