@@ -93,6 +93,8 @@ def _place(root: Any, pointer: str) -> tuple[Any, str]:
     container, last = root, ""
     for step in steps:
         container, last = _member(container, last), step
+    if not isinstance(container, dict | list):
+        raise TypeError(f"nothing can be below {pointer.rpartition('/')[0]}")
     return container, last
 
 

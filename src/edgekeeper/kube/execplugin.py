@@ -6,8 +6,9 @@
  2. It runs again before what it made expires, and when the server answers 401.
  3. While a new run fails, credentials that have not expired stay in use.
 
-*Guarantees*: at most one run at a time, which callers wait for together and whose failure they share; a run ends within
-its time limit, or with its last waiting caller, and leaves no process behind; its output is never logged.
+*Guarantees*: at most one run at a time, which callers wait for together and whose failure they share. A run ends within
+its time limit, or with the caller on whose behalf it was started, and whatever it started then ends with it; the next
+caller starts another one. Its output is never logged.
 
 *Assumptions*: there is no terminal, so a plugin that wants to talk to somebody cannot be used here.
 
@@ -20,11 +21,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import structlog
@@ -44,6 +46,7 @@ _MARGIN = 60.0
 _SHORTEST_USE = 10.0
 """Seconds for which a credential is used whatever it says about itself: a plugin must not run for every request."""
 _LONGEST_COMPLAINT = 500
+_LARGEST_OUTPUT = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,35 +144,48 @@ class ExecCredentials:
 
 
 async def _output_of(plugin: ExecPlugin, time_limit: timedelta) -> bytes:
-    process = await _start(plugin)
+    # Files, not pipes: a pipe ends when the last process lets go of it, which may be one that the plugin left behind.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
+        code = await _run_to_end(plugin, output, complaints, time_limit)
+        if code != 0:
+            said = redact_text(_content(complaints).decode(errors="replace").strip())[-_LONGEST_COMPLAINT:]
+            raise CredentialsError(
+                f"cannot get credentials: {plugin.command} failed with exit code {code}: {said}"
+            )
+        return _content(output)
+
+
+async def _run_to_end(
+    plugin: ExecPlugin, output: IO[bytes], complaints: IO[bytes], time_limit: timedelta
+) -> int:
+    starting = asyncio.create_task(_start(plugin, output, complaints))
+    try:
+        # To be cancelled half way would leave a process of which we know nothing.
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _end(await starting)
+        raise
     try:
         async with asyncio.timeout(time_limit.total_seconds()):
-            output, complaint = await process.communicate()
+            return await process.wait()
     except TimeoutError as error:
         raise CredentialsError(
             f"cannot get credentials: {plugin.command} did not finish within {time_limit.total_seconds():g} s"
         ) from error
     finally:
         await _end(process)
-    if process.returncode != 0:
-        said = redact_text(complaint.decode(errors="replace").strip())[-_LONGEST_COMPLAINT:]
-        raise CredentialsError(
-            f"cannot get credentials: {plugin.command} failed with exit code {process.returncode}: {said}"
-        )
-    return output
 
 
-async def _start(plugin: ExecPlugin) -> asyncio.subprocess.Process:
+async def _start(plugin: ExecPlugin, output: IO[bytes], complaints: IO[bytes]) -> asyncio.subprocess.Process:
     environment = {**os.environ, **plugin.env, "KUBERNETES_EXEC_INFO": plugin.info()}
-    pipe = asyncio.subprocess.PIPE
     try:
         return await asyncio.create_subprocess_exec(
             plugin.command,
             *plugin.args,
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
+            stdout=output,
+            stderr=complaints,
             start_new_session=True,  # so that what the plugin starts can be ended with it
         )
     except OSError as error:
@@ -179,8 +195,13 @@ async def _start(plugin: ExecPlugin) -> asyncio.subprocess.Process:
         ) from error
 
 
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read(_LARGEST_OUTPUT)
+
+
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave no process behind, not even one that the plugin started."""
+    """End a plugin that is still running, and what it started."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -15,6 +15,8 @@ from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transp
 from edgekeeper.local.plane.plane import Plane
 from edgekeeper.local.plane.request import Request, Response
 
+_IN_WARNINGS = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": " ", "\r": " "})
+
 
 class InProcessTransport:
     """Carries requests to a plane in this process, as whoever `token` stands for."""
@@ -62,7 +64,8 @@ def _headers(response: Response) -> dict[str, str]:
     headers = {name.lower(): value for name, value in response.headers.items()}
     headers["content-type"] = response.content_type
     if response.warnings:
-        headers["warning"] = ", ".join(f'299 - "{text}"' for text in response.warnings)
+        texts = [text.translate(_IN_WARNINGS) for text in response.warnings]
+        headers["warning"] = ", ".join(f'299 - "{text}"' for text in texts)
     return headers
 
 

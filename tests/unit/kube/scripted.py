@@ -43,7 +43,7 @@ class ScriptedTransport:
 
     def __init__(self, *script: Answer, chunks: Iterable[bytes | TransportError] = ()) -> None:
         self._script = list(script) or [OK]
-        self._chunks = list(chunks)
+        self._chunks = chunks
         self.sent: list[ApiRequest] = []
         self.deadlines: list[timedelta] = []
         self.open_streams = 0

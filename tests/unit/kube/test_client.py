@@ -285,6 +285,17 @@ async def test_retry_after_beyond_the_deadline_is_not_waited_for() -> None:
     assert caught.value.retry_after == timedelta(seconds=31)
 
 
+@virtual_time
+async def test_failure_that_is_final_is_not_repeated() -> None:
+    class WrongServerError(TransportError):
+        is_final = True
+
+    transport = ScriptedTransport(WrongServerError("somebody else"))
+    with pytest.raises(UnreachableError, match="somebody else"):
+        await client_of(transport).get(WIDGET, KEY)
+    assert len(transport.sent) == 1
+
+
 # Deadlines
 
 
@@ -513,6 +524,13 @@ async def test_watch_that_is_refused_is_not_repeated(status: int) -> None:
     assert (caught.value.status, caught.value.method) == (status, "GET")
     assert len(transport.sent) == 1
     assert transport.open_streams == 0
+
+
+async def test_watch_that_is_refused_at_endless_length_is_not_read_to_its_end() -> None:
+    endless = (b"x" * 10_000 for _ in range(10**9))
+    transport = ScriptedTransport(ApiResponse(502, {}, b""), chunks=endless)
+    with pytest.raises(ServerError, match="xxx"):
+        await _watched(transport)
 
 
 async def test_watch_that_is_left_is_closed() -> None:

@@ -306,6 +306,13 @@ async def test_plugin_that_hangs_is_ended_with_all_that_it_started(plugin: Plugi
     await until(lambda: not _is_alive(child))
 
 
+async def test_plugin_may_leave_a_process_that_holds_its_output(plugin: Plugin) -> None:
+    """As those do that start a daemon to keep a session open."""
+    plugin.script(f"sleep 5 & echo '{credential(token='t')}'")
+    async with asyncio.timeout(4):
+        assert await plugin.credentials().headers() == bearer("t")
+
+
 async def test_plugin_is_ended_when_nobody_waits_any_more(plugin: Plugin, tmp_path: Path) -> None:
     plugin.script("sleep 60 & echo $! > pid; wait")
     task = asyncio.create_task(plugin.credentials().headers())

@@ -230,6 +230,11 @@ async def test_request_carries_what_it_should_and_nothing_else() -> None:
     assert "cookie" not in patch.headers
 
 
+async def test_transport_names_its_host_for_metrics() -> None:
+    async with _transport("https://api.example.com:6443/prefix") as transport:
+        assert transport.host == "api.example.com:6443"
+
+
 async def test_server_may_be_below_a_path() -> None:
     async with hostile(reply(200, OBJECT)) as server:
         async with _client(f"{server.url}/k8s/clusters/c-1/") as client:

@@ -217,6 +217,7 @@ def test_context_is_the_current_one_unless_another_is_named(write: Write) -> Non
         (kubeconfig({"server": "api.example.com:6443"}), "write it as https://host:6443"),
         (kubeconfig({"server": "ftp://api.example.com"}), "write it as https://host:6443"),
         (kubeconfig({"server": "https://"}), "write it as https://host:6443"),
+        (kubeconfig({"server": "https://host:port"}), "write it as https://host:6443"),
         (kubeconfig({"server": 7}), r"Expected `str`, got `int` - at `\$\.clusters\[0\]\.cluster\.server`"),
         (kubeconfig({"proxy-url": "socks5://proxy"}), "`proxy-url` in .* must start with http"),
         (kubeconfig({"certificate-authority": "ca.crt"}), "`certificate-authority` in .* is no file"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import structlog
 
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
@@ -278,6 +279,25 @@ async def test_transport_is_who_its_token_says() -> None:
             await as_("r").get(CONFIG_MAP, ONE)
         with pytest.raises(UnauthorizedError):
             await as_("nonsense").get(CONFIG_MAP, ONE)
+
+
+async def test_watch_in_process_can_be_refused() -> None:
+    async with running(auth=True) as plane:
+        client = KubeClient(InProcessTransport(plane), Calls(), SystemClock())
+        with pytest.raises(ForbiddenError, match="cannot watch"):
+            async with client.watch(CONFIG_MAP, resource_version="1", timeout=MINUTE):
+                pytest.fail("nobody may watch")
+
+
+async def test_warnings_arrive_in_process_as_they_do_over_the_wire() -> None:
+    async with running() as plane:
+        await define(plane)
+        client = KubeClient(InProcessTransport(plane), Calls(), SystemClock())
+        with structlog.testing.capture_logs() as logs:
+            await client.create(
+                WIDGET, {"metadata": {"name": "one"}, "spec": {"colour": 1}}, namespace="default"
+            )
+    assert [line["warning"] for line in logs] == ['unknown field "spec.colour"']
 
 
 async def test_stream_is_no_answer_to_an_ordinary_request() -> None:
