@@ -13,7 +13,6 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.utils import floatToGoString
 
 Numbers: TypeAlias = Iterable[tuple[Sequence[str], float]]
 """Values of labels, and the number that belongs to them."""
@@ -39,7 +38,7 @@ class Histogram:
 
     def buckets(self) -> list[tuple[str, float]]:
         """How many values were at most as large as each bound, as Go writes it; the last one is infinity."""
-        bounds = [*(floatToGoString(bound).removesuffix(".0") for bound in self._bounds), "+Inf"]
+        bounds = [*(repr(bound).removesuffix(".0") for bound in self._bounds), "+Inf"]
         return list(zip(bounds, accumulate(self._counts), strict=True))
 
 
