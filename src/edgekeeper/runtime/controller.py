@@ -189,6 +189,7 @@ class Controller:
                 await self._visit(key)
             finally:
                 self.queue.done(key)
+            await asyncio.sleep(0)  # passes that never wait would keep everybody else waiting
 
     async def _visit(self, key: Key) -> None:
         """A pass, if there is an object, and the store is not behind what we know of it."""

@@ -14,7 +14,6 @@ due next, workers that wait, backoff, and numbers for the metrics.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random
@@ -80,7 +79,8 @@ class WorkQueue:
         self._metrics = metrics or SilentQueueMetrics()
         self._backlog = Backlog()
         self._failures: dict[Key, int] = {}
-        self._idle: deque[asyncio.Future[None]] = deque()
+        self._idle: dict[asyncio.Future[None], None] = {}
+        """Workers that wait, the first to come first."""
         self._alarm: asyncio.TimerHandle | None = None
         self._open = True
         self._drained = asyncio.Event()
@@ -175,20 +175,20 @@ class WorkQueue:
     def _wake(self) -> None:
         """Wake one idle worker. It wakes the next one, if anything is left."""
         while self._idle:
-            waiter = self._idle.popleft()
+            waiter = next(iter(self._idle))
+            del self._idle[waiter]
             if not waiter.done():
                 waiter.set_result(None)
                 return
 
     async def _until_woken(self) -> None:
         waiter = asyncio.get_running_loop().create_future()
-        self._idle.append(waiter)
+        self._idle[waiter] = None
         try:
             await waiter
         except asyncio.CancelledError:
-            if waiter.cancelled():
-                self._idle.remove(waiter)
-            else:
+            self._idle.pop(waiter, None)
+            if not waiter.cancelled():
                 self._wake()  # it was woken for work that somebody else has to do now
             raise
 

@@ -111,6 +111,18 @@ async def test_queue_passes_a_wake_up_on_when_the_woken_worker_is_cancelled() ->
 
 
 @virtual_time
+async def test_queue_wakes_another_worker_than_the_one_that_is_just_being_cancelled() -> None:
+    queue = queue_of()
+    first, second = asyncio.create_task(queue.get()), asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    first.cancel()
+    queue.add(KEY)
+    assert await second == KEY
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+@virtual_time
 async def test_queue_keeps_nothing_of_workers_that_gave_up() -> None:
     queue = queue_of()
     for _ in range(100):
