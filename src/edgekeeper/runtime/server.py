@@ -5,11 +5,11 @@
     await server.start()          all of it, or ListenError / CertificateError and nothing
     await server.stop()
 
-| what      | flag                        | default  |                                                              |
-|-----------|-----------------------------|----------|--------------------------------------------------------------|
-| probes    | --health-probe-bind-address | :8081    | plain HTTP for anybody (`probes`)                            |
-| metrics   | --metrics-bind-address      | 0 (off)  | HTTPS for those whom RBAC allows it, or plain (`scraping`)   |
-| admission | --webhook-bind-address      | :9443    | HTTPS, where there are webhooks and a certificate (`webhooks`) |
+    what         flag                           default
+    ───────────  ─────────────────────────────  ────────  ────────────────────────────────────────────────────────
+    probes       --health-probe-bind-address    :8081     plain HTTP for anybody (`probes`)
+    metrics      --metrics-bind-address         0 (off)   HTTPS for those whom RBAC allows it, or plain (`scraping`)
+    admission    --webhook-bind-address         :9443     HTTPS, where there are webhooks and a certificate (`webhooks`)
 
 HTTP/1.1 is all that is spoken. `--enable-http2` is accepted, since manifests have it, and answered by a warning.
 """
