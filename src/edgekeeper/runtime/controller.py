@@ -273,8 +273,8 @@ class Controller:
 
 
 def _log_completed(outcome: Outcome) -> None:
-    """A line for people where something was done; one for the curious where nothing was."""
+    """A line for people where something was written or done; one for the curious where nothing was."""
     if outcome.write is None and not outcome.details:
         _log.debug(COMPLETED)
     else:
-        _log.info(COMPLETED, **outcome.details)
+        _log.bind(**outcome.details).info(COMPLETED)

@@ -71,12 +71,12 @@ class PassRunner:
         """Decide, write, tell. A write that fails decides how the pass ends, unless it had failed already."""
         ending = await self._attempt(request)
         report = ending if isinstance(ending, Outcome) else self._explained(request, ending)
-        refusal = await self._write(request, report)
+        report, refusal = await self._written(request, report)
         if refusal is not None:
             return refusal if isinstance(ending, Outcome) else ending
         for event in report.events:
             self.recorder.record(request.object, event)
-        return ending
+        return report if isinstance(ending, Outcome) else ending
 
     async def _attempt(self, request: Request) -> Ending:
         """What the reconciler says. Whatever it raises ends here."""
@@ -119,26 +119,26 @@ class PassRunner:
             return replace(outcome, write=release(finalizer))
         return replace(outcome, requeue_after=UNFINISHED)
 
-    async def _write(self, request: Request, report: Outcome) -> PassError | None:
-        """Perform the one write. Return what kept it from happening."""
+    async def _written(self, request: Request, report: Outcome) -> tuple[Outcome, PassError | None]:
+        """Perform the one write, or drop it. Return what is left of the report, and what kept the write from happening."""
         if report.write is None:
-            return None
+            return report, None
         # Compared with what was read, not with the request's tree: the reconciler may have worked on that.
         obj = _decode(request.raw)
         patch = plan_write(obj, report.write)
         if patch is None:
-            return None
-        refusal: PassError | None = None
-        outdated = False
+            return replace(report, write=None), None
         try:
             outdated = await self.writer.perform(request.key, obj, patch)
         except LostLeadershipError as error:
-            refusal = Conflict(str(error))
+            return report, Conflict(str(error))
         except PassError as error:
-            refusal, outdated = error, isinstance(error, Conflict)
+            if isinstance(error, Conflict):
+                self.views.mark(request.key, obj["metadata"]["resourceVersion"])
+            return report, error
         if outdated:
             self.views.mark(request.key, obj["metadata"]["resourceVersion"])
-        return refusal
+        return report, None
 
     def _explained(self, request: Request, error: PassError) -> Outcome:
         """What to write and tell about a failure. Conflicts are silent: nothing is wrong with the object."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -18,7 +19,7 @@ from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.lease import Elector, LostLeadershipError
 from edgekeeper.kube.transport import TransportError
 from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
+from edgekeeper.local.virtual import VirtualLoop, virtual_time
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions, Service
@@ -425,8 +426,24 @@ def test_process_of_a_role_runs_the_controllers_of_that_role(roles: frozenset[st
 async def test_lag_of_the_event_loop_is_measured() -> None:
     async with world() as place:
         services = place.services()
-        options = ManagerOptions(signals=False, lag_interval=timedelta(seconds=1), freeze=False)
-        async with running(Manager(services, options=options)):
+        async with running(Manager(services, options=ManagerOptions(signals=False))):
             await settle(timedelta(seconds=30.5))
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            loop._elapsed += 3  # as if somebody had computed for three seconds
+            await settle(timedelta(seconds=1))
             assert isinstance(services.metrics, CountingMetrics)
-            assert services.metrics.lags == pytest.approx([0.0] * 30, abs=1e-5)
+            assert services.metrics.lags[:31] == pytest.approx([0.0] * 30 + [2.5], abs=1e-5)
+
+
+def test_what_exists_after_the_start_can_be_kept_from_the_garbage_collector() -> None:
+    @virtual_time
+    async def scenario() -> None:
+        async with world() as place:
+            before = gc.get_freeze_count()
+            options = ManagerOptions(signals=False, lag_interval=None, freeze=True)
+            async with running(Manager(place.services(), options=options)):
+                await settle()
+                assert gc.get_freeze_count() > before
+
+    scenario()

@@ -236,7 +236,11 @@ def test_queue_never_hands_a_key_to_two_workers_and_loses_no_wake_up(seed: int, 
 
         async def work() -> None:
             while True:
-                key = await queue.get()
+                try:
+                    async with asyncio.timeout(random.choice([0.05, 1, None])):
+                        key = await queue.get()
+                except TimeoutError:
+                    continue
                 assert key not in holders
                 holders.add(key)
                 wished.pop(key, None)
