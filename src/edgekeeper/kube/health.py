@@ -82,23 +82,28 @@ class Health:
             # The server was left alone for long enough. It may just have nothing to say: old ones send no bookmarks
             # of kinds that have not changed since they started. Opening another watch shows whether it lives.
             return timedelta(0)
-        self._count(error)
-        return self._pause(error)
+        return self._pause(error, self._count(error))
 
-    def _count(self, error: Exception) -> None:
+    def _count(self, error: Exception) -> int:
+        """Count a failure; return how many of its sort there were in a row."""
         now = self._clock.monotonic()
         if self._well_since is not None and now - self._well_since >= self._patience.healthy.total_seconds():
             self._failures = 0
         self._well_since = None
-        self._failures += 1
-        self._not_served = self._not_served + 1 if isinstance(error, NotFoundError) else 0
         if self._behind_since is None and is_behind(error):
             self._behind_since = now
+        if isinstance(error, NotFoundError):
+            # Says nothing about the server, and must not make it slow to see the kind come back and go again.
+            self._not_served += 1
+            return self._not_served
+        self._not_served = 0
+        self._failures += 1
+        return self._failures
 
-    def _pause(self, error: Exception) -> timedelta:
-        if isinstance(error, ExpiredError) and self._failures == 1:
+    def _pause(self, error: Exception, failures: int) -> timedelta:
+        if isinstance(error, ExpiredError) and failures == 1:
             return timedelta(0)
-        pause = self._patience.backoff.delay(self._failures, self._random)
+        pause = self._patience.backoff.delay(failures, self._random)
         asked = error.retry_after if isinstance(error, ApiError) else None
         return max(pause, asked or timedelta(0))
 

@@ -90,7 +90,7 @@ class HttpTransport:
             async with aclosing(_chunks(response)) as chunks:
                 yield ApiStream(response.status, _headers(response), chunks)
         finally:
-            response.close()
+            _hang_up(response)
 
     async def close(self) -> None:
         await self._requests.close()
@@ -167,6 +167,14 @@ async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerTy
         return await handler(request)
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
         raise _failure(error) from error
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Leave a stream without the farewell of TLS, which a peer that has fallen silent would not answer either."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:

@@ -1,0 +1,119 @@
+"""The runtime's own watches, over the wire: what they make of each server is the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from edgekeeper.core.calls import Calls
+from edgekeeper.core.clock import SystemClock
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.cluster import ClusterConfig, Trust
+from edgekeeper.kube.credentials import StoredCredentials, bearer
+from edgekeeper.kube.http import HttpTransport
+from edgekeeper.kube.informers import Informer, Informers
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
+from tests.conformance.definitions import definition, definition_name, widget
+from tests.conformance.servers import ADMIN, TOKENS, Server
+
+PATIENCE = 60.0
+
+
+@asynccontextmanager
+async def informed(
+    server: Server, *, initial_events: bool = False
+) -> AsyncIterator[tuple[KubeClient, Informers]]:
+    """A client of the server, and informers over it, which run."""
+    trust = Trust(authorities=server.authority.bundle)
+    config = ClusterConfig(server.url, trust, StoredCredentials(bearer(TOKENS[ADMIN])))
+    client = KubeClient(HttpTransport(config, environ={}), Calls(), SystemClock())
+    informers = Informers(client, SystemClock(), page_size=2, initial_events=initial_events)
+    await informers.start()
+    try:
+        yield client, informers
+    finally:
+        await informers.stop()
+        await client.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0.02)
+
+
+async def live(client: KubeClient, kind: Kind, namespace: str) -> dict[str, str]:
+    """Versions by name, straight from the server."""
+    versions: dict[str, str] = {}
+    async for page in client.pages(kind, namespace=namespace):
+        for item in map(msgspec.json.decode, page.items):
+            versions[item["metadata"]["name"]] = item["metadata"]["resourceVersion"]
+    return versions
+
+
+def known(informer: Informer) -> dict[str, str | None]:
+    """Versions by name, from the store."""
+    keys = informer.store.keys()
+    return {key.name: informer.store.resource_version(key) for key in keys}
+
+
+async def change_everything(client: KubeClient, namespace: str) -> None:
+    await client.merge_patch(CONFIG_MAP, Key(namespace, "item-0"), {"data": {"x": "1"}})
+    await client.delete(CONFIG_MAP, Key(namespace, "item-1"))
+    await client.delete(CONFIG_MAP, Key(namespace, "item-2"))
+    await client.create(CONFIG_MAP, {"metadata": {"name": "item-2"}}, namespace=namespace)
+    await client.create(CONFIG_MAP, {"metadata": {"name": "new"}}, namespace=namespace)
+
+
+@pytest.mark.parametrize("initial_events", [False, True], ids=["lists", "initial events"])
+async def test_informer_follows_the_server(server: Server, namespace: str, initial_events: bool) -> None:
+    async with informed(server, initial_events=initial_events) as (client, informers):
+        for number in range(5):
+            await client.create(CONFIG_MAP, {"metadata": {"name": f"item-{number}"}}, namespace=namespace)
+        informer = informers.acquire(CONFIG_MAP, namespace=namespace)
+        await informer.wait_synced()
+        assert known(informer) == await live(client, CONFIG_MAP, namespace)
+        await change_everything(client, namespace)
+        expected = await live(client, CONFIG_MAP, namespace)
+        await until(lambda: known(informer) == expected)
+        assert informer.statistics.failures == 0
+        stored = informer.store.get(Key(namespace, "new"))
+        assert stored is not None
+        assert (stored["apiVersion"], stored["kind"]) == ("v1", "ConfigMap")
+        assert "managedFields" not in stored["metadata"]
+
+
+async def test_informer_catches_up_after_its_position_was_forgotten(server: Server, namespace: str) -> None:
+    async with informed(server) as (client, informers):
+        for number in range(3):
+            await client.create(CONFIG_MAP, {"metadata": {"name": f"item-{number}"}}, namespace=namespace)
+        informer = informers.acquire(CONFIG_MAP, namespace=namespace)
+        await informer.wait_synced()
+        await informers.stop()
+        await change_everything(client, namespace)
+        await asyncio.to_thread(server.compact)
+        await informers.start()
+        expected = await live(client, CONFIG_MAP, namespace)
+        await until(lambda: known(informer) == expected)
+
+
+async def test_informer_outlives_the_definition_of_its_kind(server: Server, namespace: str) -> None:
+    custom = widget()
+    kind = Kind(custom.group, custom.version, custom.kind, custom.plural)
+    async with informed(server) as (client, informers):
+        informer = informers.acquire(kind)
+        await informer.wait_synced()
+        assert not informer.is_served
+        for _ in range(2):
+            await client.create(CUSTOM_RESOURCE_DEFINITION, definition(custom))
+            informer.wake()
+            await until(lambda: informer.is_served and informer.stale_since is None)
+            await client.create(kind, {"metadata": {"name": "one"}}, namespace=namespace)
+            await until(lambda: list(known(informer)) == ["one"])
+            await client.delete(CUSTOM_RESOURCE_DEFINITION, Key("", definition_name(custom)))
+            await until(lambda: not informer.is_served)
+            assert known(informer) == {}
