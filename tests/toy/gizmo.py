@@ -44,12 +44,12 @@ class Gizmo(msgspec.Struct, frozen=True):
     status: Status = Status()
 
 
-def gizmo(key: Key, *, annotations: dict[str, str] | None = None, **parts: str) -> JsonObject:
+def gizmo(key: Key, /, **parts: str) -> JsonObject:
     """A Gizmo of these parts, each given as `name=colour`."""
     return {
         "apiVersion": GIZMO.api_version,
         "kind": GIZMO.kind,
-        "metadata": {"name": key.name, "namespace": key.namespace, "annotations": annotations or {}},
+        "metadata": {"name": key.name, "namespace": key.namespace},
         "spec": spec(**parts),
     }
 

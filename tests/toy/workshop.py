@@ -78,6 +78,7 @@ class Workshop:
         self._clock = clock
         self._build_time = build_time.total_seconds()
         self._items: dict[str, _Stored] = {}
+        self._created: Counter[tuple[str, str]] = Counter()
         self.creates: Counter[str] = Counter()
         self.deletes: Counter[str] = Counter()
         self.journal: list[str] = []
@@ -97,6 +98,7 @@ class Workshop:
             raise ItemExistsError(f"{name} exists already")
         self._store(Item(name, colour, dict(tags), 1, State.BUILDING))
         self.creates[name] += 1
+        self._created[name, tags.get(f"{TAG_PREFIX}uid", "")] += 1
         self.journal.append(f"create {name}")
 
     def update(self, name: str, colour: str, version: int, credential: str) -> None:
@@ -140,6 +142,10 @@ class Workshop:
     def tally(self) -> dict[str, tuple[int, int]]:
         """How often each item was created and deleted."""
         return {name: (self.creates[name], self.deletes[name]) for name in {**self.creates, **self.deletes}}
+
+    def repeated(self) -> list[str]:
+        """What was created more than once for one owner."""
+        return [name for (name, _), count in self._created.items() if count > 1]
 
     def owners(self) -> dict[str, tuple[str, str]]:
         """Of every item that bears a mark, the uid of its owner and what it is to it."""

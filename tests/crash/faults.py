@@ -1,0 +1,96 @@
+"""Faults at call boundaries: which call, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from edgekeeper.core.calls import CallRecord
+from edgekeeper.kube.transport import TransportError
+
+
+class Mode(StrEnum):
+    """What can happen at a call boundary."""
+
+    BEFORE = "before"
+    """The call never left."""
+    LOST = "lost"
+    """It took effect, and the answer was lost."""
+    CRASH = "crash"
+    """It took effect, and the process died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One fault: this happens to the call of this number."""
+
+    number: int
+    mode: Mode
+
+
+class TracedCall(NamedTuple):
+    """A call as it was made."""
+
+    time: float
+    life: int
+    number: int
+    target: str
+    operation: str
+    subject: str
+    mutating: bool
+
+    def __str__(self) -> str:
+        return f"#{self.number} at {self.time:.3f} s: {self.target} {self.operation} {self.subject}"
+
+
+class Trace:
+    """All calls of all lives of an operator, in order."""
+
+    def __init__(self) -> None:
+        self.calls: list[TracedCall] = []
+
+    def hook(self, life: int) -> _Tracer:
+        return _Tracer(self, life)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tracer:
+    trace: Trace
+    life: int
+
+    async def before(self, call: CallRecord) -> None:
+        time = asyncio.get_running_loop().time()
+        self.trace.calls.append(
+            TracedCall(time, self.life, call.number, call.target, call.operation, call.subject, call.mutating)
+        )
+
+    async def after(self, call: CallRecord) -> None: ...
+
+
+class PlannedFault:
+    """Carries out a plan in the first life of an operator: later ones run undisturbed."""
+
+    def __init__(self, plan: Plan, crash: Callable[[], Awaitable[None]]) -> None:
+        self._plan = plan
+        self._crash = crash
+
+    async def before(self, call: CallRecord) -> None:
+        if call.number == self._plan.number and self._plan.mode is Mode.BEFORE:
+            raise no_answer(call)
+
+    async def after(self, call: CallRecord) -> None:
+        if call.number != self._plan.number:
+            return
+        if self._plan.mode is Mode.LOST:
+            raise no_answer(call)
+        if self._plan.mode is Mode.CRASH:
+            await self._crash()
+
+
+def no_answer(call: CallRecord) -> Exception:
+    """What the transport of a target raises when a connection breaks."""
+    words = "connection reset by peer"
+    return TransportError(words) if call.target == "kubernetes" else ConnectionResetError(words)

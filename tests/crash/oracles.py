@@ -1,0 +1,143 @@
+"""Who judges a run. Each oracle says in words what is wrong; silence means that all is well.
+
+while it runs    the ten laws at every write of a status; Ready only where it is true; no secret in any object
+after it         the same end as without faults, outside as well as inside; as many creations and deletions; no orphan,
+                 no duplicate; a day without a single write; no secret in logs and metrics
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from edgekeeper.core.conditions import status_violations
+from edgekeeper.core.json import JsonObject, dig_list
+from edgekeeper.kube.kinds import Kind
+from edgekeeper.local.plane.resource import GroupResource
+from edgekeeper.local.plane.store import Event
+from tests.crash.faults import TracedCall
+from tests.crash.stage import Stage
+from tests.crash.system import Outside, Scenario, System, W
+
+_KEPT = ("name", "namespace", "generation", "labels", "annotations", "finalizers")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is left of a run."""
+
+    calls: tuple[TracedCall, ...]
+    """Until everything had settled."""
+    trace: tuple[TracedCall, ...]
+    cluster: JsonObject
+    outside: JsonObject
+    tally: Mapping[str, tuple[int, int]]
+    repeated: tuple[str, ...]
+    faults: tuple[str, ...]
+    """What is wrong with this run by itself."""
+
+
+class Watchman:
+    """Judges every commit of the server, at the moment when it happens."""
+
+    def __init__(self, stage: Stage[W]) -> None:
+        self.faults: list[str] = []
+        self._stage: Stage[Any] = stage
+        self._kinds = {GroupResource(kind.group, kind.plural): kind for kind in stage.system.declarations}
+        stage.plane.store.listen(self._observe)
+
+    def _observe(self, resource: GroupResource, event: Event) -> None:
+        if self._stage.system.canary.encode() in event.item.body:
+            self.faults.append(f"the secret is in {resource} {event.item.key}")
+        kind = self._kinds.get(resource)
+        if kind is not None and event.type != "DELETED":
+            before = event.previous.decode() if event.previous is not None else None
+            self._judge(kind, event.item.decode(), before)
+
+    def _judge(self, kind: Kind, obj: JsonObject, before: JsonObject | None) -> None:
+        if before is not None and before.get("status") == obj.get("status"):
+            return
+        system, now = self._stage.system, self._stage.clock.now()
+        laws = status_violations(obj, before, declaration=system.declarations[kind], now=now)
+        lies = system.lies(obj, self._stage.outside) if _is_ready(obj) else ""
+        self.faults += [f"{kind.kind} {obj['metadata']['name']}: {one}" for one in (*laws, lies) if one]
+
+
+def orphans(stage: Stage[W]) -> Iterator[str]:
+    """What bears the mark of an owner that is not there."""
+    living = {obj["metadata"]["uid"] for obj in stage.objects()}
+    for name, (uid, _) in stage.outside.owners().items():
+        if uid not in living:
+            yield f"orphan: {name} belongs to {uid}, which does not exist"
+
+
+def duplicates(outside: Outside) -> Iterator[str]:
+    """Two things for one purpose of one owner."""
+    for (uid, role), count in Counter(outside.owners().values()).items():
+        if count > 1:
+            yield f"duplicate: {count} objects are {role} of {uid}"
+
+
+async def unrest(stage: Stage[W], interval: timedelta) -> list[str]:
+    """What still changes after everything has settled."""
+    seen, writes = len(stage.trace.calls), stage.outside.writes
+    before = cluster_state(stage), stage.outside.state()
+    await stage.elapse(seconds=interval.total_seconds())
+    late = [call for call in stage.trace.calls[seen:] if call.mutating]
+    faults = [f"not quiet: {call}" for call in late[:3]]
+    if stage.outside.writes > writes:
+        faults.append(f"not quiet: {stage.outside.writes - writes} changes outside")
+    if (cluster_state(stage), stage.outside.state()) != before:
+        faults.append("not quiet: something is different after a while")
+    return faults
+
+
+def leaks(stage: Stage[W], logs: str, metrics: str) -> Iterator[str]:
+    for where, text in (("logs", logs), ("metrics", metrics)):
+        if stage.system.canary in text:
+            yield f"the secret is in the {where}"
+
+
+def differences(record: Record, clean: Record, scenario: Scenario[W]) -> Iterator[str]:
+    """What a run with a fault ended in, against one without."""
+    for what, one, other in (
+        ("cluster", record.cluster, clean.cluster),
+        ("outside", record.outside, clean.outside),
+    ):
+        if one != other:
+            yield f"the {what} ends as {one}, without the fault as {other}"
+    if scenario.exact and record.tally != clean.tally:
+        yield f"created and deleted: {record.tally}, without the fault {clean.tally}"
+    if not scenario.exact and record.repeated:
+        yield f"created more than once for one owner: {', '.join(record.repeated)}"
+
+
+def cluster_state(stage: Stage[W]) -> JsonObject:
+    """The objects as users know them, without what differs from run to run."""
+    return {_name(obj): _comparable(obj, stage.system) for obj in stage.objects()}
+
+
+def _comparable(obj: JsonObject, system: System[W]) -> JsonObject:
+    metadata = {name: obj["metadata"].get(name) for name in _KEPT}
+    body = {"metadata": metadata, "spec": obj.get("spec"), "status": obj.get("status")}
+    masked: JsonObject = _without(body, system.masked)
+    return masked
+
+
+def _without(tree: Any, fields: frozenset[str]) -> Any:
+    if isinstance(tree, dict):
+        return {name: _without(value, fields) for name, value in tree.items() if name not in fields}
+    return [_without(one, fields) for one in tree] if isinstance(tree, list) else tree
+
+
+def _name(obj: JsonObject) -> str:
+    metadata = obj["metadata"]
+    return f"{obj['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _is_ready(obj: JsonObject) -> bool:
+    conditions = dig_list(obj, "status", "conditions")
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -1,0 +1,130 @@
+"""Runs scenarios: once undisturbed to count their calls, and then once for every call and everything that can befall it.
+
+    clean run                 N calls until all has settled, then a quiet day
+    N × {before, lost, crash} the same again with one fault each; judged against the clean run
+
+A run is determined by scenario, seed and plan. What fails is told as these three, and
+`python -m tests.crash SCENARIO NUMBER MODE` plays it again, call by call.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from edgekeeper.local.virtual import run_virtual
+from edgekeeper.runtime.logs import configure
+from tests.crash.faults import Mode, Plan, TracedCall
+from tests.crash.oracles import (
+    Record,
+    Watchman,
+    cluster_state,
+    differences,
+    duplicates,
+    leaks,
+    orphans,
+    unrest,
+)
+from tests.crash.stage import staged
+from tests.crash.system import Scenario, System, W
+
+SEED = 7
+AFTERMATH = timedelta(minutes=3)
+"""How long events, polls and the like may go on after all has settled."""
+QUIET = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A plan after which something was wrong."""
+
+    scenario: str
+    seed: int
+    plan: Plan
+    call: TracedCall
+    faults: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.scenario}, seed {self.seed}, {self.plan.mode} at call {self.call}"
+        return "\n".join([head, *(f"    {fault}" for fault in self.faults)])
+
+
+def explore(
+    system: System[W], scenario: Scenario[W], modes: Iterable[Mode], *, every: int = 1, seed: int = SEED
+) -> Iterator[Failure]:
+    """Run the plans of a scenario, or every so many of them, and tell what failed."""
+    clean = run(system, scenario, seed=seed)
+    if clean.faults:
+        raise AssertionError(f"{scenario.name} fails without any fault:\n" + "\n".join(clean.faults))
+    plans = [Plan(call.number, mode) for mode in modes for call in clean.calls]
+    for plan in plans[::every]:
+        if failure := attempt(system, scenario, plan, clean, seed):
+            yield failure
+
+
+def attempt(
+    system: System[W], scenario: Scenario[W], plan: Plan, clean: Record, seed: int = SEED
+) -> Failure | None:
+    """Run one plan and judge it."""
+    try:
+        record = run(system, scenario, plan, seed=seed)
+        faults = (*record.faults, *differences(record, clean, scenario))
+    except Exception as error:  # noqa: BLE001 - a run that does not even end is a finding as well
+        faults = (f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ()))
+    call = clean.calls[plan.number - 1]
+    return Failure(scenario.name, seed, plan, call, tuple(faults)) if faults else None
+
+
+def run(system: System[W], scenario: Scenario[W], plan: Plan | None = None, *, seed: int = SEED) -> Record:
+    """Play a scenario to its end, and watch what happens afterwards."""
+    with captured_logs() as logs:
+        return run_virtual(lambda: _play(system, scenario, plan, seed, logs), seed=seed)
+
+
+async def _play(
+    system: System[W], scenario: Scenario[W], plan: Plan | None, seed: int, logs: io.StringIO
+) -> Record:
+    async with staged(system, seed) as stage:
+        watchman = Watchman(stage)
+        stage.start_operator(plan)
+        await stage.until(lambda: stage.operator.manager.is_ready)
+        await scenario.drive(stage)
+        await stage.settled()
+        calls = tuple(stage.trace.calls)
+        await stage.elapse(seconds=AFTERMATH.total_seconds())
+        ends = cluster_state(stage), stage.outside.state()
+        faults = [
+            *await unrest(stage, QUIET),
+            *watchman.faults,
+            *orphans(stage),
+            *duplicates(stage.outside),
+            *leaks(stage, logs.getvalue(), (await stage.operator.metrics.text()).decode()),
+        ]
+        return Record(
+            calls,
+            tuple(stage.trace.calls),
+            *ends,
+            tally=stage.outside.tally(),
+            repeated=tuple(stage.outside.repeated()),
+            faults=tuple(faults),
+        )
+
+
+@contextmanager
+def captured_logs() -> Iterator[io.StringIO]:
+    """Everything that is logged, at every level, in the form in which production writes it."""
+    before, handlers = structlog.get_config(), list(logging.getLogger().handlers)
+    text = io.StringIO()
+    configure(format="json", level="debug", stream=text, environ={})
+    try:
+        yield text
+    finally:
+        structlog.configure(**before)
+        logging.getLogger().handlers[:] = handlers
+        logging.captureWarnings(capture=False)

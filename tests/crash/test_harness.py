@@ -1,0 +1,139 @@
+"""The harness has teeth: reconcilers with the classic mistakes do not get past it. And what it finds can be repeated."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from edgekeeper.core.calls import Calls
+from edgekeeper.core.outcome import Outcome, done
+from edgekeeper.core.ownership import Owner
+from edgekeeper.runtime.contract import Request, Services
+from edgekeeper.runtime.controller import Controller
+from tests.crash.faults import Mode, Plan
+from tests.crash.gizmo_scenarios import scenarios
+from tests.crash.runner import explore, run
+from tests.crash.system import System
+from tests.toy.client import WorkshopClient
+from tests.toy.controllers import controller_of
+from tests.toy.gizmo import Gizmo
+from tests.toy.reconciler import CLUSTER, Create, GizmoReconciler, Step, desired
+from tests.toy.system import GIZMOS
+from tests.toy.workshop import Workshop
+
+
+def system_of(reconciler: Callable[..., GizmoReconciler]) -> System[Workshop]:
+    """The toy with another reconciler."""
+
+    def controllers(services: Services, workshop: Workshop, calls: Calls) -> list[Controller]:
+        client = WorkshopClient(workshop, calls)
+        return [controller_of(reconciler(client, services.client, services.clock), services)]
+
+    return replace(GIZMOS, controllers=controllers)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsTooLate(GizmoReconciler):
+    """Makes things first and writes down later that they exist."""
+
+    async def reconcile(self, request: Request) -> Outcome:
+        gizmo, owner = request.decode(Gizmo), Owner.of(request.object, CLUSTER)
+        wanted = desired(gizmo, owner)
+        seen = await self._observe(gizmo, wanted)
+        for name, part in wanted.items():
+            if name not in seen:
+                await self._perform(Create(name, part), request, owner)
+        return await GizmoReconciler.reconcile(self, request)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetsToCleanUp(GizmoReconciler):
+    """Lets the object go before what it stands for is gone."""
+
+    async def finalize(self, request: Request) -> Outcome:
+        return done()
+
+
+@dataclass(frozen=True, slots=True)
+class BelievesErrors(GizmoReconciler):
+    """Takes a call without an answer for one without an effect, and makes up for it."""
+
+    async def _perform(self, step: Step | None, request: Request, owner: Owner) -> None:
+        try:
+            await GizmoReconciler._perform(self, step, request, owner)
+        except Exception:
+            if isinstance(step, Create):
+                again = replace(step, name=f"{step.name}-again")
+                await GizmoReconciler._perform(self, again, request, owner)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class NeverRests(GizmoReconciler):
+    """Repaints what is as it should be."""
+
+    async def _observe(self, gizmo: Gizmo, wanted: Any) -> Any:
+        seen = await GizmoReconciler._observe(self, gizmo, wanted)
+        for item in seen.values():
+            await self.workshop.update(item.name, item.colour, item.version)
+        return seen
+
+
+@pytest.mark.parametrize(
+    ("mistake", "scenario", "mode", "found"),
+    [
+        pytest.param(
+            RecordsTooLate, "rename_while_creating", Mode.CRASH, "outside ends as", id="records too late"
+        ),
+        pytest.param(BelievesErrors, "creation", Mode.LOST, "duplicate", id="believes errors"),
+    ],
+)
+def test_harness_finds_the_mistake_behind_a_fault(
+    mistake: Any, scenario: str, mode: Mode, found: str
+) -> None:
+    failures = explore(system_of(mistake), scenarios.known[scenario], [mode])
+    assert any(found in fault for failure in failures for fault in failure.faults)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "scenario", "found"),
+    [
+        pytest.param(ForgetsToCleanUp, "deletion", "orphan", id="forgets to clean up"),
+        pytest.param(NeverRests, "creation", "TimeoutError|not quiet", id="never rests"),
+    ],
+)
+def test_harness_finds_the_mistake_without_any_fault(mistake: Any, scenario: str, found: str) -> None:
+    with pytest.raises((AssertionError, TimeoutError)) as caught:
+        next(explore(system_of(mistake), scenarios.known[scenario], [Mode.BEFORE]))
+    assert any(word in f"{caught.type.__name__} {caught.value}" for word in found.split("|"))
+
+
+def test_failure_names_all_that_it_takes_to_repeat_it() -> None:
+    told = str(next(explore(system_of(BelievesErrors), scenarios.known["creation"], [Mode.LOST])))
+    assert "creation, seed 7, lost at call #" in told
+    assert "workshop Create default-one-" in told
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_run_is_repeated_call_by_call(mode: Mode) -> None:
+    plan = Plan(9, mode)
+    first, *others = [run(GIZMOS, scenarios.known["deletion"], plan) for _ in range(3)]
+    assert all(other == first for other in others)
+    assert len(first.trace) > len(first.calls) > 20
+
+
+def test_run_is_repeated_in_another_process() -> None:
+    """What differs between processes, such as the order of sets, must not matter."""
+    assert _played(hash_seed="1") == _played(hash_seed="2") != ""
+
+
+def _played(hash_seed: str) -> str:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    command = [sys.executable, "-m", "tests.crash", "two_neighbours", "9", "crash"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
