@@ -216,7 +216,13 @@ class Recorder:
         while self._waiting:
             subject, event = next(iter(self._waiting))
             waiting = self._waiting.pop((subject, event))
-            await self._tell(Fact.of(subject, event), waiting)
+            try:
+                fact = Fact.of(subject, event)
+            except Exception as error:  # noqa: BLE001 - see `record`: this is the part of it that can wait
+                self._drop("malformed", waiting.count)
+                _log.warning("Cannot record event", error=type(error).__name__)
+            else:
+                await self._tell(fact, waiting)
         self._overflowing = False
 
     async def _write_unwritten(self) -> None:
@@ -331,7 +337,10 @@ class Recorder:
 
 
 class _Allowance:
-    """A token bucket per object. Kept as the moment at which it would be full again; full ones need no memory."""
+    """A token bucket per object, kept as the moment at which it would be full again.
+
+    Of too many objects those that spoke least recently are forgotten: their buckets are the fullest.
+    """
 
     def __init__(self, burst: int, refill: timedelta, most: int) -> None:
         self._interval = refill.total_seconds()

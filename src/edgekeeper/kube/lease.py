@@ -309,7 +309,7 @@ class Elector:
         if self._lease is None or _sign_of_life(lease) != _sign_of_life(self._lease):
             self._seen_at = self._clock.monotonic()
             holder = LeaseRecord.of(lease).holder
-            if holder not in (self.holder, self.identity):
+            if holder not in ("", self.holder, self.identity):
                 self._log.info("Lease has a new holder", holder=holder)
         self._lease = lease
 

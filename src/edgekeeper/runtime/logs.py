@@ -56,7 +56,7 @@ _scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope())  # noqa: 
 
 @dataclass(slots=True)
 class _Settings:
-    """What `configure` has decided. One for the process: loggers are made once and stay."""
+    """What `configure` has decided, for the whole process."""
 
     threshold: int = LEVELS["info"]
     render: Callable[[JsonObject], str] = render_json

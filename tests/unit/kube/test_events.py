@@ -451,6 +451,21 @@ async def test_record_survives_an_event_of_wrong_types() -> None:
         assert desk.recorder.counts["created"] >= 1
 
 
+class Unspeakable:
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@virtual_time
+async def test_recorder_survives_an_event_that_cannot_be_put_into_words() -> None:
+    async with recording() as desk:
+        unspeakable: Any = Unspeakable()
+        desk.recorder.record(widget(), Event("Normal", "Ready", unspeakable))
+        desk.recorder.record(widget(), READY)
+        await asyncio.sleep(1)
+        assert (desk.recorder.counts["malformed"], desk.recorder.counts["created"]) == (1, 1)
+
+
 # Stopping
 
 
