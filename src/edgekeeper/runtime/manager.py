@@ -240,7 +240,7 @@ class Manager:
                 gc.freeze()
             yield
         finally:
-            self._attached = False
+            self._warm = self._attached = False
             for controller in self._controllers:
                 controller.detach()
             await self._services.informers.stop()
@@ -257,6 +257,7 @@ class Manager:
                 await self._unless_stopping(self._elector.wait_elected())
                 yield
             finally:
+                self._warm = False  # whatever ends us: nobody counts on us when others may lead
                 await self._elector.release()
 
     @asynccontextmanager
@@ -270,7 +271,7 @@ class Manager:
                 yield
             finally:
                 self._workers = None
-            await self._drain(self._controllers)
+            await self._drain(list(self._running))
 
     def _launch(self, controller: Controller) -> None:
         assert self._workers is not None  # noqa: S101 - callers have looked

@@ -128,17 +128,17 @@ class PassRunner:
         patch = plan_write(obj, report.write)
         if patch is None:
             return replace(report, write=None), None
+        refusal: PassError | None = None
+        outdated = False
         try:
             outdated = await self.writer.perform(request.key, obj, patch)
         except LostLeadershipError as error:
-            return report, Conflict(str(error))
+            refusal = Conflict(str(error))
         except PassError as error:
-            if isinstance(error, Conflict):
-                self.views.mark(request.key, obj["metadata"]["resourceVersion"])
-            return report, error
+            refusal, outdated = error, isinstance(error, Conflict)
         if outdated:
             self.views.mark(request.key, obj["metadata"]["resourceVersion"])
-        return report, None
+        return report, refusal
 
     def _explained(self, request: Request, error: PassError) -> Outcome:
         """What to write and tell about a failure. Conflicts are silent: nothing is wrong with the object."""

@@ -96,10 +96,6 @@ class WorkQueue:
         """How many things are remembered in all."""
         return self._backlog.size + len(self._failures)
 
-    def failures(self, key: Key) -> int:
-        """How often `key` has failed since it last succeeded."""
-        return self._failures.get(key, 0)
-
     def running(self) -> list[float]:
         """For how many seconds each of the present passes has been running."""
         now = _now()

@@ -204,6 +204,7 @@ async def test_lost_lease_ends_passes_at_once_and_the_process_with_them() -> Non
             with pytest.raises(LostLeadershipError):
                 await task
             assert 8 <= cancelled_at[0] - broken <= 10
+            assert not manager.is_ready
             assert now() - cancelled_at[0] < 6
             assert [call for call in journal.calls if call.mutating] == []
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
 from edgekeeper.core.outcome import ApplyWrite, MetadataWrite, Outcome, StatusWrite, Write, done, requeue
 from edgekeeper.kube.client import ClientOptions
 from edgekeeper.kube.errors import NotFoundError
+from edgekeeper.kube.lease import LostLeadershipError
 from edgekeeper.kube.transport import TransportError
 from edgekeeper.local.virtual import run_virtual, virtual_time
 from edgekeeper.runtime.contract import Request, Result
@@ -289,6 +291,39 @@ def test_lost_answer_of_a_write_is_survived(after: bool) -> None:
                 assert operator.metrics.counts["failed"] == (1 if after else 2)
 
     run_virtual(scenario)
+
+
+@virtual_time
+async def test_write_without_leadership_is_refused_quietly() -> None:
+    def refuse() -> None:
+        raise LostLeadershipError("somebody else may be leading")
+
+    async with world() as place:
+        await place.create(widget())
+        async with place.operating(Toy(observe_generation)) as operator:
+            operator.services.client.leadership = refuse
+            await settle()
+            assert set(operator.metrics.results) == {Result.REQUEUE}
+            assert (operator.metrics.counts, operator.events) == ({}, [])
+            assert "status" not in await place.get()
+
+
+@virtual_time
+async def test_reconciler_may_read_its_object_as_a_type_of_its_own() -> None:
+    class Spec(msgspec.Struct):
+        size: int
+
+    class Widget(msgspec.Struct):
+        spec: Spec
+
+    async def act(request: Request) -> Outcome:
+        return done().writing(StatusWrite({"size": request.decode(Widget).spec.size}))
+
+    async with world() as place:
+        await place.create(widget(size=3))
+        async with place.operating(Toy(act)):
+            await settle()
+            assert (await place.get())["status"] == {"size": 3}
 
 
 @virtual_time
