@@ -73,22 +73,18 @@ class PassRunner:
         report = ending if isinstance(ending, Outcome) else self._explained(request, ending)
         report, refusal = await self._written(request, report)
         if refusal is not None:
-            return refusal if isinstance(ending, Outcome) else ending
+            report = _warning(refusal) if isinstance(refusal, Stall) else done()
         for event in report.events:
             self.recorder.record(request.object, event)
-        return report if isinstance(ending, Outcome) else ending
+        if isinstance(ending, PassError):
+            return ending
+        return report if refusal is None else refusal
 
     async def _attempt(self, request: Request) -> Ending:
         """What the reconciler says. Whatever it raises ends here."""
         try:
             async with asyncio.timeout(self.options.deadline.total_seconds()) as limit:
                 return await self._decide(request)
-        except PassError as error:
-            return error
-        except ApiError as error:
-            return as_pass_error(error)
-        except (NotSyncedError, LostLeadershipError) as error:
-            return Conflict(str(error))
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
@@ -96,7 +92,7 @@ class PassRunner:
         except Exception as error:  # noqa: BLE001 - one object's failure never stops another's
             if isinstance(error, TimeoutError) and limit.expired():
                 return Retry(f"no result within {self.options.deadline}", DEADLINE_EXCEEDED)
-            return self._surprise(error)
+            return self._meaning(error)
 
     async def _decide(self, request: Request) -> Outcome:
         if self._is_paused(request.object):
@@ -125,20 +121,18 @@ class PassRunner:
             return report, None
         # Compared with what was read, not with the request's tree: the reconciler may have worked on that.
         obj = _decode(request.raw)
-        patch = plan_write(obj, report.write)
-        if patch is None:
-            return replace(report, write=None), None
-        refusal: PassError | None = None
-        outdated = False
         try:
+            patch = plan_write(obj, report.write)
+            if patch is None:
+                return replace(report, write=None), None
             outdated = await self.writer.perform(request.key, obj, patch)
-        except LostLeadershipError as error:
-            refusal = Conflict(str(error))
-        except PassError as error:
-            refusal, outdated = error, isinstance(error, Conflict)
+        except Exception as error:  # noqa: BLE001 - what was to be written may be anything
+            if isinstance(error, Conflict):
+                self.views.mark(request.key, _version_of(obj))
+            return report, self._meaning(error)
         if outdated:
-            self.views.mark(request.key, obj["metadata"]["resourceVersion"])
-        return report, refusal
+            self.views.mark(request.key, _version_of(obj))
+        return report, None
 
     def _explained(self, request: Request, error: PassError) -> Outcome:
         """What to write and tell about a failure. Conflicts are silent: nothing is wrong with the object."""
@@ -149,9 +143,19 @@ class PassRunner:
                 return _checked(self.reconciler.explain(request, error))
             except Exception as surprise:  # noqa: BLE001 - as above
                 self._surprise(surprise)
-        if isinstance(error, Retry | Stall):
-            return done().saying(Event("Warning", error.reason, error.message))
-        return done()
+        return _warning(error) if isinstance(error, Retry | Stall) else done()
+
+    def _meaning(self, error: Exception) -> PassError:
+        """Which of the four errors an exception means."""
+        match error:
+            case PassError():
+                return error
+            case ApiError():
+                return as_pass_error(error)
+            case NotSyncedError() | LostLeadershipError():
+                return Conflict(str(error))
+            case _:
+                return self._surprise(error)
 
     def _surprise(self, error: BaseException) -> Retry:
         """An exception that nobody had thought of is a mistake of ours: seen by us, and survived by everybody else."""
@@ -161,6 +165,15 @@ class PassRunner:
 
     def _is_paused(self, obj: JsonObject) -> bool:
         return dig_object(obj, "metadata", "annotations").get(self.options.paused_annotation) == "true"
+
+
+def _warning(error: PassError) -> Outcome:
+    return done().saying(Event("Warning", error.reason, error.message))
+
+
+def _version_of(obj: JsonObject) -> str:
+    version: str = obj["metadata"]["resourceVersion"]
+    return version
 
 
 def _checked(outcome: object) -> Outcome:

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
-from edgekeeper.core.outcome import ApplyWrite, MetadataWrite, Outcome, StatusWrite, Write, done, requeue
+from edgekeeper.core.outcome import (
+    ApplyWrite,
+    Event,
+    MetadataWrite,
+    Outcome,
+    StatusWrite,
+    Write,
+    done,
+    requeue,
+)
 from edgekeeper.kube.client import ClientOptions
 from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.lease import LostLeadershipError
@@ -240,6 +249,23 @@ async def test_object_that_the_server_refuses_stalls() -> None:
             await settle(timedelta(minutes=1))
             assert toy.passes == 1
             assert operator.metrics.counts == {"stalled": 1}
+            assert [(event.type, event.reason) for event in operator.events] == [("Warning", "InvalidObject")]
+
+
+@virtual_time
+async def test_status_that_is_no_json_is_a_mistake_like_any_other() -> None:
+    async def act(request: Request) -> Outcome:
+        return (
+            done().writing(StatusWrite({"size": object()})).saying(Event("Normal", "Grown", "it has grown"))
+        )
+
+    async with world() as place:
+        await place.create(widget())
+        async with place.operating(Toy(act)) as operator:
+            await settle()
+            assert set(operator.metrics.results) == {Result.ERROR}
+            assert operator.metrics.counts["panicked"] == operator.metrics.counts["failed"] > 1
+            assert operator.events == []
 
 
 @virtual_time
@@ -308,14 +334,16 @@ async def test_write_without_leadership_is_refused_quietly() -> None:
             assert "status" not in await place.get()
 
 
+class Spec(msgspec.Struct):
+    size: int
+
+
+class Widget(msgspec.Struct):
+    spec: Spec
+
+
 @virtual_time
 async def test_reconciler_may_read_its_object_as_a_type_of_its_own() -> None:
-    class Spec(msgspec.Struct):
-        size: int
-
-    class Widget(msgspec.Struct):
-        spec: Spec
-
     async def act(request: Request) -> Outcome:
         return done().writing(StatusWrite({"size": request.decode(Widget).spec.size}))
 
