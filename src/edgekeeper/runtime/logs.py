@@ -193,13 +193,18 @@ class _StandardBridge(logging.Handler):
     """Takes the lines of `logging` into ours."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        try:
-            output = _Output(record.name)
-            level = _canonical(record.levelname)
-            line = {"event": record.getMessage(), "exc_info": record.exc_info}
-            output.write(_process(output, level if level in LEVELS else "info", line))
-        except Exception:  # noqa: BLE001 - as every handler does: a bad call of a library must not reach its caller
-            self.handleError(record)
+        output = _Output(record.name)
+        level = _canonical(record.levelname)
+        line = {"event": _message(record), "exc_info": record.exc_info}
+        output.write(_process(output, level if level in LEVELS else "info", line))
+
+
+def _message(record: logging.LogRecord) -> str:
+    """What a library said; where it made a mistake in saying so, what it would have filled in stays away."""
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 - the mistake is not ours, and its arguments may be secret
+        return str(record.msg)
 
 
 def _bridge_standard_logging(threshold: int) -> None:

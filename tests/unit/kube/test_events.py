@@ -213,6 +213,16 @@ async def test_series_goes_on_after_a_restart() -> None:
 
 
 @virtual_time
+async def test_series_starts_again_where_events_may_not_be_read() -> None:
+    async with quiet_plane(LoopClock()) as plane:
+        for _ in range(3):
+            async with recording(plane=plane) as desk:
+                desk.refuse(lambda request: refusal(403, "Forbidden") if request.method == "GET" else None)
+                desk.recorder.record(widget(), READY)
+        assert (await desk.event())["series"]["count"] == 2
+
+
+@virtual_time
 async def test_series_goes_on_after_a_long_silence() -> None:
     async with recording() as desk:
         desk.recorder.record(widget(), READY)
@@ -344,6 +354,15 @@ async def test_memory_is_bounded() -> None:
             await asyncio.sleep(0.1)
         assert len(desk.recorder._series) <= 20
         assert len(desk.recorder._allowance._full_at) <= 20
+
+
+@virtual_time
+async def test_series_that_is_forgotten_with_repetitions_unwritten_is_counted() -> None:
+    async with recording(RecorderOptions(remembered=1)) as desk:
+        for name in ("a", "a", "a", "b"):
+            desk.recorder.record(widget(name), READY)
+            await asyncio.sleep(1)
+        assert desk.recorder.counts["forgotten"] == 1
 
 
 @virtual_time

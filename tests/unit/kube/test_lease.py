@@ -538,6 +538,22 @@ async def test_release_gives_up_in_time_when_the_server_is_away() -> None:
 
 
 @virtual_time
+async def test_release_tries_again_where_the_lease_has_just_been_edited() -> None:
+    class Edited(StubLeases):
+        edits = 1
+
+        async def replace(self, kind: Kind, key: Key, obj: JsonObject) -> JsonObject:
+            if not obj["spec"]["holderIdentity"] and self.edits:
+                self.edits -= 1
+                raise StaleError(409, "Conflict", "somebody has set a label")
+            return await super().replace(kind, key, obj)
+
+    leases = Edited(None)
+    await elected_after(leases)
+    assert leases.writes[-1]["spec"]["holderIdentity"] == ""
+
+
+@virtual_time
 async def test_release_before_the_election_ends_the_wait() -> None:
     async with electing() as election:
         await election.leader("a")
