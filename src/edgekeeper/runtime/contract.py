@@ -205,3 +205,5 @@ class Services:
     recorder: EventSink = field(default_factory=SilentEvents)
     metrics: RuntimeMetrics = field(default_factory=SilentMetrics)
     random: Random = field(default_factory=Random)
+    namespaces: tuple[str, ...] = ()
+    """Look at objects in these namespaces only; empty for all."""

@@ -60,6 +60,7 @@ from edgekeeper.runtime.passes import Ending, PassRunner
 from edgekeeper.runtime.queue import AT_ONCE, Priority, ShutDownError, WorkQueue
 from edgekeeper.runtime.sources import Primary, Source
 from edgekeeper.runtime.staleness import OutdatedViews
+from edgekeeper.runtime.views import view_of, watched_namespaces
 from edgekeeper.runtime.writer import Writer
 
 __all__ = [
@@ -111,11 +112,11 @@ class Controller:
 
     def attach(self) -> None:
         """Watch what concerns us. From here on changes are queued; nobody works on them before `run`."""
-        self.informers = tuple(
-            self._services.informers.acquire(source.kind, labels=source.labels) for source in self._sources
-        )
-        self._store = self.informers[0].store
-        self._views = OutdatedViews(self._store)
+        watched = [(source, informer) for source in self._sources for informer in self._acquire(source)]
+        self.informers = tuple(informer for _, informer in watched)
+        own = [informer for source, informer in watched if source is self._sources[0]]
+        self._view = view_of({informer.selection.namespace: informer.store for informer in own})
+        self._views = OutdatedViews(self._view)
         self._passes = PassRunner(
             self.options,
             self._reconciler,
@@ -125,8 +126,15 @@ class Controller:
             self._metrics,
             dry_run=self._services.client.options.dry_run,
         )
-        for source, informer in zip(self._sources, self.informers, strict=True):
+        for source, informer in watched:
             self._unsubscribe.append(informer.subscribe(self._handler(source)))
+
+    def _acquire(self, source: Source) -> list[Informer]:
+        """One informer for each namespace that this process looks at, or one for all."""
+        return [
+            self._services.informers.acquire(source.kind, namespace=namespace, labels=source.labels)
+            for namespace in watched_namespaces(source.kind, self._services.namespaces)
+        ]
 
     def detach(self) -> None:
         """Watch nothing any more."""
@@ -195,7 +203,7 @@ class Controller:
         """A pass, if there is an object, and the store is not behind what we know of it."""
         try:
             left = self._views.wait_for(key)
-            raw = self._store.raw(key)
+            raw = self._view.raw(key)
         except NotSyncedError:
             self.queue.retry(key)
             return

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from edgekeeper.kube.kinds import Key
-from edgekeeper.kube.store import Store
+from edgekeeper.runtime.views import View
 
 PATIENCE = timedelta(seconds=10)
 """How long a key waits for its own write: a watch tells of it within milliseconds, or something is broken."""
@@ -33,7 +33,7 @@ class _Outdated:
 class OutdatedViews:
     """Which keys wait for the store, by the loop's clock."""
 
-    def __init__(self, store: Store, patience: timedelta = PATIENCE) -> None:
+    def __init__(self, store: View, patience: timedelta = PATIENCE) -> None:
         self._store = store
         self._patience = patience.total_seconds()
         self._outdated: dict[Key, _Outdated] = {}
