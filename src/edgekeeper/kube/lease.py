@@ -30,8 +30,8 @@ Guarantees
       the moment *after* they first saw that renewal. Clocks may run at rates that differ by a factor of two.
     - Wall clocks do not matter. They are written into the Lease for people and never read.
     - A frozen process or a blocked event loop makes no mutating call after it wakes up: `check` reads the clock anew.
-    - Nothing but LostLeadershipError (and cancellation) ends `run`. Each attempt has a time limit of its own, so a
-      request that hangs outlives neither its attempt nor the term.
+    - Nothing but LostLeadershipError (and cancellation) ends `run`. Each attempt has a time limit of its own: one
+      request that hangs does not interrupt the work, and none outlives the deadline.
     - Each write carries the resourceVersion of what was read: of two that take over at once, one is refused.
     - Of a Lease that vanishes, only those who have never seen its holder make a new one at once; the others wait
       until its term is over.
@@ -73,6 +73,8 @@ _log = structlog.get_logger(__name__)
 
 _TERM = 0.7
 """The part of the renew deadline in which a holder may act. With 15/10 s, others wait more than twice as long."""
+_ATTEMPT = 0.4
+"""The part of the renew deadline that one attempt may take."""
 _JITTER = 0.5
 """Candidates come back after one to one and a half retry periods, so that a crowd of them spreads out."""
 _SHORTEST_PAUSE = 0.1
@@ -120,8 +122,8 @@ class LeaseOptions:
 
     @property
     def attempt_limit(self) -> timedelta:
-        """How long one attempt may take: short enough for a second one before the deadline."""
-        return self.renew_deadline / 2
+        """How long one attempt may take: after one that hung, another one succeeds before the term is over."""
+        return self.renew_deadline * _ATTEMPT
 
 
 class Phase(Enum):
@@ -205,8 +207,9 @@ class Elector:
             if self._phase is Phase.LEADING and self._time_left() <= 0:
                 self._enter(Phase.LOST)
                 break
+            began = self._clock.monotonic()
             await self._attempt()
-            await self._pause()
+            await self._pause(began)
         if self._phase is Phase.LOST:
             raise LostLeadershipError(f"lost the leadership of {self._key}")
 
@@ -336,16 +339,17 @@ class Elector:
     def _shortest_pause(self) -> float:
         return self._options.retry_period.total_seconds() * _SHORTEST_PAUSE
 
-    async def _pause(self) -> None:
-        """Wait for the next attempt, or the end."""
-        delay = self._options.retry_period.total_seconds()
+    async def _pause(self, began: float) -> None:
+        """Wait until it is time for the next attempt, seen from the beginning of the last one, or for the end."""
+        period = self._options.retry_period.total_seconds()
+        if self._phase is not Phase.LEADING:
+            period *= 1 + self._random.random() * _JITTER
+        delay = began + period - self._clock.monotonic()
         if self._phase is Phase.LEADING:
             delay = min(delay, self._time_left())
-        else:
-            delay *= 1 + self._random.random() * _JITTER
-            if self._is_taken():
-                # A little apart, so that the first of several candidates has written when the second one reads.
-                delay = min(delay, self._expires_in() + self._random.random() * self._shortest_pause)
+        elif self._is_taken():
+            # A little apart, so that the first of several candidates has written when the second one reads.
+            delay = min(delay, self._expires_in() + self._random.random() * self._shortest_pause)
         try:
             async with asyncio.timeout(max(delay, self._shortest_pause)):
                 await self._ended.wait()

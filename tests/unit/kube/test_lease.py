@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -363,26 +364,30 @@ async def test_hung_request_does_not_outlive_the_deadline() -> None:
 
 
 @virtual_time
-async def test_one_hung_request_does_not_cost_the_leadership() -> None:
+async def test_one_hung_request_does_not_interrupt_the_work() -> None:
     async with electing() as election:
         a = await election.leader("a")
-        a.link.hangs = True
-        await asyncio.sleep(2.1)
-        a.link.hangs = False
-        await asyncio.sleep(30)
-        assert a.passes()
+        for _ in range(5):
+            await asyncio.sleep(10)
+            a.link.sent.clear()
+            a.link.hangs = True
+            await eventually(lambda: bool(a.link.sent), 3)
+            a.link.hangs = False
+        await asyncio.sleep(10)
+        pauses = [later - sooner for sooner, later in pairwise(a.calls)]
+        assert max(pauses) < 0.5
 
 
 @virtual_time
 async def test_term_begins_when_a_renewal_is_sent_and_not_when_it_is_answered() -> None:
     async with electing() as election:
         a = await election.leader("a")
-        a.link.latency = 2.0
+        a.link.latency = 1.5
         renewals = len(a.link.sent)
         await eventually(lambda: len(a.link.sent) > renewals, 3)
-        await asyncio.sleep(4.5)
+        await asyncio.sleep(3.5)
         a.link.is_up = False
-        await asyncio.sleep(2.2)
+        await asyncio.sleep(3.2)
         a.elector.check()
         await asyncio.sleep(0.4)
         with pytest.raises(LostLeadershipError):
@@ -394,10 +399,10 @@ async def test_acquisition_that_is_answered_after_its_term_counts_for_nothing() 
     class Slow(StubLeases):
         async def create(self, kind: Kind, obj: JsonObject, *, namespace: str = "") -> JsonObject:
             created = await super().create(kind, obj)
-            await asyncio.sleep(4)
+            await asyncio.sleep(3.7)
             return created
 
-    assert 6 <= await elected_after(Slow(None), rate=2.0) < 8
+    assert 3.8 <= await elected_after(Slow(None), rate=2.0) < 5
 
 
 @virtual_time
