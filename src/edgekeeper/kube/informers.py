@@ -207,7 +207,8 @@ class Informers:
 
     def _end(self, shared: _Shared) -> None:
         task, shared.task = shared.task, None
-        if task is not None:
+        # A watch does not end by itself. Where one did, cancelling it would hide the reason from the event loop.
+        if task is not None and not task.done():
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
             task.cancel()

@@ -176,7 +176,7 @@ async def test_watch_lists_once_after_an_expired_position() -> None:
     async with watching("a", "b", "c", "d") as world:
         await world.transport.strike(Fault.EXPIRED)
         await change_everything(world)
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.1)
         assert await world.is_true()
         assert sorted(world.told()) == sorted(["+new", "~b", "-c", "-d", "+d"])
         assert world.relists == 1
@@ -206,6 +206,18 @@ async def test_watch_notices_silence_within_75_seconds() -> None:
         await world.create("b")
         assert await eventually(lambda: "b" in world.names(), within=80) <= 75
         assert world.relists == 0
+
+
+@virtual_time
+async def test_watch_that_fell_silent_is_stale_since_it_was_last_heard() -> None:
+    async with watching("a") as world:
+        heard = world.clock.monotonic()
+        await world.update("a", last="words")
+        await asyncio.sleep(1)
+        world.transport.refuse = lambda _: TransportError("no route to host")
+        await world.transport.strike(Fault.SILENCE)
+        await asyncio.sleep(80)
+        assert world.informer.stale_since == pytest.approx(heard, abs=0.1)
 
 
 @virtual_time
@@ -448,18 +460,28 @@ async def test_watch_of_a_deleted_kind_empties_its_store_and_waits_for_its_retur
 @virtual_time
 async def test_watch_believes_that_a_kind_is_gone_only_the_third_time() -> None:
     async with watching("a") as world:
-        answers = iter([NOT_FOUND, NOT_FOUND])
+        answers = iter([NOT_FOUND, NOT_FOUND, FORBIDDEN, NOT_FOUND, NOT_FOUND])
         world.transport.refuse = lambda _: next(answers, None)
         await world.transport.strike(Fault.END)
         await asyncio.sleep(A_WHILE)
         assert world.changes == []
-        assert world.relists == 2
+        assert world.relists == 5
         world.transport.refuse = lambda _: NOT_FOUND
         await world.transport.strike(Fault.END)
         await asyncio.sleep(A_WHILE)
         assert world.told() == ["-a"]
         assert world.informer.store.synced
         assert not world.informer.is_served
+
+
+@virtual_time
+async def test_kind_that_can_be_listed_is_not_gone() -> None:
+    async with watching("a") as world:
+        world.transport.refuse = lambda request: NOT_FOUND if is_watch(request) else None
+        await world.transport.strike(Fault.END)
+        await asyncio.sleep(A_WHILE)
+        assert world.changes == []
+        assert world.informer.is_served
 
 
 # Servers that look back in time
@@ -490,14 +512,14 @@ async def test_old_list_neither_deletes_nor_resurrects() -> None:
 async def test_server_that_is_behind_is_given_time_to_catch_up() -> None:
     async with watching("a") as world, quiet_plane(world.clock) as lagging:
         present = world.transport.inner
-        world.transport.inner = InProcessTransport(lagging)
-        await world.transport.strike(Fault.CUT)
-        await asyncio.sleep(60)
-        assert world.changes == []
-        world.transport.inner = present
-        await world.create("b")
-        await asyncio.sleep(31)
-        assert world.told() == ["+b"]
+        for name in ("b", "c"):
+            world.transport.inner = InProcessTransport(lagging)
+            await world.transport.strike(Fault.CUT)
+            await asyncio.sleep(90)
+            world.transport.inner = present
+            await world.create(name)
+            await asyncio.sleep(31)
+        assert world.told() == ["+b", "+c"]
         assert world.relists == 0
 
 
