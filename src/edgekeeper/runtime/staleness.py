@@ -51,12 +51,13 @@ class OutdatedViews:
         outdated = self._outdated.get(key)
         if outdated is None:
             return None
-        left = outdated.until - _now()
-        if left <= 0 or self._store.resource_version(key) != outdated.version:
+        # What is left of a microsecond is nothing: a pause of it would end before it began, again and again.
+        left = timedelta(seconds=outdated.until - _now())
+        if left <= timedelta(0) or self._store.resource_version(key) != outdated.version:
             del self._outdated[key]
             return None
         outdated.wanted = True
-        return timedelta(seconds=left)
+        return left
 
     def caught_up(self, key: Key) -> bool:
         """The store has news of the key. Return whether somebody wanted to look at it meanwhile."""
