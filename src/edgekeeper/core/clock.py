@@ -22,6 +22,10 @@ class Clock(Protocol):
         """Seconds since some fixed moment. Never goes back."""
 
 
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Goes on while the machine sleeps, where the system has such a clock: a leader that slept must know how long."""
+
+
 class SystemClock:
     """The machine's clocks."""
 
@@ -29,7 +33,7 @@ class SystemClock:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return time.clock_gettime(_SINCE_BOOT)
 
 
 class VirtualClock:
