@@ -142,14 +142,16 @@ async def pause_and_resume(stage: Stage[Workshop]) -> None:
 async def theft_of_an_item(stage: Stage[Workshop]) -> None:
     await built(stage, wheel="red")
     stage.outside.steal(WHEEL)
-    await stage.elapse(minutes=11)
+    await stage.until(lambda: WHEEL in stage.outside.state())
+    await stage.settled()
 
 
 @scenarios.add
 async def drift_of_an_item(stage: Stage[Workshop]) -> None:
     await built(stage, wheel="red")
     stage.outside.vandalise(WHEEL, "pink")
-    await stage.elapse(minutes=11)
+    await stage.until(lambda: stage.outside.state()[WHEEL]["colour"] == "red")
+    await stage.settled()
 
 
 @scenarios.add
@@ -157,7 +159,8 @@ async def name_taken_by_somebody_else(stage: Stage[Workshop]) -> None:
     stage.outside.squat(WHEEL, {})
     await built(stage, wheel="red")
     stage.outside.steal(WHEEL)
-    await stage.elapse(minutes=6)
+    await stage.until(lambda: WHEEL in stage.outside.state())
+    await stage.settled()
 
 
 @scenarios.add

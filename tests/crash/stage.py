@@ -24,8 +24,6 @@ from tests.crash.system import System, W
 
 RESTART_PAUSE = 1.0
 """Seconds from the death of an operator to the start of the next one."""
-LIMIT = timedelta(minutes=30)
-"""How long anything may take to settle."""
 
 
 class Stage(Generic[W]):
@@ -42,6 +40,8 @@ class Stage(Generic[W]):
         self.lives: list[Life] = []
         self.around = Surroundings(InProcessTransport(plane), clock)
         """What new lives of the operator get, beside a name and a seed of their own."""
+        self.patience = timedelta(minutes=30)
+        """How long anything may take to settle."""
 
     # What users do
 
@@ -58,10 +58,12 @@ class Stage(Generic[W]):
         """Let time pass: `await stage.elapse(minutes=5)`."""
         await asyncio.sleep(timedelta(**interval).total_seconds())
 
-    async def until(self, holds: Callable[[], bool], limit: timedelta = LIMIT) -> None:
-        async with asyncio.timeout(limit.total_seconds()):
-            while not holds():  # noqa: ASYNC110 - it costs nothing where time is virtual
-                await asyncio.sleep(0.5)
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(self.patience.total_seconds()):
+            pause = 0.5
+            while not holds():
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.1, 60.0)
 
     async def settled(self) -> None:
         """Wait until every object is as its user wants it, or says why it cannot be, and nothing is half deleted."""

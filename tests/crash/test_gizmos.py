@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.crash.faults import Mode
 from tests.crash.gizmo_scenarios import scenarios
 from tests.crash.runner import explore
+from tests.crash.sampling import EVERY
 from tests.crash.system import Scenario
 from tests.toy.system import GIZMOS
 from tests.toy.workshop import Workshop
-
-EVERY = 1 if os.environ.get("EDGEKEEPER_CRASH") == "all" else 5
 
 
 @pytest.mark.parametrize("mode", list(Mode))

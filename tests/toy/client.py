@@ -21,8 +21,8 @@ from tests.toy.workshop import Item, RefusedError, Workshop, WorkshopError
 
 T = TypeVar("T")
 
-LATENCY = 0.02
-"""Seconds, each way."""
+LATENCY = 0.04
+"""Seconds from a call to its answer. What was sent takes effect, whatever becomes of the sender meanwhile."""
 CANARY = "c4n4ry-0f-th3-w0rksh0p"
 """The credential of all clients. It must never be seen anywhere."""
 
@@ -66,7 +66,6 @@ class WorkshopClient:
         await self._calls.before(call)
         if call.mutating and self.leadership is not None:
             self.leadership()
-        await asyncio.sleep(LATENCY)
         try:
             return effect()
         finally:

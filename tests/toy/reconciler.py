@@ -17,7 +17,7 @@ An object that is being deleted is one that wants nothing: everything in its inv
 
 Guarantees
     - Nothing is changed or deleted that does not bear the mark of this very object, whatever the inventory says.
-    - Nothing is deleted on the word of a store that may be behind: the object is read live before.
+    - Nothing is done on the word of a store that may be behind: the object is read live before each step.
     - A step that is repeated does no harm.
 """
 
@@ -99,6 +99,7 @@ class Plan:
     waiting: str = ""
     """Why it is not finished, in words; empty where it is."""
     again: timedelta = NEXT_STEP
+    """When to look again. What is finished is looked at now and then."""
     differences: tuple[Difference, ...] = ()
 
     @property
@@ -126,7 +127,7 @@ def decide(
         return Plan(known, step, str(step), NEXT_STEP, differences)
     if busy := [name for name in known if mine[name].state is not State.ACTIVE]:
         return Plan(known, None, f"waiting for {', '.join(busy)}", WHILE_BUILDING, differences)
-    return Plan(known, None, "", WHEN_DONE)
+    return Plan(known)
 
 
 def next_step(wanted: Mapping[str, Part], known: Iterable[str], mine: Mapping[str, Item]) -> Step | None:
@@ -151,13 +152,15 @@ class GizmoReconciler:
     workshop: WorkshopClient
     cluster: KubeClient
     clock: Clock
+    poll: timedelta = WHEN_DONE
 
     async def reconcile(self, request: Request) -> Outcome:
         gizmo, owner = request.decode(Gizmo), Owner.of(request.object, CLUSTER)
         wanted = desired(gizmo, owner)
         plan = decide(wanted, gizmo.status.inventory, await self._observe(gizmo, wanted), owner)
         await self._perform(plan.step, request, owner)
-        return requeue(plan.again).writing(self._status(request, plan)).saying(*_drift(request, gizmo, plan))
+        outcome = requeue(self.poll if plan.finished else plan.again)
+        return outcome.writing(self._status(request, plan)).saying(*_drift(request, gizmo, plan))
 
     async def finalize(self, request: Request) -> Outcome:
         gizmo, owner = request.decode(Gizmo), Owner.of(request.object, CLUSTER)
@@ -183,13 +186,14 @@ class GizmoReconciler:
         return {item.name: item for item in items if item is not None}
 
     async def _perform(self, step: Step | None, request: Request, owner: Owner) -> None:
+        if step is not None:
+            await self._confirm_current(request)
         match step:
             case Create(name, part):
                 await self.workshop.create(name, part.colour, {**owner.tags(), ROLE: part.name})
             case Update(name, part, version):
                 await self.workshop.update(name, part.colour, version)
             case Delete(name, version):
-                await self._confirm_current(request)
                 await self.workshop.delete(name, version)
 
     async def _confirm_current(self, request: Request) -> None:
