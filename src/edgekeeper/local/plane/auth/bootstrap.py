@@ -123,6 +123,10 @@ _ROLES: dict[str, tuple[_Rule, ...]] = {
         ("create", ("authorization.k8s.io",), "selfsubjectaccessreviews selfsubjectrulesreviews"),
         ("create", ("authentication.k8s.io",), "selfsubjectreviews"),
     ),
+    "system:auth-delegator": (
+        ("create", ("authentication.k8s.io",), "tokenreviews"),
+        ("create", ("authorization.k8s.io",), "subjectaccessreviews"),
+    ),
     "system:public-info-viewer": (("get", (), f"{_HEALTH} {_VERSION}"),),
     "system:aggregate-to-admin": _ADMIN,
     "system:aggregate-to-edit": _EDIT,
