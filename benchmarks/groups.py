@@ -9,7 +9,7 @@ from benchmarks.row import Absent, Row
 
 GROUPS: dict[str, str | None] = {
     "plane": "benchmarks.plane.figures",
-    "runtime": None,
+    "runtime": "benchmarks.runtime.figures",
     "cel": None,
     "clouds": None,
     "cloudfront": None,

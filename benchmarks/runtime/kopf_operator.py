@@ -1,0 +1,46 @@
+"""The same toy operator with kopf and its defaults, as a process of its own.
+
+    python -m benchmarks.runtime.kopf_operator TARGET-JSON
+
+It logs what `kopf run` logs. The finalizer is kopf's doing: it claims every object that has a handler for its deletion.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import kopf
+import msgspec
+
+from benchmarks.plane.client import CLIENT_CORE
+from benchmarks.plane.process import pin_to_core
+from benchmarks.plane.target import Target
+from benchmarks.runtime.workload import SITE, ready_status
+
+KIND = (SITE.group, SITE.version, SITE.plural)
+
+
+def register(target: Target) -> None:
+    """Tell kopf where the server is, and what to do for its objects."""
+
+    @kopf.on.login()
+    def login(**_: Any) -> kopf.ConnectionInfo:
+        return kopf.ConnectionInfo(server=target.url, ca_path=target.ca_file)
+
+    @kopf.on.create(*KIND)
+    @kopf.on.update(*KIND)
+    @kopf.on.resume(*KIND)
+    async def reconcile(patch: kopf.Patch, **_: Any) -> None:
+        patch.status.update(ready_status())
+
+    @kopf.on.delete(*KIND)
+    async def finalize(**_: Any) -> None:
+        """Nothing was made that would have to go."""
+
+
+if __name__ == "__main__":
+    pin_to_core(CLIENT_CORE)
+    kopf.configure()
+    register(msgspec.json.decode(sys.argv[1], type=Target))
+    kopf.run(clusterwide=True)
