@@ -24,7 +24,23 @@ async def until(holds: Callable[[], bool], look: float) -> None:
 
 
 async def obey(commands: Mapping[str, Command]) -> None:
-    """Carry out one command after the other, until the parent closes our standard input or is gone."""
-    while line := await asyncio.to_thread(sys.stdin.readline):
-        name, *arguments = msgspec.json.decode(line)
-        tell(await commands[name](*arguments))
+    """Carry out commands until the parent closes our standard input or is gone; then end the one that is running."""
+    orders = await _standard_input()
+    async with asyncio.TaskGroup() as group:
+        task: asyncio.Task[None] | None = None
+        while line := await orders.readline():
+            name, *arguments = msgspec.json.decode(line)
+            task = group.create_task(_carry_out(commands[name], arguments))
+        if task is not None:
+            task.cancel()
+
+
+async def _carry_out(command: Command, arguments: list[float]) -> None:
+    tell(await command(*arguments))
+
+
+async def _standard_input() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader

@@ -8,6 +8,7 @@ It logs what `kopf run` logs. The finalizer is kopf's doing: it claims every obj
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import kopf
@@ -39,8 +40,20 @@ def register(target: Target) -> None:
         """Nothing was made that would have to go."""
 
 
+def until_closed() -> threading.Event:
+    """Set when the parent closes our standard input, or is gone."""
+    closed = threading.Event()
+
+    def read() -> None:
+        sys.stdin.read()
+        closed.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    return closed
+
+
 if __name__ == "__main__":
     pin_to_core(CLIENT_CORE)
     kopf.configure()
     register(msgspec.json.decode(sys.argv[1], type=Target))
-    kopf.run(clusterwide=True)
+    kopf.run(clusterwide=True, stop_flag=until_closed())
