@@ -32,16 +32,17 @@ class Ice:
         finally:
             _ice.reset(token)
 
-    async def freeze_for(self, seconds: float) -> None:
+    def freeze(self) -> None:
         self.is_frozen = True
-        await asyncio.sleep(seconds)
+
+    def thaw(self) -> None:
         self.is_frozen = False
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
         self._waiting.clear()
 
-    def thaw(self) -> asyncio.Future[None]:
+    def next_thaw(self) -> asyncio.Future[None]:
         """What a task waits for that wants to go on."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
@@ -72,7 +73,7 @@ class _Chilled(Coroutine[Any, Any, Any]):
 
     def _advance(self) -> Any:
         if self._ice.is_frozen:
-            future = self._ice.thaw()
+            future = self._ice.next_thaw()
             future._asyncio_future_blocking = True
             return future
         error, self._error = self._error, None

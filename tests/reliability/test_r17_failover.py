@@ -52,6 +52,7 @@ class Process:
     life: Life
     link: WatchedLink
     ice: Ice
+    freezing: Freezing
     effects: list[Effect]
 
     @property
@@ -78,6 +79,29 @@ class WatchedLink(Link):
 
 
 @dataclass
+class Freezing:
+    """A hook that freezes its process just before a call."""
+
+    ice: Ice
+    at_call: int | None = None
+    """How many more calls are let through."""
+    moment: float = 0.0
+
+    async def before(self, call: CallRecord) -> None:
+        if self.at_call is None:
+            return
+        self.at_call -= 1
+        if self.at_call < 0:
+            self.at_call = None
+            self.moment = now()
+            asyncio.get_running_loop().call_later(FAILOVER, self.ice.thaw)
+            self.ice.freeze()
+            await asyncio.sleep(0)
+
+    async def after(self, call: CallRecord) -> None: ...
+
+
+@dataclass
 class WorkshopWrites:
     """A hook that notes what was done in the workshop: its calls take effect as soon as they are let through."""
 
@@ -99,15 +123,16 @@ def now() -> float:
 def start(stage: GizmoStage, name: str, *, rate: float = 1.0) -> Process:
     effects: list[Effect] = []
     link, ice = WatchedLink(stage.plane, effects), Ice()
+    freezing = Freezing(ice)
     with ice.around():
         life = stage.start_operator(
             transport=link,
             clock=LoopClock(rate=rate),
-            hooks=(WorkshopWrites(effects),),
+            hooks=(freezing, WorkshopWrites(effects)),
             lease=LEASE,
             identity=name,
         )
-    return Process(life, link, ice, effects)
+    return Process(life, link, ice, freezing, effects)
 
 
 @asynccontextmanager
@@ -153,21 +178,25 @@ async def test_killed_leader_is_replaced_in_time() -> None:
 async def test_frozen_leader_is_replaced_in_time_and_does_nothing_when_it_wakes_up() -> None:
     async with busy_pair() as (stage, leader, other):
         frozen = now()
-        await leader.ice.freeze_for(FAILOVER)
+        leader.ice.freeze()
+        await stage.elapse(seconds=FAILOVER)
+        leader.ice.thaw()
         assert other.since(frozen)
         await stage.elapse(minutes=1)
         assert not leader.since(frozen)
         assert isinstance(leader.life.task.exception(), LostLeadershipError)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.3, 0.65, 1.0, 1.45, 1.9])
-def test_leader_may_freeze_at_any_time(seconds: float) -> None:
+@pytest.mark.parametrize("call", range(8))
+def test_leader_may_freeze_at_any_call(call: int) -> None:
+    """The worst moment: everything is decided, and nothing but the call itself is left to do."""
+
     async def scenario() -> None:
         async with busy_pair() as (stage, leader, other):
-            await stage.elapse(seconds=seconds)
-            frozen = now()
-            await leader.ice.freeze_for(FAILOVER)
-            await stage.elapse(minutes=1)
+            leader.freezing.at_call = call
+            await stage.until(lambda: leader.ice.is_frozen)
+            frozen = leader.freezing.moment
+            await stage.elapse(minutes=2)
             assert other.since(frozen)
             assert not leader.since(frozen)
 
