@@ -1,12 +1,14 @@
 """The toy operator on our runtime, as a process of its own; it is made like every other, of a manager and a controller.
 
-python -m benchmarks.runtime.operator TARGET-JSON
+    python -m benchmarks.runtime.operator TARGET-JSON
 
-await_synced        when the stores were warm
-await_passes N      when so many passes had ended since the start, and how many of them failed
-resync              a pass for every object, none of which has anything to write
-rewrite             a pass for every object, each with one write of its status
-load SECONDS        passes for all objects over and over; meanwhile, how soon changes by others got theirs
+    await_synced      when the stores were warm
+    await_passes N    when so many passes had ended since the start, and how many of them failed
+    resync            a pass for every object, none of which has anything to write
+    rewrite           a pass for every object, each with one write of its status
+    load N LIMIT      passes for all objects over and over, until N changes by others got theirs; how soon they did
+
+Moments are those of the monotonic clock, which all processes share.
 """
 
 from __future__ import annotations
@@ -98,22 +100,16 @@ class Operator:
         finally:
             self._reconciler.rewriting = False
 
-    async def load(self, seconds: float) -> Figures:
-        """Give the queue more before it has less than half of all objects, for as long as that shall last."""
-        before, started = self._passes(), time.perf_counter()
-        self._reconciler.latencies.clear()
-        count = self._wake_all()
-        while time.perf_counter() - started < seconds:
-            if len(self._controller.queue) < count / 2:
+    async def load(self, count: float, limit: float) -> Figures:
+        """Keep the queue at least half full of all objects, until `count` changes were seen or `limit` seconds are over."""
+        latencies, due = self._reconciler.latencies, time.monotonic() + limit
+        objects = self._wake_all()
+        while len(latencies) < count and time.monotonic() < due:
+            if len(self._controller.queue) < objects / 2:
                 self._wake_all()
             await asyncio.sleep(LOOK_SECONDS)
-        latencies = self._reconciler.latencies
-        return {
-            "p50": statistics.median(latencies),
-            "p99": statistics.quantiles(latencies, n=100)[98],
-            "seen": float(len(latencies)),
-            "rate": (self._passes() - before) / (time.perf_counter() - started),
-        }
+        percentiles = statistics.quantiles(latencies, n=100)
+        return {"p50": percentiles[49], "p99": percentiles[98], "seen": float(len(latencies))}
 
     def _passes(self) -> int:
         return sum(self._tally.results.values())

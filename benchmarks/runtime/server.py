@@ -1,10 +1,12 @@
 """The embedded server, full of objects, as a process of its own; it counts what operators write.
 
-python -m benchmarks.runtime.server DIRECTORY COUNT new|converged
+    python -m benchmarks.runtime.server DIRECTORY COUNT new|converged
 
-await_converged LIMIT    wait until every object is claimed and ready and nobody has written for a second
-tally                    what was written since the last time somebody asked
-poke COUNT PAUSE         change the spec of so many objects, one after the other, as people do
+    await_converged LIMIT    wait until every object is claimed and ready and nobody has written for a second
+    tally                    what was written since the last time somebody asked
+    poke COUNT PAUSE         change the spec of so many objects, one after the other, as people do
+
+Only what comes over the wire is counted: its own changes are nobody's writes.
 """
 
 from __future__ import annotations
