@@ -87,12 +87,12 @@ class Workshop:
     # What clients may ask
 
     def describe(self, name: str) -> Item | None:
-        self._let_time_pass()
+        self._let_time_pass(name)
         stored = self._items.get(name)
         return None if stored is None else stored.item
 
     def create(self, name: str, colour: str, tags: Mapping[str, str], credential: str) -> None:
-        self._let_time_pass()
+        self._let_time_pass(name)
         _confirm_colour(colour, credential)
         if name in self._items:
             raise ItemExistsError(f"{name} exists already")
@@ -136,7 +136,7 @@ class Workshop:
 
     def state(self) -> JsonObject:
         """What there is, in words that do not differ from run to run."""
-        self._let_time_pass()
+        self._let_time_pass(*self._items)
         return {name: _comparable(stored.item) for name, stored in sorted(self._items.items())}
 
     def tally(self) -> dict[str, tuple[int, int]]:
@@ -149,7 +149,7 @@ class Workshop:
 
     def owners(self) -> dict[str, tuple[str, str]]:
         """Of every item that bears a mark, the uid of its owner and what it is to it."""
-        self._let_time_pass()
+        self._let_time_pass(*self._items)
         items = {name: stored.item for name, stored in self._items.items() if stored.item.tags}
         return {name: (one.tags[f"{TAG_PREFIX}uid"], one.tags[ROLE]) for name, one in items.items()}
 
@@ -166,10 +166,12 @@ class Workshop:
     def _store(self, item: Item) -> None:
         self._items[item.name] = _Stored(item, self._clock.monotonic() + self._build_time)
 
-    def _let_time_pass(self) -> None:
+    def _let_time_pass(self, *names: str) -> None:
+        """Bring items up to date before anybody looks at them."""
         now = self._clock.monotonic()
-        for name, stored in list(self._items.items()):
-            if stored.until > now:
+        for name in names:
+            stored = self._items.get(name)
+            if stored is None or stored.until > now:
                 continue
             if stored.item.state is State.BUILDING:
                 stored.item = replace(stored.item, state=State.ACTIVE)
