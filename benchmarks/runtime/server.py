@@ -71,10 +71,14 @@ class Convergence:
             self._reached = time.monotonic()
 
     async def wait(self, limit: float) -> Figures:
-        """When the last object became ready, and how many are not, should the limit be reached."""
+        """When the last object became ready; how many are not, and whether somebody still writes, at the limit."""
         due = time.monotonic() + limit
         await until(lambda: self._is_quiet() or time.monotonic() >= due, LOOK_SECONDS)
-        return {"reached": self._reached, "pending": float(len(self._pending))}
+        return {
+            "reached": self._reached,
+            "pending": float(len(self._pending)),
+            "quiet": float(self._is_quiet()),
+        }
 
     def _is_quiet(self) -> bool:
         return not self._pending and time.monotonic() - self._plane.last_write > QUIET_SECONDS

@@ -61,7 +61,7 @@ class Effort:
 def await_convergence(stage: Stage, operator: Child, limit: float) -> Effort:
     """Wait for the end state, and for silence after it: what an operator still has to write belongs to its effort."""
     result = stage.server.call("await_converged", limit)
-    if result["pending"]:
+    if not result["quiet"]:
         raise UnfinishedError(
             f"{result['pending']:,.0f} of {stage.count:,} objects are left after {limit:g} s"
         )
