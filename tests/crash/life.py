@@ -52,7 +52,7 @@ class Life:
         self.metrics = Metrics()
         self.dead = False
         self.elector: Elector | None = None
-        calls = Calls(_Mortality(self), *around.hooks)
+        self.calls = calls = Calls(_Mortality(self), *around.hooks)
         client = KubeClient(around.transport, calls, around.clock)
         client.observe = self.metrics.requests("embedded")
         self.services = Services(

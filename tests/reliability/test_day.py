@@ -28,8 +28,8 @@ from tests.toy.workshop import Workshop
 
 EVENING = timedelta(hours=22)
 LAST_HOUR = timedelta(hours=1)
-PAUSE = timedelta(minutes=2)
-SIZE = 300 if EVERY == 1 else 60
+PAUSE = timedelta(minutes=3)
+SIZE = 300 if EVERY == 1 else 40
 SEEDS = range(10) if EVERY == 1 else range(1)
 
 POLL = timedelta(minutes=50)
@@ -84,7 +84,7 @@ def test_day_ends_as_declared_and_quiet(seed: int) -> None:
 
 
 def test_day_is_the_same_twice() -> None:
-    first, second = (live_through(1, size=20, evening=timedelta(hours=6)) for _ in range(2))
+    first, second = (live_through(1, size=20, evening=timedelta(hours=4)) for _ in range(2))
     assert first == second
     assert len(first.calls) > 1000
 
