@@ -196,7 +196,7 @@ def test_leader_may_freeze_at_any_call(call: int) -> None:
             leader.freezing.at_call = call
             await stage.until(lambda: leader.ice.is_frozen)
             frozen = leader.freezing.moment
-            await stage.elapse(minutes=2)
+            await stage.elapse(minutes=1)
             assert other.since(frozen)
             assert not leader.since(frozen)
 
