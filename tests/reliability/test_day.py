@@ -29,8 +29,8 @@ from tests.toy.workshop import Workshop
 EVENING = timedelta(hours=22)
 LAST_HOUR = timedelta(hours=1)
 PAUSE = timedelta(minutes=3)
-SIZE = 300 if EVERY == 1 else 40
-SEEDS = range(10) if EVERY == 1 else range(1)
+SIZE = 100 if EVERY == 1 else 40
+SEEDS = range(4) if EVERY == 1 else range(1)
 
 POLL = timedelta(minutes=50)
 """How often each Gizmo is compared with its items: seldom, and yet once in the last hour."""
