@@ -10,6 +10,7 @@ from benchmarks.plane.process import pin_to_core
 from benchmarks.plane.serving import SERVER_CORE, serve_until_closed
 from benchmarks.plane.target import Target
 from edgekeeper.local.plane import Plane, PlaneConfig
+from edgekeeper.local.process import settle_garbage_collection
 
 
 async def main(directory: Path) -> None:
@@ -17,6 +18,7 @@ async def main(directory: Path) -> None:
         endpoint = await plane.serve(host="127.0.0.1", port=0)
         ca_file = directory / "ca.pem"
         ca_file.write_bytes(endpoint.ca_pem)
+        settle_garbage_collection()  # as `edgekeeper up` does
         await serve_until_closed(Target(endpoint.url, str(ca_file)))
 
 

@@ -14,6 +14,7 @@ from edgekeeper import __version__
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import CommandEntry, CommandGroup, Section
 from edgekeeper.cli.terminal import wants_colour
+from edgekeeper.local.process import settle_garbage_collection
 
 SECTIONS = (
     Section(
@@ -119,4 +120,5 @@ def _one_line(text: str) -> str:
 
 
 def main() -> NoReturn:
+    settle_garbage_collection()
     sys.exit(run())
