@@ -140,17 +140,18 @@ class Resource:
     """Fields that field selectors may name, beside `metadata.name` and `metadata.namespace`."""
     deprecation_warning: str = ""
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    # What follows from the above is asked for several times in every request, so it is worked out once.
+    api_version: str = field(init=False)
+    group_resource: GroupResource = field(init=False)
+    stored_as: GroupResource = field(init=False)
 
-    @property
-    def group_resource(self) -> GroupResource:
-        return GroupResource(self.group, self.plural)
-
-    @property
-    def stored_as(self) -> GroupResource:
-        return self.storage or self.group_resource
+    def __post_init__(self) -> None:
+        own = GroupResource(self.group, self.plural)
+        object.__setattr__(
+            self, "api_version", f"{self.group}/{self.version}" if self.group else self.version
+        )
+        object.__setattr__(self, "group_resource", own)
+        object.__setattr__(self, "stored_as", self.storage or own)
 
     @property
     def qualified_plural(self) -> str:
