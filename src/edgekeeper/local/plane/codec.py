@@ -14,6 +14,8 @@ from edgekeeper.local.plane.kinds.typed import TypedSchema
 from edgekeeper.local.plane.resource import Resource
 
 encode = msgspec.json.Encoder().encode
+_TEXTS = frozenset({"name", "namespace", "generateName", "uid", "resourceVersion"})
+_TEXT_MAPS = frozenset({"labels", "annotations"})
 
 
 def decode_object(call: Call) -> JsonObject:
@@ -45,7 +47,7 @@ def shape(call: Call, tree: JsonObject, complaints: list[str] | None = None) -> 
     for name in [name for name, value in metadata.items() if value is None or value in ({}, [])]:
         del metadata[name]
     unknown = [f'unknown field "{path}"' for path in resource.schema.prune(tree)]
-    if resource.custom:
+    if resource.custom and not _is_plain(metadata):
         unknown += [f'unknown field "metadata.{path}"' for path in _metadata_schema().prune(metadata)]
     complain(call, [*(complaints or ()), *unknown])
     resource.schema.default(tree)
@@ -81,8 +83,21 @@ def malformed(resource: Resource, tree: JsonObject) -> str:
     elif not isinstance(tree["metadata"], dict):
         return "json: cannot unmarshal into Go value of type v1.ObjectMeta"
     else:
-        mismatches = _metadata_schema().type_errors(tree["metadata"])
+        metadata = tree["metadata"]
+        mismatches = () if _is_plain(metadata) else _metadata_schema().type_errors(metadata)
     return mismatches[0].message if mismatches else ""
+
+
+def _is_plain(metadata: JsonObject) -> bool:
+    """Whether metadata has nothing but names, labels and annotations, all of them well formed: most of it is so."""
+    return all(
+        type(value) is str if name in _TEXTS else name in _TEXT_MAPS and _is_text_map(value)
+        for name, value in metadata.items()
+    )
+
+
+def _is_text_map(value: object) -> bool:
+    return type(value) is dict and all(type(text) is str for text in value.values())
 
 
 @cache
