@@ -15,7 +15,8 @@ from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.proxy import proxy_for
 from edgekeeper.kube.transport import ApiRequest, TransportError
-from edgekeeper.local.plane.plane import Plane, utc_now
+from edgekeeper.local.plane.auth.authentication import utc_now
+from edgekeeper.local.plane.plane import Plane
 from tests.unit.kube.hostile import hostile, reply
 from tests.unit.plane.cluster import QUIET
 

@@ -25,8 +25,9 @@ from edgekeeper.kube.credentials import (
 from edgekeeper.kube.http import HttpTransport, UntrustedServerError
 from edgekeeper.kube.tls import TlsContexts
 from edgekeeper.kube.transport import ApiRequest, TransportError
+from edgekeeper.local.plane.auth.authentication import utc_now
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority
-from edgekeeper.local.plane.plane import Plane, utc_now
+from edgekeeper.local.plane.plane import Plane
 from tests.unit.kube.hostile import HostileServer, hostile, reply
 from tests.unit.plane.cluster import QUIET
 

@@ -29,7 +29,8 @@ from edgekeeper.kube.errors import (
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, Key, Kind
 from edgekeeper.kube.transport import ApiRequest, Transport, TransportError
-from edgekeeper.local.plane.plane import Plane, utc_now
+from edgekeeper.local.plane.auth.authentication import utc_now
+from edgekeeper.local.plane.plane import Plane
 from edgekeeper.local.plane.request import Request, Response, User
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time

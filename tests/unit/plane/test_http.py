@@ -17,9 +17,10 @@ import msgspec
 import pytest
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.local.plane.auth.authentication import utc_now
 from edgekeeper.local.plane.handler import MAX_BODY
 from edgekeeper.local.plane.kubeconfig import Endpoint
-from edgekeeper.local.plane.plane import Plane, utc_now
+from edgekeeper.local.plane.plane import Plane
 from edgekeeper.local.plane.resource import GroupResource
 from tests.unit.plane.cluster import (
     CONFIG_MAPS,

@@ -12,6 +12,7 @@ from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from edgekeeper.core.clock import timestamp
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import (
     FieldError,
@@ -58,10 +59,6 @@ class Cluster:
         bits = (self.random.getrandbits(128) & ~(0xF << 76) | 0x4 << 76) & ~(0x3 << 62) | 0x2 << 62
         digits = f"{bits:032x}"
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-
-def timestamp(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 @dataclass

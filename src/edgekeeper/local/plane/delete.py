@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from edgekeeper.core.clock import timestamp
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.plane.body import decode_body
-from edgekeeper.local.plane.call import NAMESPACES, Call, meta_of, timestamp
+from edgekeeper.local.plane.call import NAMESPACES, Call, meta_of
 from edgekeeper.local.plane.errors import (
     FieldError,
     StatusError,

@@ -14,7 +14,7 @@ import ssl
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -29,7 +29,7 @@ from edgekeeper.local.plane.admission import (
 )
 from edgekeeper.local.plane.answered import answered_resources
 from edgekeeper.local.plane.auth.access import Access, GuardedAccess, OpenAccess
-from edgekeeper.local.plane.auth.authentication import Authenticator
+from edgekeeper.local.plane.auth.authentication import Authenticator, utc_now
 from edgekeeper.local.plane.auth.bootstrap import bootstrap_policy
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority
 from edgekeeper.local.plane.auth.escalation import confirm_no_escalation
@@ -68,10 +68,6 @@ from edgekeeper.local.plane.webhook import Surroundings, Webhooks
 
 ADMIN = User("system:admin", ("system:masters", "system:authenticated"))
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
