@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -61,7 +62,13 @@ class VirtualClock:
 
 def timestamp(moment: datetime) -> str:
     """A time as Kubernetes writes it: UTC, whole seconds."""
-    return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
+    return _spelled(moment.replace(microsecond=0))
+
+
+@lru_cache(maxsize=64)
+def _spelled(second: datetime) -> str:
+    """Whoever writes much writes the same second many times."""
+    return second.astimezone(UTC).isoformat()[:19] + "Z"
 
 
 def micro_timestamp(moment: datetime) -> str:

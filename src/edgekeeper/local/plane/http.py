@@ -125,20 +125,20 @@ async def _read_body(incoming: web.BaseRequest) -> bytes:
     """
     if (incoming.content_length or 0) > _MOST_DISCARDED:
         raise too_large(MAX_BODY)
-    body = bytearray()
+    parts: list[bytes] = []
     size = 0
     try:
-        async for part in incoming.content.iter_any():
+        while part := await incoming.content.readany():
             size += len(part)
             if size <= MAX_BODY:
-                body += part
+                parts.append(part)
             elif size > _MOST_DISCARDED:
                 break
     except web.RequestPayloadError as error:  # chunks or a content encoding that do not decode
         raise bad_request(f"the body of the request cannot be read: {error}") from error
     if size > MAX_BODY:
         raise too_large(MAX_BODY)
-    return bytes(body)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _peer_certificate(incoming: web.BaseRequest) -> bytes | None:

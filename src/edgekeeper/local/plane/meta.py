@@ -99,8 +99,8 @@ def carry_over(new: JsonObject, old: JsonObject) -> None:
 def _label_errors(metadata: JsonObject) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in dig_object(metadata, "labels").items():
-        errors.extend(invalid_value("metadata.labels", key, why) for why in label_key_problems(key))
-        errors.extend(invalid_value("metadata.labels", value, why) for why in label_value_problems(value))
+        errors += [invalid_value("metadata.labels", key, why) for why in label_key_problems(key)]
+        errors += [invalid_value("metadata.labels", value, why) for why in label_value_problems(value)]
     return errors
 
 

@@ -17,7 +17,7 @@ from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.local.plane.errors import FieldError, invalid_value, too_many
 from edgekeeper.local.plane.schema import junctor, number, scalar
 from edgekeeper.local.plane.schema.node import Node
-from edgekeeper.local.plane.schema.problem import NO_FIELD, Problem, invalid, missing, refused, under
+from edgekeeper.local.plane.schema.problem import NO_FIELD, NOTHING, Problem, invalid, missing, refused, under
 from edgekeeper.local.plane.schema.table import TYPE_NAMES, Table, table_of
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
@@ -61,7 +61,11 @@ def _all_of(candidates: list[Check | None]) -> Check | None:
         return checks[0] if checks else None
 
     def check_all(value: Any) -> list[Problem]:
-        return [problem for check in checks for problem in check(value)]
+        problems = NOTHING
+        for check in checks:
+            if found := check(value):
+                problems = problems + found
+        return problems
 
     return check_all
 
@@ -72,11 +76,11 @@ def _check_items(node: Node) -> Check | None:
     table = compile_check(node.items)
 
     def check(value: list[Any]) -> list[Problem]:
-        problems: list[Problem] = []
+        problems = NOTHING
         for index, item in enumerate(value):
             check_item = table.get(type(item))
             if check_item is not None and (found := check_item(item)):
-                problems += under(index, found)
+                problems = problems + under(index, found)
         return problems
 
     return check
@@ -126,13 +130,13 @@ def _check_fields(node: Node) -> Check | None:
     closed = node.closed
 
     def check(value: JsonObject) -> list[Problem]:
-        problems = _forbidden_keys(value, tables) if closed else []
+        problems = _forbidden_keys(value, tables) if closed else NOTHING
         for key, child in value.items():
             check_child = tables.get(key, rest).get(type(child))
             if check_child is not None and (found := check_child(child)):
-                problems += under(key, found)
-        if not required <= value.keys():
-            problems += [missing(key) for key in in_order if key not in value]
+                problems = problems + under(key, found)
+        if required and not required <= value.keys():
+            problems = problems + [missing(key) for key in in_order if key not in value]
         return problems
 
     return check if tables or rest.needed or required or closed else None

@@ -33,6 +33,10 @@ class Problem:
         return self.render(dotted(self.steps))
 
 
+NOTHING: list[Problem] = []
+"""No problem: what most checks answer, so it is not made anew each time. Nobody changes the list of another."""
+
+
 def under(step: str | int, problems: Iterable[Problem]) -> list[Problem]:
     """The problems of a child, seen from its parent."""
     return [Problem((step, *problem.steps), problem.render, (step, *problem.blamed)) for problem in problems]

@@ -18,6 +18,7 @@ from edgekeeper.local.plane.schema.formats import format_test, node_format
 from edgekeeper.local.plane.schema.node import Node
 from edgekeeper.local.plane.schema.pattern import PatternError, compile_pattern
 from edgekeeper.local.plane.schema.problem import (
+    NOTHING,
     Problem,
     invalid,
     refused,
@@ -77,9 +78,12 @@ def check_string(node: Node) -> Check | None:
             return [refused(lambda path: too_long(path, longest))]
         if length < least:
             return [invalid(value, f"should be at least {least} chars long")]
-        return [] if matches is None or matches(value) else [invalid(value, expectation)]
+        return NOTHING if matches is None or matches(value) else [invalid(value, expectation)]
 
-    return check
+    def check_length(value: str) -> list[Problem]:
+        return NOTHING if len(value) <= longest else check(value)
+
+    return check_length if matches is None and not least else check
 
 
 def _pattern_test(pattern: str) -> tuple[Callable[[str], bool] | None, str]:
@@ -98,7 +102,7 @@ def check_format(node: Node) -> Check | None:
         return None
 
     def check(value: str) -> list[Problem]:
-        return [] if accepts(value) else [wrong_type(declared, value)]
+        return NOTHING if accepts(value) else [wrong_type(declared, value)]
 
     return check
 
