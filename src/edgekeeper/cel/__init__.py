@@ -1,0 +1,1 @@
+"""The expression language of compositions and validation rules (CEL)."""

@@ -1,0 +1,40 @@
+"""How much an expression may ask for.
+
+Three things could hurt the process that evaluates an expression written by somebody else: a text which is too long or
+nested too deeply, too much work, and too much memory. The first is refused by the parser; the second is what the cost
+budget is for; the third is refused here, *before* memory is taken: a function whose result may be much larger than its
+arguments calls `check_size` with the size it is about to build.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgekeeper.cel.errors import ErrorKind, EvaluationError
+
+MAX_SIZE = 10_000_000
+"""The longest string (code points), byte sequence (bytes), list or map (entries) that an expression may build."""
+
+DEFAULT_BUDGET = 1_000_000
+"""The cost one evaluation may reach unless the caller says otherwise; the API server's limit per expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the parser accepts."""
+
+    source: int = 100_000
+    """Length of the text in code points."""
+    depth: int = 250
+    """Height of the syntax tree, and nesting of brackets."""
+    nodes: int = 100_000
+    """Nodes of the syntax tree after macros are expanded; bounds what nested macros can multiply."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def check_size(size: int) -> None:
+    """Refuse to build something of this size."""
+    if size > MAX_SIZE:
+        raise EvaluationError(ErrorKind.TOO_LARGE, f"result of size {size} exceeds the limit of {MAX_SIZE}")
