@@ -38,6 +38,11 @@ class Kind(Enum):
     PARAM = "param"
     ERROR = "error"
 
+    # Members compare by identity; the hash that `Enum` computes from the name only costs time.
+    __hash__ = object.__hash__
+
+
+_NOT_PLAIN = frozenset({Kind.PARAM, Kind.OBJECT, Kind.ERROR})
 
 _SHOWN_AS = {
     "null_type": "null",
@@ -50,7 +55,7 @@ _SHOWN_AS = {
 class Type:
     """One type; immutable, and therefore shared freely."""
 
-    __slots__ = ("_hash", "generic", "kind", "name", "nullable", "params")
+    __slots__ = ("_hash", "generic", "kind", "name", "nullable", "params", "plain")
 
     def __init__(
         self, kind: Kind, name: str, params: tuple[Type, ...] = (), *, nullable: bool = False
@@ -62,6 +67,8 @@ class Type:
         """A primitive that may also be null: what protobuf calls a wrapper."""
         self.generic: Final[bool] = kind is Kind.PARAM or any(param.generic for param in params)
         """Whether a type parameter occurs in it, so that most substitutions can be skipped."""
+        self.plain: Final[bool] = not params and kind not in _NOT_PLAIN
+        """Whether it says everything about itself, whatever the expression: neither composed, nor a parameter or object."""
         self._hash: Final = hash((name, params, nullable))
 
     def __eq__(self, other: object) -> bool:
@@ -92,13 +99,22 @@ class Type:
 class ObjectType(Type):
     """An object whose fields have types of their own."""
 
-    __slots__ = ("fields", "open")
+    __slots__ = ("fields", "keys", "open")
 
-    def __init__(self, name: str, fields: Mapping[str, Type], *, is_open: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        fields: Mapping[str, Type],
+        *,
+        is_open: bool = False,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(Kind.OBJECT, name)
         self.fields: Final = fields
         self.open: Final = is_open
         """Whether it may have fields beside the declared ones; they are `dyn`."""
+        self.keys: Final[Mapping[str, str]] = keys or {}
+        """The key in the value, for fields that expressions know by another name (`a__dash__b` is `a-b`)."""
 
     def field(self, name: str) -> Type | None:
         """The type of a field, or None if there is no such field."""

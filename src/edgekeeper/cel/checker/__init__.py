@@ -1,0 +1,11 @@
+"""Static types: what an expression evaluates to, and whether it can work at all.
+
+`check(ast, declarations)` is the one entry. `Declarations` says which names an expression may use and is made once per
+environment; the result, a `CheckedAst`, carries types, resolved overloads and resolved names by node.
+"""
+
+from edgekeeper.cel.checker.check import check
+from edgekeeper.cel.checker.checked import CheckedAst
+from edgekeeper.cel.checker.declarations import CheckOptions, Declarations, FunctionTable
+
+__all__ = ["CheckOptions", "CheckedAst", "Declarations", "FunctionTable", "check"]

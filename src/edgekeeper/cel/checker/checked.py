@@ -1,0 +1,31 @@
+"""What the checker found out about an expression, kept beside the tree by the numbers of its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgekeeper.cel.functions import Overload
+from edgekeeper.cel.syntax import Ast
+from edgekeeper.cel.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAst:
+    """An expression in which every name is known and every type fits."""
+
+    ast: Ast
+    type: Type
+    """What the whole expression evaluates to."""
+    types: dict[int, Type]
+    """By node; free of type parameters."""
+    overloads: dict[int, tuple[Overload, ...]]
+    """By call: those that may apply. More than one if the types of the arguments are known only at run time."""
+    names: dict[int, str]
+    """By identifier or selection: the variable or constant it means (`a.b` may be a name with a dot)."""
+    functions: dict[int, str]
+    """By call: the function, if the target of the call is part of its name (`base64.encode`)."""
+    properties: dict[int, str]
+    """By selection: the key to look up, where a field has another name in expressions (`a__dash__b` for `a-b`)."""
+
+    def type_of(self, node_id: int) -> Type:
+        return self.types[node_id]
