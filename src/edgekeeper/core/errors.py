@@ -26,6 +26,8 @@ class PassError(Exception):
         self.reason = reason
         """A CamelCase fact, as conditions and events use it."""
         self.message = message
+        self.error_type = ""
+        """How metrics call it, where a provider's error is behind it."""
 
 
 class Retry(PassError):  # noqa: N818 - the architecture's own noun

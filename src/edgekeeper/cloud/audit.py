@@ -1,0 +1,70 @@
+"""One log line per mutation of a cloud: who asked for it, what it was, and what came of it.
+
+    Cloud mutation  call=17 account=aws:111122223333 service=cloudfront operation=CreateDistributionTenant
+                    subject=shop actors=["DistributionTenant team-a/shop uid 6f1c… generation 3"] result=done
+
+    done         it took effect
+    refused      it had no effect; `error_type`, `reason` and `message` say why
+    throttled    it had no effect: too many calls
+    unknown      it may have taken effect: there was no answer, or we stopped waiting for one
+    kept back    a dry run: it was not sent
+
+The logger of this module is a name of its own, so that these lines can be sent elsewhere. What others wrote (subjects,
+messages) passes redaction here already, whatever the configuration of the logs does.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from edgekeeper.cloud.operation import Failure, Operation, Verdict
+from edgekeeper.cloud.origin import Origin
+from edgekeeper.core.calls import CallRecord
+from edgekeeper.core.redaction import redact_text
+
+log = structlog.get_logger(__name__)
+
+MESSAGE = "Cloud mutation"
+
+DONE = "done"
+UNKNOWN = "unknown"
+KEPT_BACK = "kept back"
+
+_RESULTS = {Verdict.REFUSED: "refused", Verdict.THROTTLED: "throttled", Verdict.UNANSWERED: UNKNOWN}
+
+
+def result_of(failure: Failure) -> str:
+    """What came of a call that failed."""
+    return _RESULTS[failure.verdict]
+
+
+def audit(
+    record: CallRecord,
+    operation: Operation,
+    account: str,
+    origin: Origin,
+    result: str,
+    failure: Failure | None = None,
+) -> None:
+    """Write the line, if the call is a mutation."""
+    if not operation.mutating:
+        return
+    why = {}
+    if failure is not None:
+        error = failure.error
+        why = {
+            "error_type": failure.error_type,
+            "reason": error.reason,
+            "message": redact_text(error.message),
+        }
+    log.info(
+        MESSAGE,
+        call=record.number,
+        account=account,
+        service=operation.service,
+        operation=operation.name,
+        subject=redact_text(record.subject),
+        actors=[str(actor) for actor in origin.actors],
+        result=result,
+        **why,
+    )

@@ -1,0 +1,128 @@
+"""Leaving a provider alone that does not answer, service by service and region by region.
+
+    closed      ──5 calls in a row unanswered──►  open
+    open        ──after 10 s, 20 s, … 2 min────►  half open: one call may pass, to see
+    half open   ──it is answered───────────────►  closed
+    half open   ──it is not────────────────────►  open, for twice as long
+
+Any answer counts, also a refusal: who refuses is there. While the circuit is open callers get `Wait` at once instead
+of a worker's time, and other services, regions and providers do not notice. A call that is cancelled proves nothing; if
+it was the one that was let through to see, the next one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import IntEnum
+from random import Random
+
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.core.backoff import Backoff
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Wait
+
+TOLERATED = 5
+"""Calls in a row that may stay unanswered."""
+_REST = Backoff(first=timedelta(seconds=10), longest=timedelta(minutes=2), jitter=0)
+_UNTIL_PROVEN = timedelta(seconds=5)
+"""When to come back while a call is out to see."""
+
+
+class State(IntEnum):
+    """As the metric shows it."""
+
+    CLOSED = 0
+    HALF_OPEN = 1
+    OPEN = 2
+
+
+@dataclass(slots=True, eq=False)
+class Passage:
+    """A call on its way."""
+
+    answered: bool | None = None
+    """None while it is not known, and for ever where the call was cancelled."""
+
+
+class Circuit:
+    """Whether one service of a provider in one region is worth a call."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self._name = name
+        self._clock = clock
+        self._unanswered = 0
+        self._openings = 0
+        self._open_until: float | None = None
+        self._scout: Passage | None = None
+
+    @property
+    def state(self) -> State:
+        if self._open_until is None:
+            return State.CLOSED
+        return State.OPEN if self._clock.monotonic() < self._open_until else State.HALF_OPEN
+
+    def check(self) -> None:
+        """Raise Wait where a call would not be let through now."""
+        if self.state is State.OPEN and self._open_until is not None:
+            raise self._wait(timedelta(seconds=self._open_until - self._clock.monotonic()))
+        if self.state is State.HALF_OPEN and self._scout is not None:
+            raise self._wait(_UNTIL_PROVEN)
+
+    @contextmanager
+    def passage(self) -> Iterator[Passage]:
+        """Let a call through, or raise Wait. The caller says on the passage whether it was answered."""
+        self.check()
+        passage = Passage()
+        if self.state is State.HALF_OPEN:
+            self._scout = passage
+        try:
+            yield passage
+        finally:
+            self._learn(passage)
+
+    def _learn(self, passage: Passage) -> None:
+        was_scout = passage is self._scout
+        if was_scout:
+            self._scout = None
+        if passage.answered:
+            self._unanswered = self._openings = 0
+            self._open_until = None
+        elif passage.answered is False:
+            self._unanswered += 1
+            # Calls that were under way when the circuit opened say nothing new.
+            if was_scout or (self._open_until is None and self._unanswered >= TOLERATED):
+                self._open()
+
+    def _open(self) -> None:
+        self._openings += 1
+        rest = _REST.delay(self._openings, Random(0))
+        self._open_until = self._clock.monotonic() + rest.total_seconds()
+
+    def _wait(self, after: timedelta) -> Wait:
+        message = f"{self._name} has left {self._unanswered} calls in a row without an answer"
+        error = Wait(after, "ProviderUnavailable", message)
+        error.error_type = "circuit_open"
+        return error
+
+
+class Circuits:
+    """All circuits."""
+
+    def __init__(self, clock: Clock, metrics: CloudMetrics) -> None:
+        self._clock = clock
+        self._metrics = metrics
+        self._circuits: dict[tuple[str, str, str], Circuit] = {}
+
+    def of(self, provider: str, service: str, region: str) -> Circuit:
+        where = (provider, service, region)
+        if where not in self._circuits:
+            self._circuits[where] = self._new(where)
+        return self._circuits[where]
+
+    def _new(self, where: tuple[str, str, str]) -> Circuit:
+        circuit = Circuit(" ".join(dict.fromkeys(filter(None, where))), self._clock)
+        self._metrics.watch_circuit(where, lambda: circuit.state)
+        return circuit

@@ -1,0 +1,360 @@
+"""A local copy of a remote collection: what an informer is for Kubernetes, for clouds that offer no watch.
+
+    mirror = Mirror("tenants of E1ABC", list_tenants, clock, metrics, in_progress=lambda t: t.status == "InProgress")
+    mirror.subscribe(lambda key, old, new: controller.wake(owner_of(new or old)))
+    group.create_task(mirror.run())
+    …
+    mirror.get("shop")                      None says that there is none, for the collection was seen as a whole
+    mirror.put("shop", created)             after an own write, so that the next pass sees it
+
+*Expected flow*
+ 1. `run` lists, applies the listing at once (nobody ever sees half of it), and tells subscribers what changed.
+ 2. It rests: `options.fast` while anything is in progress or in doubt, `options.slow` otherwise, less some jitter, but
+    at least three times as long as the listing took; hardly at all after `poke`; longer and longer while listings fail.
+
+*Guarantees*
+ - Absence is never guessed. Until the first complete listing `get` raises `NotSyncedError`; a listing that fails
+   half-way changes nothing at all.
+ - An own write is not undone by a listing that began before it, or within `options.settling` after it, while the
+   provider may still show the past.
+ - Mass disappearance is not believed at once (the brake): where more than `max(5, 10 %)` of the known objects are
+   missing they stay, counted as doubted, until they are confirmed to be gone: each by a read of its own where there is
+   `confirm`, all by another complete listing otherwise. One read that finds its object proves the listing wrong.
+ - Subscribers hear of a key only when its version has changed, and one that raises does not disturb the others. They
+   hear of own writes too: whoever else depends on that object has no other way to know.
+
+*Assumptions*
+ - The lister ends normally only after the last page, and raises in every other case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+from typing import Generic, TypeAlias, TypeVar
+
+import structlog
+
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.replica import Change, Replica
+from edgekeeper.core.backoff import Backoff
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import PassError, Wait
+
+log = structlog.get_logger(__name__)
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+Page: TypeAlias = Mapping[K, V]
+"""Some objects of the collection, by key."""
+Lister: TypeAlias = Callable[[], AsyncIterator[Page[K, V]]]
+"""Yields all objects of the collection, page by page, or raises."""
+Confirm: TypeAlias = Callable[[K], Awaitable[V | None]]
+"""Reads one object live. None says that it is gone."""
+Handler: TypeAlias = Callable[[K, V | None, V | None], None]
+"""Told a key, what there was and what there is. It wakes whom that concerns, and does nothing else."""
+
+_REST_PER_LISTING = 3.0
+"""How much longer than a listing the rest after it is, at least: sweeps take a quarter of the budget at most."""
+
+
+class NotSyncedError(Wait):
+    """The collection was not seen as a whole yet, so that nobody knows what is not there."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(timedelta(seconds=5), "MirrorNotSynced", f"{name}: not listed completely yet")
+
+
+class AbsentError(LookupError):
+    """What was required is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorOptions:
+    """The pace of a mirror, and how careful it is."""
+
+    fast: timedelta = timedelta(seconds=30)
+    slow: timedelta = timedelta(minutes=5)
+    jitter: float = 0.1
+    """The part, at most, by which a rest is shortened; so that `slow` is a promise."""
+    gap: timedelta = timedelta(seconds=2)
+    """Between the beginnings of two listings at least, however often somebody pokes."""
+    failing: Backoff = field(default_factory=lambda: Backoff(timedelta(seconds=2), 2.0, timedelta(minutes=5)))
+    settling: timedelta = timedelta(seconds=10)
+    """How long the provider may show what was before an own write."""
+    brake_count: int = 5
+    brake_share: float = 0.1
+    """More than this many objects, and more than this share of those known, do not disappear at once."""
+
+    def is_mass(self, missing: int, known: int) -> bool:
+        return missing > max(self.brake_count, self.brake_share * known)
+
+
+DEFAULT_OPTIONS = MirrorOptions()
+
+
+def _never(_: object) -> bool:
+    return False
+
+
+def _content(value: object) -> object:
+    return value
+
+
+class Mirror(Generic[K, V]):
+    """See the module."""
+
+    def __init__(  # noqa: PLR0913 - four things that it needs, the rest by name
+        self,
+        name: str,
+        lister: Lister[K, V],
+        clock: Clock,
+        metrics: CloudMetrics,
+        *,
+        options: MirrorOptions = DEFAULT_OPTIONS,
+        in_progress: Callable[[V], bool] = _never,
+        version: Callable[[V], object] = _content,
+        confirm: Confirm[K, V] | None = None,
+        random: Random | None = None,
+    ) -> None:
+        """`version` is what must differ for a change to be one, such as an ETag: the whole value by default."""
+        self.name = name
+        self._lister = lister
+        self._clock = clock
+        self._metrics = metrics
+        self._options = options
+        self._confirm = confirm
+        self._replica: Replica[K, V] = Replica(version, in_progress)
+        self._handlers: list[Handler[K, V]] = []
+        self._doubted: frozenset[K] = frozenset()
+        self._synced = asyncio.Event()
+        self._as_of = clock.monotonic()
+        self._listing = asyncio.Lock()
+        self._pace = _Pace(options, random or Random())
+
+    # Reading
+
+    @property
+    def synced(self) -> bool:
+        """Whether there was a complete listing."""
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        await self._synced.wait()
+
+    def get(self, key: K) -> V | None:
+        """The object, or None where there is none. Raise NotSyncedError where that is not known."""
+        return self._known().get(key)
+
+    def require(self, key: K) -> V:
+        """The object. Raise AbsentError where there is none, NotSyncedError where that is not known."""
+        value = self.get(key)
+        if value is None:
+            raise AbsentError(f"{self.name}: there is no {key}")
+        return value
+
+    def items(self) -> list[tuple[K, V]]:
+        """All objects. Raise NotSyncedError where not all are known."""
+        return list(self._known().items())
+
+    def __len__(self) -> int:
+        return len(self._replica.objects)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def doubted(self) -> frozenset[K]:
+        """Keys that the last listing did not hold, and that are kept because too many were missing at once."""
+        return self._doubted
+
+    @property
+    def age(self) -> timedelta:
+        """Since the last complete listing began; since the start, where there was none."""
+        return timedelta(seconds=self._clock.monotonic() - self._as_of)
+
+    def _known(self) -> dict[K, V]:
+        if not self.synced:
+            raise NotSyncedError(self.name)
+        return self._replica.objects
+
+    # Following
+
+    def subscribe(self, handler: Handler[K, V]) -> Callable[[], None]:
+        """Tell `handler` of every change from now on. Call what is returned to end that."""
+        self._handlers.append(handler)
+        return lambda: self._handlers.remove(handler)
+
+    # Writing through
+
+    def put(self, key: K, value: V) -> None:
+        """We have just written this object, and this is how it is now."""
+        self._wrote(key, value)
+
+    def remove(self, key: K) -> None:
+        """We have just deleted this object, or found that it is gone."""
+        self._wrote(key, None)
+
+    def poke(self) -> None:
+        """List soon: something is expected to have changed."""
+        self._pace.poke()
+
+    def _wrote(self, key: K, value: V | None) -> None:
+        self._tell(self._replica.write(key, value, self._clock.monotonic()))
+        self._doubted -= {key}
+        self._set_pace()
+
+    # Listing
+
+    async def run(self) -> None:
+        """Keep the copy fresh until cancelled."""
+        self._metrics.watch_mirror(self.name, self)
+        try:
+            while True:
+                await self._try_to_refresh()
+                await self._pace.rest()
+        finally:
+            self._metrics.forget_mirror(self.name)
+
+    async def refresh(self) -> None:
+        """List once, and apply what was found. Where the lister raises, so does this, and nothing has changed."""
+        async with self._listing:
+            with sweeping():
+                await self._refresh()
+
+    async def _try_to_refresh(self) -> None:
+        try:
+            await self.refresh()
+        except PassError as error:
+            log.warning(
+                "Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message
+            )
+            self._pace.failed(error.after if isinstance(error, Wait) else timedelta(0))
+        except Exception:
+            # A mistake in the lister must not end the mirror: all that depend on it would wait for ever.
+            log.exception("Mirror cannot be refreshed", mirror=self.name)
+            self._pace.failed(timedelta(0))
+
+    async def _refresh(self) -> None:
+        began = self._clock.monotonic()
+        self._pace.began()
+        try:
+            listed = {key: value async for page in self._lister() for key, value in page.items()}
+        except Exception:
+            self._metrics.count_listing(self.name, "failed")
+            raise
+        self._pace.ended()
+        as_of = began - self._options.settling.total_seconds()
+        known = len(self._replica.objects)
+        self._tell(self._replica.take_in(listed, as_of))
+        self._as_of = began
+        missing = self._replica.missing(listed, as_of)
+        if self._options.is_mass(len(missing), known):
+            await self._doubt(missing, as_of)
+        else:
+            self._believe(missing, as_of)
+        self._synced.set()
+        self._set_pace()
+
+    def _believe(self, gone: list[K], as_of: float) -> None:
+        self._metrics.count_listing(self.name, "complete")
+        self._doubted = frozenset()
+        self._tell(self._replica.drop(gone, as_of))
+
+    async def _doubt(self, missing: list[K], as_of: float) -> None:
+        """Apply the brake, and look for proof."""
+        self._metrics.count_listing(self.name, "doubted")
+        known = len(self._replica.objects)
+        log.warning(
+            "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=known
+        )
+        before, self._doubted = self._doubted, frozenset(missing)
+        if self._confirm is None:
+            # The second listing in a row that lacks them is the proof.
+            self._settle([key for key in missing if key in before], as_of)
+            return
+        for key in missing:
+            asked = self._clock.monotonic()
+            found = await self._confirm(key)
+            if found is not None:
+                log.error(
+                    "Mirror's listing is wrong: an object is there that it lacks",
+                    mirror=self.name,
+                    key=str(key),
+                )
+                return
+            self._settle([key], asked)
+
+    def _settle(self, gone: list[K], as_of: float) -> None:
+        self._doubted -= set(gone)
+        self._tell(self._replica.drop(gone, as_of))
+
+    def _tell(self, changes: list[Change[K, V]]) -> None:
+        for change in changes:
+            for handler in list(self._handlers):
+                try:
+                    handler(*change)
+                except Exception:
+                    log.exception("A subscriber of a mirror failed", mirror=self.name, key=str(change.key))
+
+    def _set_pace(self) -> None:
+        self._pace.set_busy(bool(self._replica.unfinished or self._doubted))
+
+
+class _Pace:
+    """When to list next."""
+
+    def __init__(self, options: MirrorOptions, random: Random) -> None:
+        self._options = options
+        self._random = random
+        self._began = self._took = 0.0
+        self._failures = 0
+        self._told_to_wait = timedelta(0)
+        self._busy = self._poked = False
+        self._news = asyncio.Event()
+
+    def began(self) -> None:
+        self._began = asyncio.get_running_loop().time()
+        self._poked = False
+
+    def ended(self) -> None:
+        self._took = asyncio.get_running_loop().time() - self._began
+        self._failures = 0
+
+    def failed(self, told_to_wait: timedelta) -> None:
+        self._failures += 1
+        self._told_to_wait = told_to_wait
+
+    def set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self._news.set()
+
+    def poke(self) -> None:
+        self._poked = True
+        self._news.set()
+
+    async def rest(self) -> None:
+        """Return when it is time to list again. What is heard meanwhile may bring that forward."""
+        loop = asyncio.get_running_loop()
+        jitter = self._random.random()
+        while (left := self._began + self._interval(jitter) - loop.time()) > 0:
+            self._news.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+
+    def _interval(self, jitter: float) -> float:
+        options = self._options
+        if self._failures:  # poking does not make a provider well
+            delay = options.failing.delay(self._failures, Random(jitter))
+            return max(delay, self._told_to_wait).total_seconds()
+        if self._poked:
+            return options.gap.total_seconds()
+        usual = (options.fast if self._busy else options.slow).total_seconds()
+        return max(usual * (1 - options.jitter * jitter), self._took * (1 + _REST_PER_LISTING))

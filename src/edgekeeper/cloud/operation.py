@@ -1,0 +1,73 @@
+"""The nouns of a cloud call: what is asked, and what a failure means.
+
+An adapter describes each operation of its provider once, as an `Operation`, and translates each error of its provider
+into a `Failure`. Nothing else here knows a provider.
+
+    verdict        what is known                                   the transport
+    REFUSED        looked at, without effect                       raises the failure's error
+    THROTTLED      not even looked at: too many calls              pauses the lane for all; repeats idempotent calls
+    UNANSWERED     no answer, or one that says nothing (5xx, a     counts for the circuit; repeats idempotent calls
+                   login page): it may have taken effect
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+from edgekeeper.core.errors import PassError, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a provider's API."""
+
+    provider: str
+    """`aws` or `cloudflare`."""
+    service: str
+    """`cloudfront`, `route53`, `acm`, `apigateway`, `lambda`, `sts`, `cloudflare`."""
+    name: str
+    """In the provider's own words: `CreateDistributionTenant`."""
+    mutating: bool
+    idempotent: bool
+    """Doing it twice is as good as once, so that it may be repeated when nobody knows whether it was done."""
+    lane: str
+    """The class of calls whose budget it takes from: see `cloud.lanes`."""
+    deadline: timedelta
+    """For the whole call: waiting for its turn, every attempt and the pauses between them."""
+
+
+class Verdict(StrEnum):
+    """What is known about a call that failed. See the table at the top."""
+
+    REFUSED = "refused"
+    THROTTLED = "throttled"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A provider's error, understood."""
+
+    error: PassError
+    """What the caller gets, with the provider's message word for word."""
+    error_type: str
+    """What metrics call it."""
+    verdict: Verdict = Verdict.REFUSED
+    retry_after: timedelta | None = None
+    """How long the provider wants to be left alone, where it said so."""
+
+
+Classifier: TypeAlias = Callable[[Operation, Exception], Failure | None]
+"""An adapter's translation of what `send` raised. None says that it is no error of the provider, but a bug."""
+
+
+class KeptBack(Wait):
+    """A dry run: the mutation was not sent."""
+
+    def __init__(self, operation: Operation, subject: str) -> None:
+        what = f"{operation.name} {subject}".rstrip()
+        super().__init__(timedelta(minutes=5), "DryRun", f"kept back by dry run: {what}")

@@ -1,0 +1,87 @@
+"""What the owner of a change holds after handing it in: a place to look for the result, and a way to be woken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Generic, TypeAlias, TypeVar
+
+import structlog
+
+from edgekeeper.core.errors import Wait
+
+log = structlog.get_logger(__name__)
+
+R = TypeVar("R")
+
+Waker: TypeAlias = Callable[[], None]
+"""Called once there is a result. It puts the owner back into its queue, and does nothing else."""
+
+_LOOK_AGAIN = timedelta(minutes=1)
+"""When to look without having been woken, for nothing but safety."""
+
+
+class PendingError(Wait):
+    """There is no result yet; the owner will be woken when there is."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__(
+            _LOOK_AGAIN, "ChangePending", f"{document}: the change waits to be written with others"
+        )
+
+
+class Ticket(Generic[R]):
+    """One change on its way to a document."""
+
+    def __init__(self, document: str) -> None:
+        self._document = document
+        self._results: list[R] = []
+        self._error: BaseException | None = None
+        self._done = asyncio.Event()
+        self._wakers: list[Waker] = []
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+    def result(self) -> R:
+        """What became of the change. Raise the error that it met, or PendingError where nothing became of it yet."""
+        if not self.done:
+            raise PendingError(self._document)
+        if self._error is not None:
+            # Several owners may share one error; each raises it as if it were new.
+            raise self._error.with_traceback(None)
+        return self._results[0]
+
+    async def wait(self) -> R:
+        """The result, as soon as there is one. Passes do not wait here; tests and tools may."""
+        await self._done.wait()
+        return self.result()
+
+    def on_done(self, wake: Waker) -> None:
+        """Call `wake` when there is a result: at once where there is one."""
+        if self.done:
+            self._call(wake)
+        else:
+            self._wakers.append(wake)
+
+    def resolve(self, result: R) -> None:
+        self._results.append(result)
+        self._finish()
+
+    def fail(self, error: BaseException) -> None:
+        self._error = error
+        self._finish()
+
+    def _finish(self) -> None:
+        self._done.set()
+        wakers, self._wakers = self._wakers, []
+        for wake in wakers:
+            self._call(wake)
+
+    def _call(self, wake: Waker) -> None:
+        try:
+            wake()
+        except Exception:
+            log.exception("The owner of a change cannot be woken", document=self._document)

@@ -1,0 +1,278 @@
+"""The one choke point of everything that we ask of a cloud.
+
+Every attempt of every call takes the same way:
+
+    number ─► hooks before ─► dry run? ─► circuit ─► budget ─► still leading? ─► send ─► hooks after ─► errors
+                                 │ mutations end here
+
+*Guarantees*
+ - A call that is not idempotent is sent at most once. Others are repeated, while the deadline lasts, where there was no
+   answer or where the provider was too busy to look. Each attempt is a call with a number of its own.
+ - Throttling pauses the lane for everybody who uses the credential.
+ - Nothing waits in vain: where the turn, the end of a pause or a provider's recovery is further away than the deadline,
+   `Wait` says so at once.
+ - In a dry run, and without leadership, no mutation is sent. A dry run raises `KeptBack`, which is a `Wait`.
+ - Every mutation that was sent leaves an audit line, also where it was cancelled half-way.
+ - What a provider does wrong leaves as one of the four errors of `core.errors`, with the metric label in `error_type`.
+   What hooks, the leadership check and bugs raise leaves as it is.
+
+*Caveats*
+ - After an error of the verdict UNANSWERED a mutation may have taken effect: look before doing it again.
+ - Redirects, body sizes and types are the sender's to refuse. What it cannot make sense of, it raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from random import Random
+from typing import Generic, TypeVar
+
+from edgekeeper.cloud import audit
+from edgekeeper.cloud.budget import Budget, TooLongError
+from edgekeeper.cloud.circuit import Circuits
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation, Verdict
+from edgekeeper.cloud.origin import Actor, Origin, Priority, acting_for, current_origin, sweeping
+from edgekeeper.core.calls import CallRecord, Calls
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import PassError, Retry, Wait
+
+__all__ = [
+    "Actor",
+    "Classifier",
+    "Failure",
+    "KeptBack",
+    "Operation",
+    "Priority",
+    "Transport",
+    "Verdict",
+    "acting_for",
+    "sweeping",
+]
+
+T = TypeVar("T")
+
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 5.0
+
+
+def _unclassified(_: Operation, __: Exception) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Order(Generic[T]):
+    """A call as it was asked for."""
+
+    operation: Operation
+    subject: str
+    send: Callable[[], Awaitable[T]]
+    credential: str
+    region: str
+    classify: Classifier
+    cost: int
+    origin: Origin
+    until: float
+    """When its deadline ends, by the loop's time."""
+
+    @property
+    def account(self) -> str:
+        """Whose budget it takes from: providers count each region of an account for itself."""
+        return f"{self.credential}/{self.region}" if self.region else self.credential
+
+
+class _FailedError(Exception):
+    """An attempt failed in a way that the classifier knows."""
+
+    def __init__(self, failure: Failure, cause: Exception) -> None:
+        super().__init__()
+        self.failure = failure
+        self.cause = cause
+
+
+class Transport:
+    """Sends calls to clouds."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        clock: Clock,
+        budget: Budget,
+        metrics: CloudMetrics,
+        *,
+        dry_run: bool = False,
+        leadership: Callable[[], None] | None = None,
+    ) -> None:
+        self.budget = budget
+        self.dry_run = dry_run
+        self.leadership = leadership
+        """Asked before every mutation; raises where this process may not write any more."""
+        self._calls = calls
+        self._clock = clock
+        self._metrics = metrics
+        self._circuits = Circuits(clock, metrics)
+
+    async def call(  # noqa: PLR0913 - what to send, and by name all that is to be known about it
+        self,
+        operation: Operation,
+        subject: str,
+        send: Callable[[], Awaitable[T]],
+        *,
+        credential: str,
+        region: str = "",
+        classify: Classifier = _unclassified,
+        cost: int = 1,
+        priority: Priority | None = None,
+        actor: Actor | None = None,
+    ) -> T:
+        """Send a call until it is answered for good, within its deadline.
+
+        `credential` names, and never is, the secret that signs the call. `region` is empty where the service is a
+        global one. `cost` is what the call takes from its lane. `priority` and `actor` are those of the present
+        origin (`acting_for`, `sweeping`) unless they are given.
+        """
+        origin = current_origin()
+        if actor is not None:
+            origin = replace(origin, actors=(actor,))
+        if priority is not None:
+            origin = replace(origin, priority=priority)
+        until = asyncio.get_running_loop().time() + operation.deadline.total_seconds()
+        order = _Order(operation, subject, send, credential, region, classify, cost, origin, until)
+        return await self._pursue(order)
+
+    async def _pursue(self, order: _Order[T]) -> T:
+        loop = asyncio.get_running_loop()
+        operation = order.operation
+        failures = 0
+        while True:
+            record = self._calls.record(
+                operation.service, operation.name, order.subject, mutating=operation.mutating
+            )
+            try:
+                return await self._attempt(order, record)
+            except _FailedError as failed:
+                failures += 1
+                pause = self._pause_before_retry(order, failed.failure, failures, record.number)
+                if pause is None or loop.time() + pause >= order.until:
+                    raise failed.failure.error from failed.cause
+            await asyncio.sleep(pause)
+
+    async def _attempt(self, order: _Order[T], record: CallRecord) -> T:
+        operation = order.operation
+        try:
+            await self._calls.before(record)
+        except OSError as error:
+            raise _FailedError(_unanswered(operation, error), error) from error
+        if operation.mutating and self.dry_run:
+            audit.audit(record, operation, order.account, order.origin, audit.KEPT_BACK)
+            raise KeptBack(operation, order.subject)
+        circuit = self._circuits.of(operation.provider, operation.service, order.region)
+        circuit.check()
+        await self._wait_for_turn(order)
+        if operation.mutating and self.leadership is not None:
+            self.leadership()
+        with circuit.passage() as passage:
+            try:
+                result = await self._send(order, record)
+            except _FailedError as failed:
+                passage.answered = failed.failure.verdict is not Verdict.UNANSWERED
+                raise
+            passage.answered = True
+            return result
+
+    async def _wait_for_turn(self, order: _Order[T]) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        origin, lane = order.origin, order.operation.lane
+        try:
+            async with asyncio.timeout_at(order.until):
+                await self.budget.acquire(
+                    order.account,
+                    lane,
+                    order.cost,
+                    priority=origin.priority,
+                    namespace=origin.namespace,
+                    within=timedelta(seconds=order.until - began),
+                )
+        except TooLongError as error:
+            raise _wait_for_budget(lane, error.expected) from error
+        except TimeoutError as error:
+            expected = self.budget.expected_wait(
+                order.account, lane, priority=origin.priority, namespace=origin.namespace
+            )
+            raise _wait_for_budget(lane, expected) from error
+        self._metrics.observe_wait(lane, loop.time() - began)
+
+    async def _send(self, order: _Order[T], record: CallRecord) -> T:
+        operation = order.operation
+        result, failure = audit.UNKNOWN, None
+        began = self._clock.monotonic()
+        try:
+            async with asyncio.timeout_at(_end_of_attempt(order)):
+                answer = await order.send()
+            await self._calls.after(record)
+            result = audit.DONE
+        except Exception as error:
+            failure = _judge(order, error)
+            if failure is None:
+                raise
+            result = audit.result_of(failure)
+            raise _FailedError(failure, error) from error
+        else:
+            return answer
+        finally:
+            self._metrics.observe_call(operation, self._clock.monotonic() - began)
+            if failure is not None:
+                self._metrics.count_error(operation, failure.error_type)
+            audit.audit(record, operation, order.account, order.origin, result, failure)
+
+    def _pause_before_retry(
+        self, order: _Order[T], failure: Failure, failures: int, number: int
+    ) -> float | None:
+        """Seconds until the next attempt, or None where there is to be none.
+
+        The jitter comes from the number of the call, so that a run that is repeated pauses as it did before.
+        """
+        if failure.verdict is Verdict.THROTTLED:
+            pause = self.budget.penalise(order.account, order.operation.lane, failure.retry_after)
+            return pause.total_seconds() if order.operation.idempotent else None
+        if failure.verdict is Verdict.REFUSED or not order.operation.idempotent:
+            return None
+        jitter = 0.5 + Random(number).random() / 2
+        return min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * jitter
+
+
+def _end_of_attempt(order: _Order[T]) -> float:
+    """When to give up on an attempt. One that may be repeated leaves half of the time for the next."""
+    if not order.operation.idempotent:
+        return order.until
+    now = asyncio.get_running_loop().time()
+    return now + (order.until - now) / 2
+
+
+def _judge(order: _Order[T], error: Exception) -> Failure | None:
+    failure = order.classify(order.operation, error)
+    if failure is None and isinstance(error, PassError):
+        failure = Failure(error, error.error_type or "unknown")
+    if failure is None and isinstance(error, OSError):  # TimeoutError is one
+        failure = _unanswered(order.operation, error)
+    if failure is not None:
+        failure.error.error_type = failure.error_type
+    return failure
+
+
+def _unanswered(operation: Operation, error: OSError) -> Failure:
+    why = str(error) or type(error).__name__
+    retry = Retry(f"no answer to {operation.name}: {why}", "Unreachable")
+    retry.error_type = "retryable"
+    return Failure(retry, retry.error_type, Verdict.UNANSWERED)
+
+
+def _wait_for_budget(lane: str, expected: timedelta) -> Wait:
+    whole = timedelta(seconds=max(1, round(expected.total_seconds())))
+    error = Wait(whole, "BudgetExhausted", f"waiting for a turn in the budget {lane}: expected in {whole}")
+    error.error_type = "throttling"
+    return error
