@@ -1,0 +1,1 @@
+"""ACM: certificates, and how they come to be issued."""

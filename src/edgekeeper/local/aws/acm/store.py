@@ -1,0 +1,131 @@
+"""The certificates of one account in one region, and the slow walk of each from pending to issued.
+
+Nothing runs in the background. Whoever looks first calls `settle`, which moves every certificate to where it would be
+by now. That is cheap: unless DNS has changed or a deadline has passed since the last time, there is nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from math import inf
+from typing import Any
+
+from edgekeeper.local.aws.acm.certificate import ISSUED, PENDING, TIMED_OUT, Certificate, validation_record
+from edgekeeper.local.aws.shelf import Shelf
+from edgekeeper.local.aws.world import World
+
+HttpCheck = Callable[[Certificate, str], bool]
+
+
+class Certificates:
+    """See the module."""
+
+    def __init__(self, world: World, account: str, region: str) -> None:
+        self.world = world
+        self.account = account
+        self.region = region
+        self.shelf: Shelf[str, Certificate] = Shelf(world.time, lambda: world.behaviour.read_lag)
+        self.token_served: HttpCheck = lambda _certificate, _domain: False
+        """Whether a domain serves a managed certificate's token: CloudFront knows."""
+        self.users: list[Callable[[str], list[str]]] = []
+        """Who can tell the ARNs of what uses a certificate."""
+        self.changed: list[Callable[[Certificate], None]] = []
+        self._pending: dict[str, None] = {}
+        self._next_look = inf
+        world.dns.watch(self.look_again)
+
+    def request(self, names: Sequence[str], method: str, **details: Any) -> Certificate:
+        """A new certificate that waits for its validation."""
+        time = self.world.time
+        unique = tuple(dict.fromkeys(name.lower() for name in names))
+        certificate = Certificate(self._new_arn(), unique, method, time.now(), time.monotonic(), **details)
+        self._pending[certificate.arn] = None
+        self.look_again()
+        self.shelf.put(certificate.arn, certificate)
+        return certificate
+
+    def add_issued(self, *names: str, arn: str | None = None) -> Certificate:
+        """A certificate that somebody imported."""
+        time = self.world.time
+        certificate = Certificate(
+            arn or self._new_arn(), names, "DNS", time.now(), time.monotonic(), imported=True
+        )
+        certificate = replace(certificate, status=ISSUED, issued=time.now())
+        self.shelf.put(certificate.arn, certificate)
+        return certificate
+
+    def fail(self, arn: str, status: str = "FAILED", reason: str | None = None) -> None:
+        """Let a certificate end otherwise than issued: FAILED, REVOKED, EXPIRED, VALIDATION_TIMED_OUT."""
+        self._pending.pop(arn, None)
+        self._replace(replace(self.shelf[arn], status=status, failure_reason=reason))
+
+    def approve(self, arn: str) -> None:
+        """Issue now, whatever DNS says: somebody followed the link in an e-mail."""
+        self._issue(self.shelf[arn])
+
+    def delete(self, arn: str) -> None:
+        self._pending.pop(arn, None)
+        self.shelf.remove(arn)
+
+    def used_by(self, arn: str) -> list[str]:
+        return [user for users in self.users for user in users(arn)]
+
+    def look_again(self) -> None:
+        """Something may have changed that certificates wait for."""
+        self._next_look = -inf
+
+    def settle(self) -> None:
+        """Bring every certificate to the state in which it would be by now."""
+        now = self.world.time.monotonic()
+        if now < self._next_look:
+            return
+        moments = [self._settle(self.shelf[arn], now) for arn in tuple(self._pending)]
+        self._next_look = min(moments, default=inf)
+
+    def validated(self, certificate: Certificate, domain: str) -> bool:
+        """Whether one of a certificate's domains is proven to be under the control of whoever asked."""
+        if certificate.method == "DNS":
+            record = validation_record(self.account, domain)
+            return self.world.dns.target(record.name) == record.value
+        return certificate.method == "HTTP" and self.token_served(certificate, domain)
+
+    def _settle(self, certificate: Certificate, now: float) -> float:
+        """Move one certificate on; return the moment at which to look again."""
+        timings = self.world.timings
+        timeout = certificate.requested_at + timings.certificate_timeout.total_seconds()
+        if not all(self.validated(certificate, name) for name in certificate.names):
+            if certificate.validated_since is not None:
+                self.shelf.put(certificate.arn, replace(certificate, validated_since=None))
+            if now >= timeout:
+                self.fail(certificate.arn, TIMED_OUT)
+                return inf
+            return timeout
+        since = now if certificate.validated_since is None else certificate.validated_since
+        done = since + timings.certificate_issuance.total_seconds()
+        if now >= done:
+            self._issue(certificate)
+            return inf
+        if certificate.validated_since is None:
+            self.shelf.put(certificate.arn, replace(certificate, validated_since=now))
+        return done
+
+    def _issue(self, certificate: Certificate) -> None:
+        self._pending.pop(certificate.arn, None)
+        now = self.world.time.now()
+        self._replace(replace(certificate, status=ISSUED, issued=now, validated_since=None))
+
+    def _replace(self, certificate: Certificate) -> None:
+        self.shelf.put(certificate.arn, certificate)
+        for told in self.changed:
+            told(certificate)
+
+    def _new_arn(self) -> str:
+        return f"arn:aws:acm:{self.region}:{self.account}:certificate/{self.world.ids.uuid()}"
+
+    def age(self, certificate: Certificate) -> timedelta:
+        return timedelta(seconds=self.world.time.monotonic() - certificate.requested_at)
+
+    def is_pending(self, certificate: Certificate) -> bool:
+        return certificate.status == PENDING

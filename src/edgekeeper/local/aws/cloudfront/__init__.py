@@ -1,0 +1,8 @@
+"""CloudFront's SaaS Manager: multi-tenant distributions, their tenants, connection groups and managed certificates.
+
+state        what an account has, and the rules that hold between its resources
+resources    the resources themselves, as values
+views        resources as the API shows them
+tenants, groups, distributions, certificates, domains, tags
+             the operations
+"""
