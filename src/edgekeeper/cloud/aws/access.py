@@ -1,0 +1,192 @@
+"""How adapters call AWS: every call passes the transport, and every answer is understood before it counts as one.
+
+    aws = AwsAccess(transport, AwsClients(), clock)
+    cloudfront = aws.caller()
+    zone = aws.caller(role=Role("arn:aws:iam::222222222222:role/dns"))
+    tenant = await cloudfront.find(Ask(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
+
+Parsing is part of the call: an answer without the fields that it must have is no answer, so that nothing is concluded
+from it and the transport may ask again. That something is not there is an answer, where the caller expects it (`find`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from botocore import xform_name
+from botocore.exceptions import ClientError
+
+from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.aws.errors import classify, code_of, message_of
+from edgekeeper.cloud.aws.http import BrokenAnswerError
+from edgekeeper.cloud.aws.meanings import Meaning
+from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
+from edgekeeper.cloud.aws.roles import OWN, Role
+from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, Roles
+from edgekeeper.cloud.transport import Operation, Transport
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.json import JsonObject
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+_MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+
+@dataclass(frozen=True)
+class Ask(Generic[T]):
+    """One call: what is asked, about what, and how its answer is read."""
+
+    operation: Operation
+    subject: str
+    """The object in question, for logs and audit."""
+    request: JsonObject
+    parse: Callable[[JsonObject], T]
+    special: Mapping[str, Meaning] = field(default_factory=dict)
+    """What error codes mean for this very call, where they mean something else than usual."""
+    cost: int = 1
+    """What it takes from its lane of the budget."""
+
+    async def send(self, client: Any) -> JsonObject:
+        answer: JsonObject = await getattr(client, xform_name(self.operation.name))(**self.request)
+        return answer
+
+    def parsed(self, answer: JsonObject) -> T:
+        try:
+            return self.parse(answer)
+        except _MALFORMED as error:
+            raise BrokenAnswerError(f"the answer lacks something or is of another form: {error!r}") from error
+
+
+class AwsAccess:
+    """AWS, as one process uses it: its transport, its clients and the roles that it assumes."""
+
+    def __init__(
+        self, transport: Transport, clients: AwsClients, clock: Clock, *, session_name: str = "edgekeeper"
+    ) -> None:
+        """`session_name` is what CloudTrail shows for assumed roles."""
+        self.transport = transport
+        self.clients = clients
+        self.account = ""
+        """Our own account, once `identify` was called."""
+        self._session_name = session_name
+        self._roles = Roles(self._assume, clock)
+
+    def caller(self, *, role: Role = OWN, region: str = "") -> AwsCaller:
+        """Call as a role, and in a region, where the service is not a global one."""
+        return AwsCaller(self, role, region)
+
+    async def identify(self) -> str:
+        """Learn our own account, so that a role in it shares its budget."""
+        self.account = await self.caller().call(
+            Ask(GET_CALLER_IDENTITY, "", {}, lambda answer: str(answer["Account"]))
+        )
+        return self.account
+
+    def credential(self, role: Role) -> str:
+        """The name of a budget. AWS counts by account."""
+        account = role.account or self.account
+        return f"aws:{account}" if account else "aws"
+
+    async def client(self, service: str, region: str, role: Role) -> Any:
+        """The client of a service, with credentials that are fresh enough for a call."""
+        credentials = None if role == OWN else await self._roles.credentials(role)
+        return await self.clients.get(service, region, role, credentials)
+
+    async def _assume(self, role: Role) -> AssumedSession:
+        request: JsonObject = {
+            "RoleArn": role.arn,
+            "RoleSessionName": self._session_name,
+            "DurationSeconds": int(SESSION_LENGTH.total_seconds()),
+        }
+        if role.external_id:
+            request["ExternalId"] = role.external_id
+        return await self.caller().call(Ask(ASSUME_ROLE, role.arn, request, _parse_session))
+
+
+class AwsCaller:
+    """Calls as one role in one region."""
+
+    def __init__(self, access: AwsAccess, role: Role, region: str) -> None:
+        self._access = access
+        self._role = role
+        self._region = region
+
+    async def call(self, ask: Ask[T]) -> T:
+        """Send a request and parse its answer."""
+        client = await self._access.client(ask.operation.service, self._region, self._role)
+
+        async def send() -> T:
+            return ask.parsed(await ask.send(client))
+
+        return await self._hand_over(ask, send)
+
+    async def find(self, ask: Ask[T], *absent: str, unless: str = "") -> T | None:
+        """The same, for what may not be there: None where AWS answers with one of the codes `absent`.
+
+        Where one code says that several things are missing, `unless` is what the message says of the others.
+        """
+        client = await self._access.client(ask.operation.service, self._region, self._role)
+
+        async def send() -> T | None:
+            try:
+                answer = await ask.send(client)
+            except ClientError as error:
+                if code_of(error) not in absent or (unless and unless in message_of(error)):
+                    raise
+                return None
+            return ask.parsed(answer)
+
+        return await self._hand_over(ask, send)
+
+    async def pages(self, ask: Ask[T], tokens: Mapping[str, str]) -> AsyncIterator[T]:
+        """All pages of a listing, each a call. `tokens` names where an answer says how to go on, and how to ask."""
+        position: JsonObject = {}
+        while True:
+            page, following = await self.call(_one_page(ask, position, tokens))
+            yield page
+            if not following:
+                return
+            position = following
+
+    def expected_wait(self, operation: Operation) -> timedelta:
+        """How long a call would wait for its turn in the budget."""
+        credential = self._access.credential(self._role)
+        region = self._access.clients.budget_region(operation.service, self._region)
+        account = f"{credential}/{region}" if region else credential
+        return self._access.transport.budget.expected_wait(account, operation.lane)
+
+    async def _hand_over(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
+        service = ask.operation.service
+        return await self._access.transport.call(
+            ask.operation,
+            ask.subject,
+            send,
+            credential=self._access.credential(self._role),
+            region=self._access.clients.budget_region(service, self._region),
+            classify=partial(classify, special=ask.special),
+            cost=ask.cost,
+        )
+
+
+def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> Ask[tuple[T, JsonObject]]:
+    """The question for the page at a position; its answer says where the next one is."""
+
+    def parse(answer: JsonObject) -> tuple[T, JsonObject]:
+        following = {asked: answer[told] for told, asked in tokens.items() if answer.get(told)}
+        if following and following == position:
+            raise BrokenAnswerError("the next page is the same as this one")
+        return ask.parse(answer), following
+
+    return Ask(ask.operation, ask.subject, {**ask.request, **position}, parse, ask.special, ask.cost)
+
+
+def _parse_session(answer: JsonObject) -> AssumedSession:
+    given = answer["Credentials"]
+    return AssumedSession(
+        given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
+    )

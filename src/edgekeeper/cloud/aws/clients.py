@@ -1,0 +1,169 @@
+"""aiobotocore's clients: made once, kept for good, one per service, region and role.
+
+A first client of a service costs a tenth of a second and some megabytes, further ones almost nothing. They are made on
+first use, by one task for all who ask, and closed together. `warm_up` makes those that will surely be needed before the
+process calls itself ready, since making them keeps the event loop busy.
+
+Retries are off: the transport repeats calls, and knows which ones. So are redirects and answers without end (`http`).
+Credentials come from the chain that botocore offers: the environment, IAM roles for service accounts, EKS Pod
+Identity, profiles, instance metadata; it refreshes them by itself. Other roles are assumed through `sts`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from aiobotocore.client import AioBaseClient
+from aiobotocore.config import AioConfig
+from aiobotocore.session import AioSession
+
+from edgekeeper import __version__
+from edgekeeper.cloud.aws.credentials import Credentials, new_session
+from edgekeeper.cloud.aws.http import GuardedSession, refuse_broken
+from edgekeeper.cloud.aws.roles import OWN, Role
+
+GLOBAL_REGION: Final = "us-east-1"
+"""Where CloudFront, its certificates and Route 53 live, whatever the region of everything else."""
+
+_BOTOCORE_NAMES: Final = {"apigateway": "apigatewayv2"}
+_GLOBAL_SERVICES: Final = frozenset({"cloudfront", "route53"})
+
+
+class InsecureEndpointError(Exception):
+    """Signed requests would travel in the clear."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"refusing the endpoint {url}: it is neither https nor on this machine")
+
+
+@dataclass(frozen=True, slots=True)
+class AwsSettings:
+    """How AWS is reached. The environment variables of the AWS SDKs hold where nothing is set here."""
+
+    region: str = ""
+    """Of services that are not global. Empty: as the environment says, else `us-east-1`."""
+    endpoint_url: str = ""
+    """Of all services. Empty: as the environment says (`AWS_ENDPOINT_URL` and its variants), else AWS itself."""
+    insecure_endpoint: bool = False
+    """Allow an endpoint that is neither https nor on this machine."""
+    connect_timeout: timedelta = timedelta(seconds=5)
+    read_timeout: timedelta = timedelta(seconds=30)
+    connections: int = 20
+    """Per client."""
+
+
+DEFAULT_SETTINGS: Final = AwsSettings()
+
+
+class AwsClients:
+    """Makes clients, keeps them and closes them. Used within one event loop."""
+
+    def __init__(
+        self,
+        settings: AwsSettings = DEFAULT_SETTINGS,
+        *,
+        session: AioSession | None = None,
+        http_session_class: type[Any] = GuardedSession,
+    ) -> None:
+        """`session` brings credentials of its own; `http_session_class` another way for requests to travel."""
+        self._settings = settings
+        self._sessions: dict[Role, AioSession] = {OWN: session or new_session()}
+        self._http_session_class = http_session_class
+        self._making: dict[tuple[str, str, Role], asyncio.Task[AioBaseClient]] = {}
+        self._open = AsyncExitStack()
+
+    @property
+    def region(self) -> str:
+        """The region of services that are not global."""
+        return self._settings.region or self._sessions[OWN].get_config_variable("region") or GLOBAL_REGION
+
+    def region_of(self, service: str, region: str = "") -> str:
+        """Where a service is called."""
+        return GLOBAL_REGION if service in _GLOBAL_SERVICES else region or self.region
+
+    def budget_region(self, service: str, region: str = "") -> str:
+        """The region whose limits count; empty for a global service."""
+        return "" if service in _GLOBAL_SERVICES else region or self.region
+
+    async def get(
+        self, service: str, region: str = "", role: Role = OWN, credentials: Credentials | None = None
+    ) -> AioBaseClient:
+        """The client of a service as `role`, whose credentials are needed when it is first asked for."""
+        key = (service, self.region_of(service, region), role)
+        if key not in self._making:
+            self._making[key] = asyncio.create_task(
+                self._make(*key, credentials), name=f"aws client {service}"
+            )
+        making = self._making[key]
+        try:
+            return await asyncio.shield(making)
+        except Exception:
+            self._making.pop(key, None)  # whoever comes next tries again
+            raise
+
+    async def warm_up(self, *services: str) -> None:
+        for service in services:
+            await self.get(service)
+
+    async def close(self) -> None:
+        """Close every client. Must run in the event loop that made them."""
+        for making in self._making.values():
+            making.cancel()
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+        self._making.clear()
+        await self._open.aclose()
+
+    async def _make(
+        self, service: str, region: str, role: Role, credentials: Credentials | None
+    ) -> AioBaseClient:
+        session: Any = self._session_of(role, credentials)  # its stubs know a type per name of a service
+        creator = session.create_client(
+            _BOTOCORE_NAMES.get(service, service),
+            region_name=region,
+            endpoint_url=self._settings.endpoint_url or None,
+            config=self._config(),
+        )
+        client: AioBaseClient = await self._open.enter_async_context(creator)
+        self._confirm_endpoint(client.meta.endpoint_url)
+        client.meta.events.register("before-parse", refuse_broken)
+        return client
+
+    def _session_of(self, role: Role, credentials: Credentials | None) -> AioSession:
+        """One session per role. All share the loader, which holds megabytes of service models."""
+        if role not in self._sessions:
+            session = new_session(credentials)
+            session.register_component("data_loader", self._sessions[OWN].get_component("data_loader"))
+            self._sessions[role] = session
+        return self._sessions[role]
+
+    def _config(self) -> AioConfig:
+        settings = self._settings
+        return AioConfig(
+            connect_timeout=settings.connect_timeout.total_seconds(),
+            read_timeout=settings.read_timeout.total_seconds(),
+            max_pool_connections=settings.connections,
+            retries={"mode": "standard", "total_max_attempts": 1},
+            user_agent_appid="edgekeeper",
+            user_agent_extra=f"md/edgekeeper#{__version__}",
+            http_session_cls=self._http_session_class,
+        )
+
+    def _confirm_endpoint(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not self._settings.insecure_endpoint and not _is_local(parts.hostname):
+            raise InsecureEndpointError(url)
+
+
+def _is_local(host: str | None) -> bool:
+    if host is None:
+        return False
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,114 @@
+"""What botocore raises, understood: the classifier that the transport asks about every failed AWS call.
+
+Three kinds of exception arrive here. An answer that AWS gave carries a code, which `meanings` explains. No answer at
+all (a lost connection, a timeout) says nothing about whether a write took effect, and neither does an answer that is
+not one (HTML, a truncated body). Anything else is a bug, and `classify` says so by None.
+
+AWS's message stays as it is, word for word; in front of it stand the operation and the code, because messages such as
+"The request is invalid" say neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    MetadataRetrievalError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+)
+from botocore.parsers import ResponseParserError
+
+from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws.http import BrokenAnswerError
+from edgekeeper.cloud.aws.meanings import Meaning, Noun
+from edgekeeper.cloud.operation import Failure, Operation, Verdict
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+
+_NO_ANSWER = (HTTPClientError, ResponseParserError, BrokenAnswerError, TimeoutError, ConnectionError)
+_NO_IDENTITY = (NoCredentialsError, PartialCredentialsError)
+_IDENTITY_SERVICE_FAILED = (CredentialRetrievalError, MetadataRetrievalError)
+_MOST_DIGITS = 6
+_NOTHING_SPECIAL: Mapping[str, Meaning] = {}
+
+
+def classify(
+    operation: Operation, error: Exception, special: Mapping[str, Meaning] = _NOTHING_SPECIAL
+) -> Failure | None:
+    """What a failed call means. None for an error that is ours. `special` goes before the tables."""
+    if isinstance(error, ClientError):
+        return _refusal(operation, error, special)
+    told, text = meanings.general(operation.service), str(error) or type(error).__name__
+    if isinstance(error, _NO_ANSWER):
+        return _failure(operation, told.busy, text, Verdict.UNANSWERED)
+    if isinstance(error, _NO_IDENTITY):
+        return _failure(operation, told.denied, text, Verdict.REFUSED)
+    if isinstance(error, _IDENTITY_SERVICE_FAILED):
+        return _failure(operation, told.busy, text, Verdict.REFUSED)
+    if isinstance(error, ParamValidationError):
+        return _failure(operation, told.invalid, text, Verdict.REFUSED)
+    return None
+
+
+def code_of(error: ClientError) -> str:
+    """The error code of an answer."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def message_of(error: ClientError) -> str:
+    """What AWS says. Route 53 says it in a list."""
+    response: dict[str, Any] = dict(error.response)
+    told = response.get("Error", {}).get("Message") or response.get("message") or ""
+    return str(told) or "; ".join(map(str, response.get("messages") or ()))
+
+
+def status_of(error: ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Meaning]) -> Failure:
+    code, message, status = code_of(error), message_of(error), status_of(error)
+    meaning = special.get(code) or meanings.meaning_of(
+        operation.service, operation.name, code, message, status
+    )
+    verdict = Verdict.REFUSED
+    if meaning.throttled:
+        verdict = Verdict.THROTTLED
+    elif status >= 500 or 300 <= status < 400:
+        verdict = Verdict.UNANSWERED
+    return _failure(operation, meaning, f"{code}: {message}", verdict, _retry_after(error))
+
+
+def _retry_after(error: ClientError) -> timedelta | None:
+    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    text = str(headers.get("retry-after", ""))
+    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
+        return timedelta(seconds=int(text))
+    return None
+
+
+def _failure(
+    operation: Operation, meaning: Meaning, text: str, verdict: Verdict, retry_after: timedelta | None = None
+) -> Failure:
+    whom = "DNS" if operation.service == "route53" else "AWS"
+    message = f"{whom} {operation.name} failed: {text}"
+    return Failure(error_for(meaning, message), meaning.error_type, verdict, retry_after)
+
+
+def error_for(meaning: Meaning, message: str) -> PassError:
+    """The one of the four errors that a meaning stands for."""
+    match meaning.noun:
+        case Noun.RETRY:
+            return Retry(message, meaning.reason)
+        case Noun.WAIT:
+            return Wait(meaning.after, meaning.reason, message)
+        case Noun.STALL:
+            return Stall(meaning.reason, message)
+        case Noun.CONFLICT:
+            return Conflict(message)

@@ -1,0 +1,198 @@
+"""Who may invoke a Lambda function: statements of its resource policy.
+
+A policy is a document that several write to, and its statements cannot be changed, only removed and added. So a change
+is worked out from what was read, its first write carries the RevisionId of that reading (somebody who was quicker makes
+it a `Conflict`), and one reading at the end confirms the whole. Ids of statements are made from who owns them, so that
+doing the same again is seen to be done: random ids fill a policy until it takes no more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from edgekeeper.cloud.aws import operations as op
+from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.cloud.aws.meanings import TAKEN_NAME
+from edgekeeper.core.errors import Conflict
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.names import AWS_IDENTIFIER, bounded_name
+
+INVOKE: Final = "lambda:InvokeFunction"
+LONGEST_ID: Final = 100
+_ABSENT: Final = "ResourceNotFoundException"
+_ACCOUNT: Final = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):root")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One permission."""
+
+    id: str
+    principal: str
+    source_arn: str = ""
+    source_account: str = ""
+    action: str = INVOKE
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPolicy:
+    """A function's policy as it was read."""
+
+    revision_id: str = ""
+    """Empty where there is no policy yet."""
+    statements: Mapping[str, Statement] = field(default_factory=dict)
+    """By id; those that we could not have written are in `foreign`."""
+    foreign: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What it takes to get from one policy to another: ids go before statements come."""
+
+    removed: tuple[str, ...] = ()
+    added: tuple[Statement, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.added)
+
+
+def statement_id(*parts: str) -> str:
+    """The id of a statement, always the same for the same parts."""
+    return bounded_name(*parts, limit=LONGEST_ID, alphabet=AWS_IDENTIFIER)
+
+
+def plan_policy(
+    policy: FunctionPolicy, wanted: Sequence[Statement], owned: Collection[str] = ()
+) -> PolicyChange:
+    """What must change so that `wanted` stands there, and nothing else of `owned`, the ids that we wrote before.
+
+    Raise Stall where an id is taken by a statement that is neither wanted nor ours.
+    """
+    ids = {statement.id for statement in wanted}
+    present = {*policy.statements, *policy.foreign}
+    differing = [one for one in wanted if policy.statements.get(one.id) != _as_read(one)]
+    for statement in differing:
+        if statement.id in present and statement.id not in owned:
+            text = f"statement {statement.id} exists and was not created by this object"
+            raise error_for(TAKEN_NAME, text)
+    replaced = {one.id for one in differing} & present
+    obsolete = (set(owned) - ids) & present
+    return PolicyChange(tuple(sorted(replaced | obsolete)), tuple(differing))
+
+
+class LambdaPolicies:
+    """The policies of one region's functions."""
+
+    def __init__(self, caller: AwsCaller) -> None:
+        self._aws = caller
+
+    async def read(self, function: str) -> FunctionPolicy:
+        """A function's policy; an empty one where it has none. Raise Retry where there is no such function."""
+        ask = Ask(op.GET_POLICY, function, {"FunctionName": function}, _parse_policy)
+        policy = await self._aws.find(ask, _ABSENT, unless="Function not found")
+        return policy or FunctionPolicy()
+
+    async def add(self, function: str, statement: Statement, *, revision_id: str = "") -> None:
+        """Add a statement. Raise Conflict where its id is taken, or the policy has another revision by now."""
+        request = {"FunctionName": function, **_build_statement(statement)}
+        if revision_id:
+            request["RevisionId"] = revision_id
+        await self._aws.call(Ask(op.ADD_PERMISSION, f"{function} {statement.id}", request, _done))
+
+    async def remove(self, function: str, statement_id: str, *, revision_id: str = "") -> bool:
+        """Remove a statement. False says that it was gone already."""
+        request = {"FunctionName": function, "StatementId": statement_id}
+        if revision_id:
+            request["RevisionId"] = revision_id
+        ask = Ask(op.REMOVE_PERMISSION, f"{function} {statement_id}", request, _done)
+        return await self._aws.find(ask, _ABSENT) is not None
+
+    async def apply(
+        self, function: str, wanted: Sequence[Statement], owned: Collection[str] = ()
+    ) -> FunctionPolicy:
+        """Make `wanted` stand in the policy, and of `owned` nothing else. Return the policy as it is then."""
+        policy = await self.read(function)
+        change = plan_policy(policy, wanted, owned)
+        if not change:
+            return policy
+        revision = policy.revision_id
+        for obsolete in change.removed:
+            await self.remove(function, obsolete, revision_id=revision)
+            revision = ""  # our own write has made another one of it
+        for statement in change.added:
+            await self.add(function, statement, revision_id=revision)
+            revision = ""
+        written = await self.read(function)
+        if plan_policy(written, wanted, owned):
+            raise Conflict(f"the policy of {function} was changed by somebody else at the same time")
+        return written
+
+
+def _build_statement(statement: Statement) -> JsonObject:
+    shape = {
+        "StatementId": statement.id,
+        "Action": statement.action,
+        "Principal": statement.principal,
+        "SourceArn": statement.source_arn,
+        "SourceAccount": statement.source_account,
+    }
+    return {name: value for name, value in shape.items() if value}
+
+
+def _as_read(statement: Statement) -> Statement:
+    """A statement as Lambda returns it: an account is an account, however it was written."""
+    account = _ACCOUNT.fullmatch(statement.principal)
+    return replace(statement, principal=account[1]) if account else statement
+
+
+def _parse_policy(answer: JsonObject) -> FunctionPolicy:
+    shapes = json.loads(answer["Policy"])["Statement"]
+    parsed = [(str(shape.get("Sid", "")), _parse_statement(shape)) for shape in shapes]
+    return FunctionPolicy(
+        answer["RevisionId"],
+        {sid: statement for sid, statement in parsed if statement is not None},
+        frozenset(sid for sid, statement in parsed if statement is None),
+    )
+
+
+def _parse_statement(shape: JsonObject) -> Statement | None:
+    """A statement of the form that we write; None for any other, such as one with further conditions."""
+    match shape:
+        case {"Sid": str(sid), "Effect": "Allow", "Principal": principal, "Action": str(action)}:
+            named, source = _parse_principal(principal), _parse_condition(shape.get("Condition") or {})
+        case _:
+            return None
+    if not named or source is None:
+        return None
+    return _as_read(Statement(sid, named, *source, action=action))
+
+
+def _parse_principal(principal: Any) -> str:
+    match principal:
+        case str() as named:
+            return named
+        case {"Service": str(named), **others} | {"AWS": str(named), **others} if not others:
+            return named
+        case _:
+            return ""
+
+
+def _parse_condition(condition: JsonObject) -> tuple[str, str] | None:
+    """The ARN and the account of a source; None where there is any other condition."""
+    arn = dig(condition, "ArnLike", "AWS:SourceArn") or ""
+    account = dig(condition, "StringEquals", "AWS:SourceAccount") or ""
+    understood: JsonObject = {}
+    if arn:
+        understood["ArnLike"] = {"AWS:SourceArn": arn}
+    if account:
+        understood["StringEquals"] = {"AWS:SourceAccount": account}
+    return (arn, account) if understood == condition else None
+
+
+def _done(_: JsonObject) -> bool:
+    return True

@@ -1,0 +1,34 @@
+"""Whom we are towards AWS: ourselves, or a role that was lent to us."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):role/[\w+=,.@/-]{1,512}")
+_EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role to assume. An empty one stands for our own identity."""
+
+    arn: str = ""
+    external_id: str = ""
+    """What the owner of the role asks for, so that nobody can make us use it for somebody else."""
+
+    def __post_init__(self) -> None:
+        # Both come from manifests, so they are checked before they travel.
+        if self.arn and not _ROLE_ARN.fullmatch(self.arn):
+            raise ValueError(f"not the ARN of a role: {self.arn!r}")
+        if self.external_id and not _EXTERNAL_ID.fullmatch(self.external_id):
+            raise ValueError("not an external id")
+
+    @property
+    def account(self) -> str:
+        """The account of the role; empty for our own identity."""
+        return self.arn.split(":")[4] if self.arn else ""
+
+
+OWN: Final = Role()

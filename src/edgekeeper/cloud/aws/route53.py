@@ -1,0 +1,142 @@
+"""Route 53: the zones of an account, their records page by page, and changes written in batches.
+
+What goes into a batch is decided in `changes`; who may write, and when, in `zone`. A change is accepted long before it
+is known to the world (`INSYNC`), and one question about a batch answers it for all who have a change in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from edgekeeper.cloud.aws import operations as op
+from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.changes import Change, build_batch, tokens
+from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name, parse_record
+from edgekeeper.core.json import JsonObject
+
+PENDING: Final = "PENDING"
+INSYNC: Final = "INSYNC"
+RECORDS_PER_PAGE: Final = 300
+"""As many as Route 53 gives at once."""
+COMMENT: Final = "Managed by edgekeeper"
+
+_RECORD_TOKENS: Final = {
+    "NextRecordName": "StartRecordName",
+    "NextRecordType": "StartRecordType",
+    "NextRecordIdentifier": "StartRecordIdentifier",
+}
+_ZONE_TOKENS: Final = {"NextMarker": "Marker"}
+
+
+@dataclass(frozen=True, slots=True)
+class HostedZone:
+    """A zone."""
+
+    id: str
+    name: str
+    private: bool
+    record_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReceipt:
+    """That a batch was accepted, and how far it has come."""
+
+    id: str
+    status: str
+    submitted: datetime
+
+    @property
+    def in_sync(self) -> bool:
+        return self.status == INSYNC
+
+
+class Route53:
+    """The zones that one role may use."""
+
+    def __init__(self, caller: AwsCaller, *, comment: str = COMMENT) -> None:
+        self._aws = caller
+        self._comment = comment
+
+    async def zones(self) -> AsyncIterator[dict[str, HostedZone]]:
+        """All zones by id, page by page."""
+        async for page in self._aws.pages(
+            Ask(op.LIST_ZONES, "", {"MaxItems": "100"}, _parse_zones), _ZONE_TOKENS
+        ):
+            yield page
+
+    async def find_zone(self, zone_id: str) -> HostedZone | None:
+        ask = Ask(op.GET_ZONE, zone_id, {"Id": zone_id}, lambda answer: _parse_zone(answer["HostedZone"]))
+        return await self._aws.find(ask, "NoSuchHostedZone")
+
+    async def records(self, zone_id: str) -> AsyncIterator[dict[RecordKey, Record]]:
+        """All records of a zone, page by page."""
+        request = {"HostedZoneId": zone_id, "MaxItems": str(RECORDS_PER_PAGE)}
+        ask = Ask(op.LIST_RECORDS, zone_id, request, _parse_records)
+        async for page in self._aws.pages(ask, _RECORD_TOKENS):
+            yield page
+
+    async def find_record(self, zone_id: str, key: RecordKey) -> Record | None:
+        """One record, live. The listing starts with it where it is there."""
+        request = {
+            "HostedZoneId": zone_id,
+            "StartRecordName": key.name,
+            "StartRecordType": key.type,
+            "MaxItems": "1",
+        }
+        if key.set_identifier:
+            request["StartRecordIdentifier"] = key.set_identifier
+        found = await self._aws.call(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
+        return found.get(key)
+
+    async def change(self, zone_id: str, changes: Sequence[Change]) -> ChangeReceipt:
+        """Write a batch, whole or not at all. Not idempotent: after no answer, look at the zone first."""
+        request = {"HostedZoneId": zone_id, "ChangeBatch": build_batch(changes, self._comment)}
+        return await self._aws.call(
+            Ask(op.CHANGE_RECORDS, zone_id, request, _parse_receipt, cost=tokens(changes))
+        )
+
+    async def find_change(self, change_id: str) -> ChangeReceipt | None:
+        """How far a batch has come. None where Route 53 has forgotten it, as it does with old ones."""
+        ask = Ask(op.GET_CHANGE, change_id, {"Id": change_id}, _parse_receipt)
+        return await self._aws.find(ask, "NoSuchChange")
+
+
+def _parse_zones(answer: JsonObject) -> dict[str, HostedZone]:
+    _confirm_listing(answer)
+    zones = map(_parse_zone, answer.get("HostedZones") or ())
+    return {zone.id: zone for zone in zones}
+
+
+def _parse_zone(shape: JsonObject) -> HostedZone:
+    return HostedZone(
+        id=_bare_id(shape["Id"]),
+        name=normalise_name(shape["Name"]),
+        private=bool((shape.get("Config") or {}).get("PrivateZone")),
+        record_count=shape.get("ResourceRecordSetCount") or 0,
+    )
+
+
+def _parse_records(answer: JsonObject) -> dict[RecordKey, Record]:
+    _confirm_listing(answer)
+    records = map(parse_record, answer.get("ResourceRecordSets") or ())
+    return {record.key: record for record in records}
+
+
+def _confirm_listing(answer: JsonObject) -> None:
+    """Every listing says whether it goes on. One that does not is no listing, and above all not an empty one."""
+    if answer["IsTruncated"] and not (answer.get("NextMarker") or answer.get("NextRecordName")):
+        raise ValueError("the listing goes on, but does not say where")
+
+
+def _parse_receipt(answer: JsonObject) -> ChangeReceipt:
+    shape = answer["ChangeInfo"]
+    return ChangeReceipt(_bare_id(shape["Id"]), shape["Status"], shape["SubmittedAt"])
+
+
+def _bare_id(path: str) -> str:
+    """`Z1` of `/hostedzone/Z1`."""
+    return path.rpartition("/")[2]
