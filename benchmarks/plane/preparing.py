@@ -9,6 +9,7 @@ import aiohttp
 
 from benchmarks.plane.target import Target, open_session
 from benchmarks.plane.workload import CRD_NAME, CRDS_PATH, NAMESPACES_PATH, definition, sites_path
+from edgekeeper.core.json import JsonObject
 
 
 def prepare(target: Target, namespaces: Sequence[str]) -> None:
@@ -17,11 +18,18 @@ def prepare(target: Target, namespaces: Sequence[str]) -> None:
 
 async def _prepare(target: Target, namespaces: Sequence[str]) -> None:
     async with open_session(target) as session:
-        for name in namespaces:
-            await _create(session, NAMESPACES_PATH, {"metadata": {"name": name}})
-        await _create(session, CRDS_PATH, definition())
-        async with asyncio.timeout(30):
-            await _until_served(session, namespaces[0])
+        await set_stage(session, namespaces, definition())
+
+
+async def set_stage(
+    session: aiohttp.ClientSession, namespaces: Sequence[str], definition: JsonObject
+) -> None:
+    """Create the namespaces and the kind, and wait until the kind is served."""
+    for name in namespaces:
+        await _create(session, NAMESPACES_PATH, {"metadata": {"name": name}})
+    await _create(session, CRDS_PATH, definition)
+    async with asyncio.timeout(30):
+        await _until_served(session, namespaces[0])
 
 
 async def _create(session: aiohttp.ClientSession, path: str, body: dict[str, object]) -> None:

@@ -27,7 +27,7 @@ def register(target: Target) -> None:
 
     @kopf.on.login()
     def login(**_: Any) -> kopf.ConnectionInfo:
-        return kopf.ConnectionInfo(server=target.url, ca_path=target.ca_file)
+        return kopf.ConnectionInfo(server=target.url, ca_path=target.ca_file, token=target.token or None)
 
     @kopf.on.create(*KIND)
     @kopf.on.update(*KIND)

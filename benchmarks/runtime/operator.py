@@ -32,6 +32,7 @@ from edgekeeper.core.json import dig_object
 from edgekeeper.core.outcome import Outcome, StatusWrite, done
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.cluster import ClusterConfig, Trust
+from edgekeeper.kube.credentials import StoredCredentials, bearer
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key
@@ -123,7 +124,8 @@ class Operator:
 
 async def main(target: Target) -> None:
     configure(format="json", level="info")
-    cluster = ClusterConfig(target.url, Trust(Path(target.ca_file)))
+    credentials = StoredCredentials(bearer(target.token) if target.token else None)
+    cluster = ClusterConfig(target.url, Trust(Path(target.ca_file)), credentials)
     client = KubeClient(HttpTransport(cluster), Calls(), SystemClock())
     operator = Operator(client)
     async with asyncio.TaskGroup() as group:

@@ -14,7 +14,8 @@ import msgspec
 from benchmarks.plane.target import Target
 from benchmarks.runtime.processes import Child, run_child
 
-SERVER = "benchmarks.runtime.server"
+EMBEDDED = "benchmarks.runtime.server"
+REAL = "benchmarks.runtime.real_server"
 OURS = "benchmarks.runtime.operator"
 KOPF = "benchmarks.runtime.kopf_operator"
 
@@ -33,11 +34,13 @@ class Stage:
 
 
 @contextmanager
-def set_up(count: int, objects: Literal["new", "converged"]) -> Iterator[Stage]:
+def set_up(
+    count: int, objects: Literal["new", "converged"], server_module: str = EMBEDDED
+) -> Iterator[Stage]:
     """A fresh server with so many objects."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        with run_child(SERVER, directory, name, str(count), objects) as server:
+        with run_child(server_module, directory, name, str(count), objects) as server:
             target = msgspec.json.decode(server.hear(), type=Target)
             yield Stage(server, msgspec.json.encode(target).decode(), count, directory)
 

@@ -13,10 +13,12 @@ from benchmarks.runtime import comparison
 from benchmarks.runtime.comparison import compare, ratios
 from benchmarks.runtime.filling import SITES, fill
 from benchmarks.runtime.processes import TICKS_PER_SECOND, parse_cpu_seconds, parse_peak_megabytes, run_child
-from benchmarks.runtime.stage import KOPF, OURS, Effort, UnfinishedError
+from benchmarks.runtime.real_server import count_writes
+from benchmarks.runtime.stage import EMBEDDED, KOPF, OURS, REAL, Effort, UnfinishedError
 from benchmarks.runtime.workload import SITE, definition, is_converged, key_of, ready_status
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane import Plane, PlaneConfig
+from tests.conformance.servers import UnavailableError
 
 SMALL = Effort(count=10_000, seconds=10.0, cpu=10.0, megabytes=90.0, writes=20_000, refused=0)
 LARGE = Effort(count=10_000, seconds=99.0, cpu=100.0, megabytes=900.0, writes=30_000, refused=7)
@@ -84,34 +86,79 @@ def test_child_that_dies_is_quoted(tmp_path: Path) -> None:
 
 
 def test_ratios_compare_processor_time_and_memory() -> None:
-    rows = {row.name: row for row in ratios(SMALL, LARGE)}
+    rows = {row.name: row for row in ratios(SMALL, LARGE, REAL)}
     cpu, memory = (
-        rows["CPU beside kopf, 10,000 objects"],
-        rows["peak RSS beside kopf, 10,000 objects"],
+        rows["CPU beside kopf, 10,000 objects, real server"],
+        rows["peak RSS beside kopf, 10,000 objects, real server"],
     )
     assert (cpu.value, cpu.ok) == (0.1, True)
     assert (memory.value, memory.ok) == (0.1, True)
-    assert rows["kopf, 10,000 objects: writes per object"].value == 3
+    assert rows["kopf, 10,000 objects, real server: writes per object"].value == 3
 
 
-def test_kopf_figures_have_no_goals() -> None:
-    assert all(row.goal is None for row in ratios(SMALL, LARGE) if row.name.startswith("kopf"))
+def test_only_ratios_on_a_real_server_have_goals() -> None:
+    with_goals = [row.name for row in ratios(SMALL, LARGE, REAL) if row.goal is not None]
+    assert with_goals == [
+        "CPU beside kopf, 10,000 objects, real server",
+        "peak RSS beside kopf, 10,000 objects, real server",
+    ]
+    assert all(row.goal is None for row in ratios(SMALL, LARGE, EMBEDDED))
 
 
-def test_comparison_falls_back_to_fewer_objects_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured: list[tuple[str, int]] = []
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
+    """What was measured. Ten times our processor time takes kopf, and it never gets through many objects."""
+    calls: list[tuple[str, str, int]] = []
 
-    def measure(module: str, count: int, limit: float) -> Effort:
-        measured.append((module, count))
-        if count > comparison.FEWER:
+    def measure(module: str, server: str, count: int) -> Effort:
+        calls.append((module, server, count))
+        if module == KOPF and count > comparison.FEWER:
             raise UnfinishedError("9 of 10 objects are left")
         return Effort(count, seconds=1, cpu=1 if module == OURS else 10, megabytes=50, writes=0, refused=0)
 
     monkeypatch.setattr(comparison, "measure", measure)
+    return calls
+
+
+def test_comparison_falls_back_to_fewer_objects_for_both(
+    measured: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "find_programs", lambda: Path())
     gap, *rows = compare(SMALL)
-    assert gap == Absent("runtime", "kopf at 10,000 objects", "9 of 10 objects are left")
-    assert measured == [(KOPF, 10_000), (OURS, comparison.FEWER), (KOPF, comparison.FEWER)]
-    assert _values(iter(rows))["CPU beside kopf, 1,000 objects"] == 0.1
+    assert gap == Absent("runtime", "kopf at 10,000 objects, embedded server", "9 of 10 objects are left")
+    fewer = comparison.FEWER
+    assert measured == [
+        *((KOPF, EMBEDDED, 10_000), (KOPF, EMBEDDED, fewer), (OURS, EMBEDDED, fewer)),
+        *((KOPF, REAL, 10_000), (KOPF, REAL, fewer), (OURS, REAL, fewer)),
+    ]
+    assert _values(iter(rows))["CPU beside kopf, 1,000 objects, real server"] == 0.1
+
+
+def test_comparison_says_where_a_real_server_is_missing(
+    measured: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_nothing() -> Path:
+        raise UnavailableError("not built")
+
+    monkeypatch.setattr(comparison, "find_programs", find_nothing)
+    *_, last = compare(SMALL)
+    assert isinstance(last, Absent)
+    assert last.name == "beside kopf on a real server"
+    assert {server for _, server, _ in measured} == {EMBEDDED}
+
+
+METRICS = """\
+# TYPE apiserver_request_total counter
+apiserver_request_total{code="200",resource="sites",subresource="status",verb="PATCH"} 20
+apiserver_request_total{code="409",resource="sites",subresource="",verb="PATCH"} 3
+apiserver_request_total{code="201",resource="events",subresource="",verb="POST"} 4
+apiserver_request_total{code="200",resource="leases",subresource="",verb="PUT"} 50
+apiserver_request_total{code="200",resource="sites",subresource="",verb="LIST"} 60
+"""
+
+
+def test_writes_on_a_real_server_are_those_of_operators() -> None:
+    assert count_writes(METRICS) == {"writes": 27.0, "refused": 3.0}
 
 
 def _values(rows: Iterator[Row | Absent]) -> dict[str, float]:
