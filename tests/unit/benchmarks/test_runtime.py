@@ -123,7 +123,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
 def test_comparison_falls_back_to_fewer_objects_for_both(
     measured: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparison, "find_programs", lambda: Path())
+    monkeypatch.setattr(comparison, "find_programs", Path)
     gap, *rows = compare(SMALL)
     assert gap == Absent("runtime", "kopf at 10,000 objects, embedded server", "9 of 10 objects are left")
     fewer = comparison.FEWER
