@@ -5,7 +5,18 @@ environment; the result, a `CheckedAst`, carries types, resolved overloads and r
 """
 
 from edgekeeper.cel.checker.check import check
-from edgekeeper.cel.checker.checked import CheckedAst
+from edgekeeper.cel.checker.checked import CheckedAst, Finding, Validator
 from edgekeeper.cel.checker.declarations import CheckOptions, Declarations, FunctionTable
+from edgekeeper.cel.checker.validation import homogeneous_literals, valid_literals
 
-__all__ = ["CheckOptions", "CheckedAst", "Declarations", "FunctionTable", "check"]
+__all__ = [
+    "CheckOptions",
+    "CheckedAst",
+    "Declarations",
+    "Finding",
+    "FunctionTable",
+    "Validator",
+    "check",
+    "homogeneous_literals",
+    "valid_literals",
+]

@@ -76,7 +76,12 @@ def check(ast: Ast, declarations: Declarations, *, expected: Type | None = None)
     outcome = checker.expression(ast.root)
     if expected is not None and not checker.known.assignable(outcome, expected):
         checker.report(ast.root, messages.type_mismatch(expected, checker.known.settle(outcome)))
-    return checker.finish()
+    checked = checker.finish()
+    for validator in declarations.options.validators:
+        for node, message in validator(checked):
+            checker.report(node, message)
+    checker.raise_problems()
+    return checked
 
 
 class _Checker:
@@ -96,12 +101,15 @@ class _Checker:
         self._properties: dict[int, str] = {}
         self._problems: list[tuple[int, str]] = []
 
-    def finish(self) -> CheckedAst:
-        """Settle all type parameters, or raise."""
+    def raise_problems(self) -> None:
         if self._problems:
             source = self._ast.source
-            ordered = sorted(self._problems, key=lambda problem: problem[0])
+            ordered = sorted(dict.fromkeys(self._problems), key=lambda problem: problem[0])
             raise CompileError([Issue(message, locate(source, offset)) for offset, message in ordered])
+
+    def finish(self) -> CheckedAst:
+        """Settle all type parameters, or raise."""
+        self.raise_problems()
         types = self._types
         settle = self.known.settle
         for node_id, subject in types.items():
@@ -254,7 +262,7 @@ class _Checker:
             found = _HANDLERS[type(element)](self, element)
             if index in node.optional:
                 found = self._unwrapped(element, found)
-            joined = found if joined is None else self._join(element, joined, found)
+            joined = found if joined is None else self._join(joined, found)
         outcome = self._types[node.id] = list_of(joined or self._resolver.new_parameter())
         return outcome
 
@@ -263,11 +271,11 @@ class _Checker:
         values: Type | None = None
         for entry in node.entries:
             key = _HANDLERS[type(entry.key)](self, entry.key)
-            keys = key if keys is None else self._join(entry.key, keys, key)
+            keys = key if keys is None else self._join(keys, key)
             value = _HANDLERS[type(entry.value)](self, entry.value)
             if entry.optional:
                 value = self._unwrapped(entry.value, value)
-            values = value if values is None else self._join(entry.value, values, value)
+            values = value if values is None else self._join(values, value)
         outcome = map_of(keys or self._resolver.new_parameter(), values or self._resolver.new_parameter())
         self._types[node.id] = outcome
         return outcome
@@ -277,17 +285,15 @@ class _Checker:
         if found.kind is Kind.OPTIONAL:
             return found.params[0]
         if found.kind is not Kind.DYN:
-            self.report(node, messages.type_mismatch(optional_of(found), found))
+            settled = self.known.settle(found)
+            self.report(node, messages.type_mismatch(optional_of(settled), settled))
         return found
 
-    def _join(self, node: Expr, joined: Type, found: Type) -> Type:
+    def _join(self, joined: Type, found: Type) -> Type:
         """The common type of the elements so far and one more."""
         if self.known.assignable(joined, found):
             return more_general(joined, found)
-        if not self._declarations.options.homogeneous_literals:
-            return DYN
-        self.report(node, messages.type_mismatch(self.known.settle(joined), self.known.settle(found)))
-        return ERROR
+        return DYN
 
     def struct_literal(self, node: StructLiteral) -> Type:
         outcome = self._message_type(node)

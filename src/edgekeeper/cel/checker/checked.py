@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from edgekeeper.cel.functions import Overload
-from edgekeeper.cel.syntax import Ast
+from edgekeeper.cel.syntax import Ast, Node
 from edgekeeper.cel.types import Type
 
 
@@ -29,3 +31,10 @@ class CheckedAst:
 
     def type_of(self, node_id: int) -> Type:
         return self.types[node_id]
+
+
+Finding: TypeAlias = tuple[Node, str]
+"""Something that is wrong, and with which node."""
+
+Validator: TypeAlias = Callable[[CheckedAst], Iterable[Finding]]
+"""Asks for more than right types."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from edgekeeper.cel.checker.checked import Validator
 from edgekeeper.cel.functions import Overload
 from edgekeeper.cel.types import Kind, Type
 
@@ -31,12 +32,10 @@ CROSS_TYPE_COMPARISONS: Final = frozenset(
 class CheckOptions:
     """Where environments differ in strictness."""
 
-    homogeneous_literals: bool = False
-    """Whether all elements of a list or map literal must have one type; otherwise a mixture is `dyn`."""
     cross_type_comparisons: bool = False
     """Whether numbers of different static types may be compared by `<` and its like."""
-    literal_arguments: bool = False
-    """Whether literal arguments of `duration`, `timestamp` and `matches` are tried out while checking."""
+    validators: tuple[Validator, ...] = ()
+    """What else is asked of expressions, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
