@@ -28,10 +28,10 @@ class Bucket:
         self._speed = 1.0
         self._speed_since = now
 
-    def ready_in(self, cost: int, now: float) -> float:
-        """Seconds until there are enough tokens; 0 where there are."""
+    def ready_in(self, cost: int, now: float, ahead: int = 0) -> float:
+        """Seconds until there are enough tokens, also for those who go before; 0 where there are."""
         self._refill(now)
-        missing = min(cost, self._burst) - self._tokens
+        missing = min(cost, self._burst) + ahead - self._tokens
         wait = max(0.0, self._counted_until - now) + max(0.0, missing) / self._rate_at(now)
         return wait if wait > _TOLERANCE else 0.0
 

@@ -103,9 +103,7 @@ class Circuit:
 
     def _wait(self, after: timedelta) -> Wait:
         message = f"{self._name} has left {self._unanswered} calls in a row without an answer"
-        error = Wait(after, "ProviderUnavailable", message)
-        error.error_type = "circuit_open"
-        return error
+        return Wait(after, "ProviderUnavailable", message)
 
 
 class Circuits:

@@ -42,7 +42,8 @@ _KNOWN_OPERATIONS = (
 class MirrorFigures(Protocol):
     """What is shown of a mirror."""
 
-    def __len__(self) -> int: ...
+    @property
+    def count(self) -> int: ...
 
     @property
     def age(self) -> timedelta: ...
@@ -139,7 +140,9 @@ class CloudMetrics:
             "Time since the last complete listing began.",
             lambda mirror: mirror.age.total_seconds(),
         )
-        yield self._of_mirrors("edgekeeper_cloud_mirror_objects", "Remote objects known.", len)
+        yield self._of_mirrors(
+            "edgekeeper_cloud_mirror_objects", "Remote objects known.", lambda mirror: mirror.count
+        )
         yield self._of_mirrors(
             "edgekeeper_cloud_mirror_doubted_objects",
             "Objects missing from a listing that is not believed, because too many were missing.",

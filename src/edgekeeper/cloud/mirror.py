@@ -31,8 +31,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 from typing import Generic, TypeAlias, TypeVar
@@ -41,8 +40,8 @@ import structlog
 
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.pace import Pace, PaceOptions
 from edgekeeper.cloud.replica import Change, Replica
-from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Wait
 
@@ -60,9 +59,6 @@ Confirm: TypeAlias = Callable[[K], Awaitable[V | None]]
 Handler: TypeAlias = Callable[[K, V | None, V | None], None]
 """Told a key, what there was and what there is. It wakes whom that concerns, and does nothing else."""
 
-_REST_PER_LISTING = 3.0
-"""How much longer than a listing the rest after it is, at least: sweeps take a quarter of the budget at most."""
-
 
 class NotSyncedError(Wait):
     """The collection was not seen as a whole yet, so that nobody knows what is not there."""
@@ -76,16 +72,9 @@ class AbsentError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class MirrorOptions:
-    """The pace of a mirror, and how careful it is."""
+class MirrorOptions(PaceOptions):
+    """How often a mirror lists, and what it believes."""
 
-    fast: timedelta = timedelta(seconds=30)
-    slow: timedelta = timedelta(minutes=5)
-    jitter: float = 0.1
-    """The part, at most, by which a rest is shortened; so that `slow` is a promise."""
-    gap: timedelta = timedelta(seconds=2)
-    """Between the beginnings of two listings at least, however often somebody pokes."""
-    failing: Backoff = field(default_factory=lambda: Backoff(timedelta(seconds=2), 2.0, timedelta(minutes=5)))
     settling: timedelta = timedelta(seconds=10)
     """How long the provider may show what was before an own write."""
     brake_count: int = 5
@@ -136,7 +125,7 @@ class Mirror(Generic[K, V]):
         self._synced = asyncio.Event()
         self._as_of = clock.monotonic()
         self._listing = asyncio.Lock()
-        self._pace = _Pace(options, random or Random())
+        self._pace = Pace(options, random or Random())
 
     # Reading
 
@@ -163,11 +152,10 @@ class Mirror(Generic[K, V]):
         """All objects. Raise NotSyncedError where not all are known."""
         return list(self._known().items())
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many objects are known."""
         return len(self._replica.objects)
-
-    def __bool__(self) -> bool:
-        return True
 
     @property
     def doubted(self) -> frozenset[K]:
@@ -250,27 +238,26 @@ class Mirror(Generic[K, V]):
             self._metrics.count_listing(self.name, "failed")
             raise
         self._pace.ended()
-        as_of = began - self._options.settling.total_seconds()
-        known = len(self._replica.objects)
-        self._tell(self._replica.take_in(listed, as_of))
-        self._as_of = began
-        missing = self._replica.missing(listed, as_of)
-        if self._options.is_mass(len(missing), known):
-            await self._doubt(missing, as_of)
-        else:
-            self._believe(missing, as_of)
-        self._synced.set()
+        await self._take_in(listed, began)
         self._set_pace()
 
-    def _believe(self, gone: list[K], as_of: float) -> None:
-        self._metrics.count_listing(self.name, "complete")
-        self._doubted = frozenset()
-        self._tell(self._replica.drop(gone, as_of))
+    async def _take_in(self, listed: Page[K, V], began: float) -> None:
+        as_of = began - self._options.settling.total_seconds()
+        missing = self._replica.missing(listed, as_of)
+        is_mass = self._options.is_mass(len(missing), self.count)
+        self._tell(self._replica.take_in(listed, as_of))
+        self._as_of = began
+        self._synced.set()
+        self._metrics.count_listing(self.name, "doubted" if is_mass else "complete")
+        if is_mass:
+            await self._doubt(missing, as_of)
+        else:
+            self._doubted = frozenset()
+            self._tell(self._replica.drop(missing, as_of))
 
     async def _doubt(self, missing: list[K], as_of: float) -> None:
         """Apply the brake, and look for proof."""
-        self._metrics.count_listing(self.name, "doubted")
-        known = len(self._replica.objects)
+        known = self.count
         log.warning(
             "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=known
         )
@@ -281,8 +268,7 @@ class Mirror(Generic[K, V]):
             return
         for key in missing:
             asked = self._clock.monotonic()
-            found = await self._confirm(key)
-            if found is not None:
+            if await self._confirm(key) is not None:
                 log.error(
                     "Mirror's listing is wrong: an object is there that it lacks",
                     mirror=self.name,
@@ -305,56 +291,3 @@ class Mirror(Generic[K, V]):
 
     def _set_pace(self) -> None:
         self._pace.set_busy(bool(self._replica.unfinished or self._doubted))
-
-
-class _Pace:
-    """When to list next."""
-
-    def __init__(self, options: MirrorOptions, random: Random) -> None:
-        self._options = options
-        self._random = random
-        self._began = self._took = 0.0
-        self._failures = 0
-        self._told_to_wait = timedelta(0)
-        self._busy = self._poked = False
-        self._news = asyncio.Event()
-
-    def began(self) -> None:
-        self._began = asyncio.get_running_loop().time()
-        self._poked = False
-
-    def ended(self) -> None:
-        self._took = asyncio.get_running_loop().time() - self._began
-        self._failures = 0
-
-    def failed(self, told_to_wait: timedelta) -> None:
-        self._failures += 1
-        self._told_to_wait = told_to_wait
-
-    def set_busy(self, busy: bool) -> None:
-        self._busy = busy
-        self._news.set()
-
-    def poke(self) -> None:
-        self._poked = True
-        self._news.set()
-
-    async def rest(self) -> None:
-        """Return when it is time to list again. What is heard meanwhile may bring that forward."""
-        loop = asyncio.get_running_loop()
-        jitter = self._random.random()
-        while (left := self._began + self._interval(jitter) - loop.time()) > 0:
-            self._news.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._news.wait()
-
-    def _interval(self, jitter: float) -> float:
-        options = self._options
-        if self._failures:  # poking does not make a provider well
-            delay = options.failing.delay(self._failures, Random(jitter))
-            return max(delay, self._told_to_wait).total_seconds()
-        if self._poked:
-            return options.gap.total_seconds()
-        usual = (options.fast if self._busy else options.slow).total_seconds()
-        return max(usual * (1 - options.jitter * jitter), self._took * (1 + _REST_PER_LISTING))

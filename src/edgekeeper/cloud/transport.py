@@ -27,6 +27,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import ceil
 from random import Random
 from typing import Generic, TypeVar
 
@@ -195,15 +196,16 @@ class Transport:
                     order.cost,
                     priority=origin.priority,
                     namespace=origin.namespace,
+                    caller=f"{order.operation.name} {order.subject}",
                     within=timedelta(seconds=order.until - began),
                 )
         except TooLongError as error:
-            raise _wait_for_budget(lane, error.expected) from error
-        except TimeoutError as error:
+            raise _wait_for_budget(lane, error) from error
+        except TimeoutError as error:  # others were let in before
             expected = self.budget.expected_wait(
                 order.account, lane, priority=origin.priority, namespace=origin.namespace
             )
-            raise _wait_for_budget(lane, expected) from error
+            raise _wait_for_budget(lane, TooLongError(expected)) from error
         self._metrics.observe_wait(lane, loop.time() - began)
 
     async def _send(self, order: _Order[T], record: CallRecord) -> T:
@@ -271,8 +273,7 @@ def _unanswered(operation: Operation, error: OSError) -> Failure:
     return Failure(retry, retry.error_type, Verdict.UNANSWERED)
 
 
-def _wait_for_budget(lane: str, expected: timedelta) -> Wait:
-    whole = timedelta(seconds=max(1, round(expected.total_seconds())))
-    error = Wait(whole, "BudgetExhausted", f"waiting for a turn in the budget {lane}: expected in {whole}")
-    error.error_type = "throttling"
-    return error
+def _wait_for_budget(lane: str, error: TooLongError) -> Wait:
+    expected = timedelta(seconds=ceil(error.expected.total_seconds()))
+    message = f"the next call of {lane} is not due yet: expected in {expected}"
+    return Wait(error.come_back_in, "BudgetExhausted", message)

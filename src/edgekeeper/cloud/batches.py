@@ -1,0 +1,117 @@
+"""Which changes are written together, and when. No loop, no writing: moments are handed in.
+
+    waiting     changes that have come, in order; a batch is made of them when the window of the first has closed,
+                when together they weigh enough, or when there is a hurry
+    parts       what is left of batches that were divided; they can be written at once
+
+Where both can be written they take turns, so that a bad batch does not hold up what comes after it, nor the other way
+round.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from edgekeeper.cloud.origin import Actor
+from edgekeeper.cloud.ticket import Ticket
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class CoalescerOptions:
+    """How changes are gathered."""
+
+    window: timedelta = timedelta(seconds=1)
+    """How long the first change of a batch waits for others."""
+    heaviest: int = 500
+    """The weight of a batch at most. A single change that weighs more is written alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry(Generic[C, R]):
+    """A change that was handed in."""
+
+    change: C
+    key: Hashable
+    weight: int
+    ticket: Ticket[R]
+    actors: tuple[Actor, ...]
+    since: float
+
+
+class Batches(Generic[C, R]):
+    """Changes that are not being written yet."""
+
+    def __init__(self, options: CoalescerOptions) -> None:
+        self._options = options
+        self._waiting: list[Entry[C, R]] = []
+        self._weight = 0
+        self._parts: deque[list[Entry[C, R]]] = deque()
+        self._part_is_next = True
+        self._hurry = False
+
+    def __len__(self) -> int:
+        return len(self._waiting) + sum(map(len, self._parts))
+
+    def push(self, entry: Entry[C, R]) -> None:
+        self._waiting.append(entry)
+        self._weight += entry.weight
+
+    def hurry(self) -> None:
+        """Wait for nothing any more."""
+        self._hurry = True
+
+    def due(self) -> float | None:
+        """When there is something to write: in the past, where it is so already. None: never, so far."""
+        return float("-inf") if self._parts else self._due_of_waiting()
+
+    def pop(self, now: float) -> list[Entry[C, R]]:
+        """What to write next."""
+        due = self._due_of_waiting()
+        if self._parts and (self._part_is_next or due is None or due > now):
+            self._part_is_next = False
+            return self._parts.popleft()
+        self._part_is_next = True
+        return self._gather()
+
+    def divide(self, batch: list[Entry[C, R]], suspects: Collection[int]) -> None:
+        """Write the suspects of a batch, given by their positions, apart from the others, and after them."""
+        self._parts.append([entry for position, entry in enumerate(batch) if position not in suspects])
+        self._parts.append([entry for position, entry in enumerate(batch) if position in suspects])
+
+    def drain(self) -> list[Entry[C, R]]:
+        """Take everything out."""
+        entries = [*(entry for part in self._parts for entry in part), *self._waiting]
+        self._parts.clear()
+        self._waiting, self._weight = [], 0
+        return entries
+
+    def _due_of_waiting(self) -> float | None:
+        if not self._waiting:
+            return None
+        if self._hurry or self._weight >= self._options.heaviest:
+            return float("-inf")
+        return self._waiting[0].since + self._options.window.total_seconds()
+
+    def _gather(self) -> list[Entry[C, R]]:
+        """As many of the waiting as fit, and of each key only the first, if it is not in a part either."""
+        batch: list[Entry[C, R]] = []
+        left: list[Entry[C, R]] = []
+        taken = {entry.key for part in self._parts for entry in part}
+        weight = 0
+        for entry in self._waiting:
+            fits = not batch or weight + entry.weight <= self._options.heaviest
+            if fits and entry.key not in taken:
+                batch.append(entry)
+                weight += entry.weight
+            else:
+                left.append(entry)
+            taken.add(entry.key)
+        self._waiting, self._weight = left, self._weight - weight
+        return batch

@@ -1,0 +1,98 @@
+"""When a mirror lists next.
+
+    listings fail                 the backoff of `failing`, or what the provider asked for, if that is longer
+    somebody poked                `gap` after the last listing began
+    something is in progress      `fast`  ┐ less up to `jitter` of it, but no less than
+    nothing is                    `slow`  ┘ four times as long as a listing takes
+
+The first row that is true counts, also in the middle of a rest: what is heard then may bring its end forward. The last
+limit keeps the sweeps of a large collection to a quarter of the budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+
+from edgekeeper.core.backoff import Backoff
+
+_LISTINGS_PER_INTERVAL = 4
+
+
+def _failing() -> Backoff:
+    return Backoff(first=timedelta(seconds=2), longest=timedelta(minutes=5))
+
+
+@dataclass(frozen=True, slots=True)
+class PaceOptions:
+    """The intervals of the table at the top, each from the beginning of one listing to that of the next."""
+
+    fast: timedelta = timedelta(seconds=30)
+    slow: timedelta = timedelta(minutes=5)
+    jitter: float = 0.1
+    """Only ever shortens, so that `slow` is a promise."""
+    gap: timedelta = timedelta(seconds=2)
+    failing: Backoff = field(default_factory=_failing)
+
+
+class Pace:
+    """Told what happens, it knows when to list."""
+
+    def __init__(self, options: PaceOptions, random: Random) -> None:
+        self._options = options
+        self._random = random
+        self._began = self._took = 0.0
+        self._failures = 0
+        self._pause = 0.0
+        """How long to rest while listings fail."""
+        self._busy = self._poked = False
+        self._news = asyncio.Event()
+
+    def began(self) -> None:
+        """A listing begins: it will show what pokes are about."""
+        self._began = asyncio.get_running_loop().time()
+        self._poked = False
+
+    def ended(self) -> None:
+        """The listing is complete."""
+        self._took = asyncio.get_running_loop().time() - self._began
+        self._failures = 0
+
+    def failed(self, asked_for: timedelta = timedelta(0)) -> None:
+        """The listing failed, and the provider asked to be left alone for so long."""
+        self._failures += 1
+        delay = self._options.failing.delay(self._failures, self._random)
+        elapsed = asyncio.get_running_loop().time() - self._began
+        self._pause = elapsed + max(delay, asked_for).total_seconds()
+
+    def set_busy(self, busy: bool) -> None:
+        """Something is in progress, or nothing is."""
+        self._busy = busy
+        self._news.set()
+
+    def poke(self) -> None:
+        """Something is expected to have changed."""
+        self._poked = True
+        self._news.set()
+
+    async def rest(self) -> None:
+        """Return when it is time to list."""
+        loop = asyncio.get_running_loop()
+        shortened = 1 - self._options.jitter * self._random.random()
+        while (left := self._began + self._interval(shortened) - loop.time()) > 0:
+            self._news.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+
+    def _interval(self, shortened: float) -> float:
+        options = self._options
+        if self._failures:  # poking does not make a provider well
+            return self._pause
+        if self._poked:
+            return options.gap.total_seconds()
+        usual = options.fast if self._busy else options.slow
+        return max(usual.total_seconds() * shortened, self._took * _LISTINGS_PER_INTERVAL)
