@@ -11,13 +11,14 @@ includes places where a better estimate would be possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from edgekeeper.cel.checker import CheckedAst
 from edgekeeper.cel.functions import Overload
+from edgekeeper.cel.paths import NO_PATH, Path
 from edgekeeper.cel.sizes import (
     LARGEST,
     NOTHING,
@@ -46,11 +47,11 @@ from edgekeeper.cel.syntax import (
 )
 from edgekeeper.cel.types import Kind, Type
 
-Path: TypeAlias = tuple[str, ...]
-"""A variable, and the way from there: names of fields, `@items`, `@indices`, `@keys` and `@values`."""
+SizeLookup: TypeAlias = Callable[[Sequence[str]], SizeEstimate | None]
+"""Knows the size of what is at a path, or nothing about it.
 
-SizeLookup: TypeAlias = Callable[[Path], SizeEstimate | None]
-"""Knows the size of what is at a path, or nothing about it."""
+A path begins with a variable and goes on with names of fields, `@items`, `@indices`, `@keys` and `@values`.
+"""
 
 _SELECT_COST: Final = ONE
 _LIST_COST: Final = exactly(10)
@@ -111,8 +112,9 @@ class _Operand:
     def element(self) -> Operand | None:
         if not self.type.params:
             return None
-        path = (*self.path, "@items") if self.path else ()
-        return _Operand(self.type.params[0], path, self.sizes(path) if path else None, None, self.sizes)
+        path = self.path.element() if self.path else NO_PATH
+        size = self.sizes(path.steps) if path else None
+        return _Operand(self.type.params[0], path, size, None, self.sizes)
 
 
 class _Estimator:
@@ -137,17 +139,17 @@ class _Estimator:
 
     def ident(self, node: Ident) -> CostEstimate:
         local = self._locals.get(node.name)
-        self._paths[node.id] = (node.name,) if local is None else local.path
+        self._paths[node.id] = Path.of(node.name) if local is None else local.path
         return _SELECT_COST
 
     def select(self, node: Select) -> CostEstimate:
         if node.id in self._checked.names:
-            self._paths[node.id] = (self._checked.names[node.id],)
+            self._paths[node.id] = Path.of(self._checked.names[node.id])
             return _SELECT_COST
         total = _COSTS[type(node.operand)](self, node.operand)
         if node.test:
             return total + self._presence_test_cost
-        self._paths[node.id] = (*self._path(node.operand), node.field)
+        self._paths[node.id] = self._path(node.operand).then(node.field)
         charged = self._checked.types[node.operand.id].kind in _CHARGED_SELECTIONS
         return total + _SELECT_COST if charged else total
 
@@ -185,19 +187,22 @@ class _Estimator:
     def comprehension(self, node: Comprehension) -> CostEstimate:
         total = _COSTS[type(node.range)](self, node.range) + _COSTS[type(node.initial)](self, node.initial)
         initial = _Local(self._path(node.initial), self._size(node.initial), self._entries_of(node.initial))
+        binding = _is_binding(node)
         with self._scope({node.accumulator: initial}):
-            if _is_binding(node):
-                total = total + _COSTS[type(node.result)](self, node.result)
-                self._copy_sizes(node.result, node)
-                return total
-            with self._scope(self._loop_variables(node)):
-                each = _COSTS[type(node.condition)](self, node.condition) + _COSTS[type(node.step)](
-                    self, node.step
-                )
+            each = NOTHING if binding else self._step(node)
             total = total + _COSTS[type(node.result)](self, node.result)
+        if binding:
+            self._copy_sizes(node.result, node)
+            return total
         count = self._size_or_unknown(node.range)
         self._note_result(node, count)
         return total + count * each
+
+    def _step(self, node: Comprehension) -> CostEstimate:
+        """What one turn of the loop costs."""
+        with self._scope(self._loop_variables(node)):
+            cost = _COSTS[type(node.condition)](self, node.condition)
+            return cost + _COSTS[type(node.step)](self, node.step)
 
     @contextmanager
     def _scope(self, variables: dict[str, _Local]) -> Iterator[None]:
@@ -208,13 +213,18 @@ class _Estimator:
 
     def _loop_variables(self, node: Comprehension) -> dict[str, _Local]:
         entries = self._entries_of(node.range)
-        path = self._path(node.range)
         is_list = (entries.kind if entries else self._checked.types[node.range.id].kind) is Kind.LIST
-        key = _Local((*path, "@indices" if is_list else "@keys"), entries.key if entries else None)
-        value = _Local((*path, "@items" if is_list else "@values"), entries.value if entries else None)
-        if node.second is not None:
-            return {node.variable: key, node.second: value}
-        return {node.variable: value if is_list else key}
+        path = self._path(node.range)
+
+        def key() -> _Local:
+            return _Local(path.then("@indices" if is_list else "@keys"), entries.key if entries else None)
+
+        def value() -> _Local:
+            return _Local(path.then("@items" if is_list else "@values"), entries.value if entries else None)
+
+        if node.second is None:
+            return {node.variable: value() if is_list else key()}
+        return {node.variable: key(), node.second: value()}
 
     def _note_result(self, node: Comprehension, count: SizeEstimate) -> None:
         """A fold that starts from a container grows by at most one element per step."""
@@ -231,24 +241,22 @@ class _Estimator:
             total = _COSTS[type(node.args[0])](self, node.args[0]) + ONE
             self._copy_sizes(node.args[0], node)
             return total
-        costs = [_COSTS[type(argument)](self, argument) for argument in node.args]
+        costs = []
+        operands = []
+        for argument in node.args:
+            costs.append(_COSTS[type(argument)](self, argument))
+            operands.append(self._operand(argument))
         if node.function == Operator.OPTIONAL_SELECT:
             return sum(costs, ONE)
         total = NOTHING
-        receiver = self._receiver(node)
-        if receiver is not None:
-            total = _COSTS[type(receiver)](self, receiver)
-        return total + self._call_cost(node, receiver, costs)
+        if node.target is not None and node.id not in self._checked.functions:
+            total = _COSTS[type(node.target)](self, node.target)
+            operands.insert(0, self._operand(node.target))
+        return total + self._call_cost(node, operands, costs)
 
-    def _receiver(self, node: Call) -> Expr | None:
-        return None if node.id in self._checked.functions else node.target
-
-    def _call_cost(self, node: Call, receiver: Expr | None, costs: list[CostEstimate]) -> CostEstimate:
+    def _call_cost(self, node: Call, operands: list[_Operand], costs: list[CostEstimate]) -> CostEstimate:
         """The range that covers all overloads which may apply."""
         overloads = self._checked.overloads.get(node.id, ())
-        operands = [
-            self._operand(one) for one in ((receiver, *node.args) if receiver is not None else node.args)
-        ]
         result: SizeEstimate | None = None
         cost = _NO_RANGE if overloads else NOTHING
         for overload in overloads:
@@ -259,7 +267,7 @@ class _Estimator:
             if (step := _INDEX_STEPS.get(overload.id)) is not None:
                 entries = self._entries_of(node.args[0])
                 result = entries.value if entries else None
-                self._paths[node.id] = (*self._path(node.args[0]), step)
+                self._paths[node.id] = self._path(node.args[0]).then(step)
             if result is None:
                 result = self._size(node)
         self._note_size(node, result)
@@ -282,10 +290,9 @@ class _Estimator:
         return CallEstimate(sum(costs, called.cost), called.result_size)
 
     def _operand(self, node: Expr) -> _Operand:
-        path = self._path(node)
         return _Operand(
             type=self._checked.types[node.id],
-            path=() if path and path[0] == ACCUMULATOR else path,
+            path=self._path(node),
             known_size=self._size(node),
             literal=node.value if isinstance(node, Literal) else None,
             sizes=self._sizes,
@@ -296,7 +303,7 @@ class _Estimator:
     def _path(self, node: Expr) -> Path:
         if isinstance(node, Ident) and (local := self._locals.get(node.name)) is not None:
             return local.path
-        return self._paths.get(node.id, ())
+        return self._paths.get(node.id, NO_PATH)
 
     def _size_or_unknown(self, node: Expr) -> SizeEstimate:
         return self._size(node) or UNKNOWN
@@ -306,7 +313,7 @@ class _Estimator:
         if found is not None:
             return found
         path = self._path(node)
-        if path and (found := self._sizes(path)) is not None:
+        if path and (found := self._sizes(path.steps)) is not None:
             self._computed[node.id] = found
             return found
         if _is_scalar(self._checked.types[node.id]):
