@@ -1,0 +1,151 @@
+"""Access: applications, which guard hostnames; policies, groups and tags, which they name.
+
+An application is written as a whole, its policies included: one call protects a hostname, and there is no moment
+without. The list of policies is never left out and never null, for Cloudflare takes either to mean something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from edgekeeper.cloud.cloudflare import operations
+from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.errors import unreadable
+from edgekeeper.cloud.cloudflare.models import Application, Group, Organization, Policy, Tag
+from edgekeeper.cloud.cloudflare.operations import Endpoint
+from edgekeeper.core.errors import Conflict, Stall
+from edgekeeper.core.json import JsonObject
+
+_PER_PAGE = 1_000
+
+
+class Access:
+    """What one account has of Access."""
+
+    def __init__(self, client: CloudflareClient, account_id: str) -> None:
+        self._client = client
+        self._account = account_id
+
+    async def organization(self) -> Organization:
+        """The organisation, which knows the team's name."""
+        return await self._client.ask(self._question(operations.GET_ORGANIZATION), Organization)
+
+    # Applications
+
+    async def application_pages(self) -> AsyncIterator[Mapping[str, Application]]:
+        """All applications by id, page by page."""
+        async for page in self._documents({}):
+            yield {application.id: application for application in map(application_of, page)}
+
+    async def applications_of(self, domain: str) -> list[Application]:
+        """The applications that guard this domain, and no other that only looks like it."""
+        pages = self._documents({"domain": domain, "exact": "true"})
+        return [application_of(document) async for page in pages for document in page]
+
+    async def application(self, application_id: str) -> Application | None:
+        """The application as it is, or None where there is none."""
+        question = self._question(operations.GET_APPLICATION, application=application_id)
+        found = await self._client.ask_for(question, dict[str, Any])
+        return None if found is None else application_of(found)
+
+    async def create_application(
+        self, settings: JsonObject, policies: Sequence[JsonObject | str]
+    ) -> Application:
+        """Make an application with its policies. Look for one of that domain first: this is not repeatable."""
+        question = self._question(operations.CREATE_APPLICATION, _application(settings, policies))
+        return application_of(await self._client.ask(question, dict[str, Any]))
+
+    async def put_application(
+        self, application_id: str, settings: JsonObject, policies: Sequence[JsonObject | str]
+    ) -> Application:
+        """Replace an application. Settings that are left out have their defaults again. Raise Conflict if it is gone."""
+        body = _application(settings, policies)
+        question = self._question(operations.PUT_APPLICATION, body, application=application_id)
+        found = await self._client.ask_for(question, dict[str, Any])
+        if found is None:
+            raise Conflict(f"there is no Access application {application_id} any more")
+        return application_of(found)
+
+    async def delete_application(self, application_id: str) -> None:
+        """Delete an application. One that is gone already counts as deleted."""
+        question = self._question(operations.DELETE_APPLICATION, application=application_id)
+        await self._client.ask_for(question, dict[str, Any])
+
+    # Reusable policies
+
+    async def policy_pages(self) -> AsyncIterator[Mapping[str, Policy]]:
+        """All reusable policies by id, page by page."""
+        question = self._question(operations.LIST_POLICIES)
+        async for page in self._client.pages(question, Policy, _PER_PAGE):
+            yield {policy.id: policy for policy in page}
+
+    async def policy(self, policy_id: str) -> Policy | None:
+        return await self._client.ask_for(self._question(operations.GET_POLICY, policy=policy_id), Policy)
+
+    async def create_policy(self, fields: JsonObject) -> Policy:
+        """Make a reusable policy. Look for one of that name first: this is not repeatable."""
+        _check_policy(fields)
+        return await self._client.ask(self._question(operations.CREATE_POLICY, fields), Policy)
+
+    async def put_policy(self, policy_id: str, fields: JsonObject) -> Policy:
+        """Replace a reusable policy. Raise Conflict where it is gone."""
+        _check_policy(fields)
+        question = self._question(operations.PUT_POLICY, fields, policy=policy_id)
+        found = await self._client.ask_for(question, Policy)
+        if found is None:
+            raise Conflict(f"there is no Access policy {policy_id} any more")
+        return found
+
+    async def delete_policy(self, policy_id: str) -> None:
+        """Delete a reusable policy. One that is gone already counts as deleted."""
+        await self._client.ask_for(self._question(operations.DELETE_POLICY, policy=policy_id), dict[str, Any])
+
+    # Groups and tags
+
+    async def group_pages(self) -> AsyncIterator[Mapping[str, Group]]:
+        """All groups by id, page by page."""
+        async for page in self._client.pages(self._question(operations.LIST_GROUPS), Group, _PER_PAGE):
+            yield {group.id: group for group in page}
+
+    async def ensure_tag(self, name: str) -> None:
+        """Make sure that applications may carry this tag."""
+        pages = self._client.pages(self._question(operations.LIST_TAGS), Tag, _PER_PAGE)
+        if any([tag.name == name async for page in pages for tag in page]):
+            return
+        await self._client.ask(self._question(operations.CREATE_TAG, {"name": name}), Tag)
+
+    def _question(self, endpoint: Endpoint, body: JsonObject | None = None, **ids: str) -> Question:
+        return Question(endpoint, {"account": self._account, **ids}, body=body)
+
+    async def _documents(self, query: Mapping[str, str]) -> AsyncIterator[list[JsonObject]]:
+        question = Question(operations.LIST_APPLICATIONS, {"account": self._account}, query)
+        async for page in self._client.pages(question, dict[str, Any], _PER_PAGE):
+            yield page
+
+
+def application_of(document: JsonObject) -> Application:
+    """An application with all that was shown of it."""
+    try:
+        known = msgspec.convert(document, Application)
+    except msgspec.ValidationError as error:
+        raise unreadable(f"an Access application is not as expected: {error}") from error
+    return msgspec.structs.replace(known, document=document)
+
+
+def _application(settings: JsonObject, policies: Sequence[JsonObject | str]) -> JsonObject:
+    """The body of a write. Raise Stall where it would leave a hostname without protection."""
+    if not policies:
+        raise Stall("NoPolicy", f"an Access application for {settings.get('domain')} needs a policy")
+    for policy in policies:
+        if isinstance(policy, dict) and "id" not in policy:
+            _check_policy(policy)
+    given = {name: value for name, value in settings.items() if value is not None}
+    return {"type": "self_hosted", **given, "policies": list(policies)}
+
+
+def _check_policy(fields: JsonObject) -> None:
+    if not fields.get("include"):
+        raise Stall("NoPolicy", f"the Access policy {fields.get('name')!r} names nobody whom it is about")

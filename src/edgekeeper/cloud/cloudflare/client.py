@@ -1,0 +1,144 @@
+"""The client: one request function and one paginator. Everything else here is data.
+
+A request goes through `cloud.transport`, which numbers, limits, repeats and records it; through the `Sender`, which
+carries its bytes; and through `reply`, which believes nothing. The token is asked for at every attempt, so that a
+Secret that was changed is used by the very next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from edgekeeper import __version__
+from edgekeeper.cloud.cloudflare.credential import Credential
+from edgekeeper.cloud.cloudflare.errors import classify, is_absent, unreadable
+from edgekeeper.cloud.cloudflare.operations import Endpoint
+from edgekeeper.cloud.cloudflare.reply import PageInfo, RefusedError, Reply, parse_reply
+from edgekeeper.cloud.cloudflare.sender import Sender
+from edgekeeper.cloud.transport import Transport
+
+BASE_URL = "https://api.cloudflare.com/client/v4"
+USER_AGENT = f"edgekeeper/{__version__}"
+
+_MOST_PAGES = 10_000
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request, as an operation of this package puts it."""
+
+    endpoint: Endpoint
+    ids: Mapping[str, str]
+    query: Mapping[str, str] | None = None
+    body: Any = None
+    """Without a null anywhere: to Cloudflare, null is a value."""
+
+    @property
+    def subject(self) -> str:
+        return self.endpoint.path(self.ids)
+
+
+class CloudflareClient:
+    """Asks Cloudflare in the name of one credential."""
+
+    def __init__(
+        self, transport: Transport, sender: Sender, credential: Credential, base_url: str = BASE_URL
+    ) -> None:
+        self.credential = credential
+        self._transport = transport
+        self._sender = sender
+        self._base_url = checked_base(base_url)
+
+    async def ask(self, question: Question, type_: type[T]) -> T:
+        """The result as that type. Raise one of the four errors where there is none."""
+
+        async def send() -> T:
+            return (await self._send(question)).read(type_)
+
+        return await self._call(question, send)
+
+    async def ask_for(self, question: Question, type_: type[T]) -> T | None:
+        """The result as that type, or None where the provider says that there is no such object."""
+
+        async def send() -> T | None:
+            try:
+                return (await self._send(question)).read(type_)
+            except RefusedError as error:
+                if is_absent(error):
+                    return None
+                raise
+
+        return await self._call(question, send)
+
+    async def pages(self, question: Question, type_: type[T], per_page: int) -> AsyncIterator[list[T]]:
+        """All objects of a collection, page by page. Ends normally only after the last one."""
+        seen = 0
+        for page in range(1, _MOST_PAGES + 1):
+            numbers = {"page": str(page), "per_page": str(per_page)}
+            asked = Question(question.endpoint, question.ids, {**(question.query or {}), **numbers})
+            items, info = await self._page(asked, type_)
+            seen += len(items)
+            last = _is_last(items, seen, info, per_page)
+            yield items
+            if last:
+                return
+        raise unreadable(f"{question.subject} has more than {_MOST_PAGES} pages")
+
+    async def _page(self, question: Question, type_: type[T]) -> tuple[list[T], PageInfo]:
+        async def send() -> tuple[list[T], PageInfo]:
+            reply = await self._send(question)
+            return reply.read_list(type_), reply.info or PageInfo()
+
+        return await self._call(question, send)
+
+    async def _send(self, question: Question) -> Reply:
+        query = f"?{urlencode(question.query)}" if question.query else ""
+        url = f"{self._base_url}{question.subject}{query}"
+        headers = {
+            "authorization": self.credential.token().header,
+            "user-agent": USER_AGENT,
+            "accept": "application/json",
+        }
+        body = b""
+        if question.body is not None:
+            body = msgspec.json.encode(question.body)
+            headers["content-type"] = "application/json"
+        return parse_reply(*await self._sender(question.endpoint.method, url, headers, body))
+
+    async def _call(self, question: Question, send: Callable[[], Awaitable[T]]) -> T:
+        return await self._transport.call(
+            question.endpoint.operation,
+            question.subject,
+            send,
+            credential=self.credential.token().fingerprint,
+            classify=classify,
+        )
+
+
+def _is_last(items: Sequence[object], seen: int, info: PageInfo, asked: int) -> bool:
+    """Whether a page is the last one. Raise Retry where it ends before all that it promises.
+
+    Servers may cut pages shorter than asked, and leave out how many there are in all.
+    """
+    size = info.per_page if info.per_page is not None and info.per_page > 0 else asked
+    if len(items) >= size and (info.total_count is None or seen < info.total_count):
+        return False
+    if info.total_count is not None and seen < info.total_count:
+        raise unreadable(f"the listing ends after {seen} of {info.total_count} objects")
+    return True
+
+
+def checked_base(base_url: str) -> str:
+    """The base address without its last slash. Raise ValueError where a token would travel in the clear."""
+    parts = urlsplit(base_url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        raise ValueError(f"an API token is sent by https only, not to {base_url!r}")
+    return base_url.rstrip("/")

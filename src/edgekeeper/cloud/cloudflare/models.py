@@ -1,0 +1,197 @@
+"""What Cloudflare tells us about its objects: as much as is used, checked when it arrives.
+
+Unknown fields are dropped, except where an object is written back as a whole: applications keep theirs in `document`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from edgekeeper.core.redaction import REDACTED
+
+
+class SecretText:
+    """A text that is shown only to who asks for it by name."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SecretText) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __repr__(self) -> str:
+        return REDACTED
+
+    __str__ = __repr__
+
+
+class AccountRef(msgspec.Struct, frozen=True):
+    """The account that something belongs to."""
+
+    id: str
+
+
+class Zone(msgspec.Struct, frozen=True):
+    """A zone that the token may see."""
+
+    id: str
+    name: str
+    account: AccountRef
+    status: str | None = None
+
+
+class DnsRecord(msgspec.Struct, frozen=True):
+    """A DNS record as it is."""
+
+    id: str
+    name: str
+    type: str
+    content: str = ""
+    ttl: int = 1
+    proxied: bool = False
+    comment: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class BatchResult(msgspec.Struct, frozen=True):
+    """What a batch did. Cloudflare leaves out, or says null, where it had nothing to do."""
+
+    deletes: list[DnsRecord] | None = None
+    patches: list[DnsRecord] | None = None
+    puts: list[DnsRecord] | None = None
+    posts: list[DnsRecord] | None = None
+
+
+class TunnelConfiguration(msgspec.Struct, frozen=True):
+    """The configuration of a tunnel: null until it was written for the first time."""
+
+    tunnel_id: str
+    version: int
+    config: dict[str, Any] | None = None
+
+
+class Tunnel(msgspec.Struct, frozen=True):
+    """A tunnel. A deleted one can still be looked at."""
+
+    id: str
+    name: str
+    status: str | None = None
+    deleted_at: str | None = None
+
+
+class AttachedPolicy(msgspec.Struct, frozen=True):
+    """A policy as an application shows it: written out, even where it is a reusable one."""
+
+    id: str
+    name: str = ""
+    decision: str = ""
+    precedence: int | None = None
+    reusable: bool = False
+    include: tuple[dict[str, Any], ...] = ()
+    exclude: tuple[dict[str, Any], ...] = ()
+    require: tuple[dict[str, Any], ...] = ()
+
+
+class Application(msgspec.Struct, frozen=True):
+    """An Access application."""
+
+    id: str
+    type: str
+    name: str = ""
+    domain: str = ""
+    aud: str = ""
+    tags: tuple[str, ...] = ()
+    policies: tuple[AttachedPolicy, ...] = ()
+    document: dict[str, Any] = {}
+    """All that was shown, unknown fields too."""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """A reusable policy."""
+
+    id: str
+    name: str
+    decision: str
+    include: tuple[dict[str, Any], ...] = ()
+    exclude: tuple[dict[str, Any], ...] = ()
+    require: tuple[dict[str, Any], ...] = ()
+    session_duration: str | None = None
+    app_count: int | None = None
+
+
+class Group(msgspec.Struct, frozen=True):
+    """An Access group, which rules name by id."""
+
+    id: str
+    name: str
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """A tag that applications may carry."""
+
+    name: str
+
+
+class Organization(msgspec.Struct, frozen=True):
+    """The Zero Trust organisation of an account."""
+
+    auth_domain: str
+
+    @property
+    def team(self) -> str:
+        """The team's name, as cloudflared wants it."""
+        return self.auth_domain.removesuffix(".cloudflareaccess.com")
+
+
+class ServiceToken(msgspec.Struct, frozen=True):
+    """A service token, without its secret."""
+
+    id: str
+    client_id: str
+    name: str
+    duration: str = ""
+    enabled: bool = True
+    expires_at: datetime | None = None
+
+
+class Issued(msgspec.Struct, frozen=True):
+    """A service token with its secret, as it is on the wire and nowhere else."""
+
+    id: str
+    client_id: str
+    client_secret: str
+    name: str = ""
+    expires_at: datetime | None = None
+
+    def __repr__(self) -> str:
+        return f"Issued(id={self.id!r})"
+
+
+class IssuedToken(msgspec.Struct, frozen=True):
+    """A service token that was just made or rotated: the only time that its secret is shown."""
+
+    id: str
+    client_id: str
+    client_secret: SecretText
+    name: str = ""
+    expires_at: datetime | None = None
+
+
+class TokenStatus(msgspec.Struct, frozen=True):
+    """What the API says about the API token that asks."""
+
+    id: str
+    status: str
+    expires_on: datetime | None = None
+    not_before: datetime | None = None

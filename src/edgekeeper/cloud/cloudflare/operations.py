@@ -1,0 +1,90 @@
+"""The operations that are used, in one table: address, whether it may be repeated blindly, name in metrics and audit.
+
+Reading, deleting, and writing the whole of an object that has one writer are idempotent. A POST is not, for Cloudflare
+knows no idempotency key: after a lost answer somebody has to look. Nor is writing the configuration of a tunnel, which
+others write as well: a late repetition would undo what they did in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import quote
+
+from edgekeeper.cloud.lanes import CLOUDFLARE
+from edgekeeper.cloud.operation import Operation
+from edgekeeper.core.errors import Stall
+
+_DEADLINE = timedelta(seconds=60)
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an operation is to be found."""
+
+    method: str
+    template: str
+    operation: Operation
+
+    def path(self, ids: Mapping[str, str]) -> str:
+        """The path with these ids in it. Raise Stall where one of them would lead elsewhere."""
+        return _PLACE.sub(lambda place: _piece(place[1], ids[place[1]]), self.template)
+
+
+def _piece(name: str, value: str) -> str:
+    if value in ("", ".", ".."):
+        raise Stall("InvalidSpec", f"{value!r} is no id of a {name}")
+    return quote(value, safe="")
+
+
+def _endpoint(name: str, method: str, template: str, *, idempotent: bool | None = None) -> Endpoint:
+    mutating = method != "GET"
+    repeatable = method in ("GET", "PUT", "DELETE") if idempotent is None else idempotent
+    return Endpoint(
+        method,
+        template,
+        Operation("cloudflare", "cloudflare", name, mutating, repeatable, CLOUDFLARE, _DEADLINE),
+    )
+
+
+_ACCESS = "/accounts/{account}/access"
+_TUNNEL = "/accounts/{account}/cfd_tunnel/{tunnel}"
+_APPLICATION = f"{_ACCESS}/apps/{{application}}"
+_SERVICE_TOKEN = f"{_ACCESS}/service_tokens/{{token}}"
+
+VERIFY_USER_TOKEN = _endpoint("VerifyToken", "GET", "/user/tokens/verify")
+VERIFY_ACCOUNT_TOKEN = _endpoint("VerifyToken", "GET", "/accounts/{account}/tokens/verify")
+
+LIST_ZONES = _endpoint("ListZones", "GET", "/zones")
+LIST_RECORDS = _endpoint("ListDnsRecords", "GET", "/zones/{zone}/dns_records")
+CHANGE_RECORDS = _endpoint("ChangeDnsRecords", "POST", "/zones/{zone}/dns_records/batch")
+
+GET_TUNNEL = _endpoint("GetTunnel", "GET", _TUNNEL)
+GET_CONFIGURATION = _endpoint("GetTunnelConfiguration", "GET", f"{_TUNNEL}/configurations")
+PUT_CONFIGURATION = _endpoint("PutTunnelConfiguration", "PUT", f"{_TUNNEL}/configurations", idempotent=False)
+
+GET_ORGANIZATION = _endpoint("GetOrganization", "GET", f"{_ACCESS}/organizations")
+LIST_APPLICATIONS = _endpoint("ListApplications", "GET", f"{_ACCESS}/apps")
+CREATE_APPLICATION = _endpoint("CreateApplication", "POST", f"{_ACCESS}/apps")
+GET_APPLICATION = _endpoint("GetApplication", "GET", _APPLICATION)
+PUT_APPLICATION = _endpoint("PutApplication", "PUT", _APPLICATION)
+DELETE_APPLICATION = _endpoint("DeleteApplication", "DELETE", _APPLICATION)
+LIST_POLICIES = _endpoint("ListPolicies", "GET", f"{_ACCESS}/policies")
+CREATE_POLICY = _endpoint("CreatePolicy", "POST", f"{_ACCESS}/policies")
+GET_POLICY = _endpoint("GetPolicy", "GET", f"{_ACCESS}/policies/{{policy}}")
+PUT_POLICY = _endpoint("PutPolicy", "PUT", f"{_ACCESS}/policies/{{policy}}")
+DELETE_POLICY = _endpoint("DeletePolicy", "DELETE", f"{_ACCESS}/policies/{{policy}}")
+LIST_GROUPS = _endpoint("ListGroups", "GET", f"{_ACCESS}/groups")
+LIST_TAGS = _endpoint("ListTags", "GET", f"{_ACCESS}/tags")
+CREATE_TAG = _endpoint("CreateTag", "POST", f"{_ACCESS}/tags")
+
+LIST_SERVICE_TOKENS = _endpoint("ListServiceTokens", "GET", f"{_ACCESS}/service_tokens")
+CREATE_SERVICE_TOKEN = _endpoint("CreateServiceToken", "POST", f"{_ACCESS}/service_tokens")
+GET_SERVICE_TOKEN = _endpoint("GetServiceToken", "GET", _SERVICE_TOKEN)
+DELETE_SERVICE_TOKEN = _endpoint("DeleteServiceToken", "DELETE", _SERVICE_TOKEN)
+# Twice refreshed is as good as once: it only moves the end of the token's life.
+REFRESH_SERVICE_TOKEN = _endpoint("RefreshServiceToken", "POST", f"{_SERVICE_TOKEN}/refresh", idempotent=True)
+ROTATE_SERVICE_TOKEN = _endpoint("RotateServiceToken", "POST", f"{_SERVICE_TOKEN}/rotate")

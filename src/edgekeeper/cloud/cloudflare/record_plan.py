@@ -1,0 +1,173 @@
+"""What to do about the records of one name: a pure function from what is wanted and what is there.
+
+Ours are the records whose comment begins with our mark. Records of others are left alone: where one is in the way, the
+change is refused, and the reason names it. One that is already exactly as wanted gets our mark.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from edgekeeper.cloud.cloudflare.errors import INVALID_SPEC, RECORD_CONFLICT
+from edgekeeper.cloud.cloudflare.hostnames import normalise
+from edgekeeper.cloud.cloudflare.models import DnsRecord
+from edgekeeper.core.errors import Stall
+from edgekeeper.core.json import JsonObject
+
+LONGEST_COMMENT = 100
+"""On any plan."""
+_TYPES = frozenset({"A", "AAAA", "CNAME"})
+"""Types that get into each other's way. Others of the same name, such as TXT, are nobody's concern here."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRecord:
+    """A record as it should be."""
+
+    type: str
+    content: str
+    proxied: bool = False
+    ttl: int = 1
+    """1 is automatic, as it always is for proxied records."""
+
+    def __post_init__(self) -> None:
+        """Spell the content as Cloudflare will. Raise Stall where it is none."""
+        object.__setattr__(self, "content", _canonical(self.type, self.content))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """What the address records of one name should be."""
+
+    name: str
+    """As `hostnames.normalise` spells it."""
+    mark: str
+    """How the comments of our records begin: who the owner is."""
+    wanted: tuple[WantedRecord, ...] = ()
+    """None at all withdraws the name."""
+    comment: str = ""
+    """The whole comment; the mark alone where empty. Cut after 100 characters."""
+    written: frozenset[tuple[str, str]] | None = None
+    """For a withdrawal: type and content of what we wrote. What is different now is not deleted."""
+    adopt: bool = False
+    """Whether records of others may be taken over."""
+
+    @property
+    def whole_comment(self) -> str:
+        return (self.comment or self.mark)[:LONGEST_COMMENT]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlan:
+    """What a batch has to hold for one change."""
+
+    kept: tuple[DnsRecord, ...] = ()
+    deletes: tuple[DnsRecord, ...] = ()
+    patches: tuple[tuple[DnsRecord, JsonObject], ...] = ()
+    posts: tuple[JsonObject, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.deletes) + len(self.patches) + len(self.posts)
+
+    @property
+    def touches_existing(self) -> bool:
+        return bool(self.deletes or self.patches)
+
+
+def _canonical(kind: str, content: str) -> str:
+    if kind == "CNAME":
+        return normalise(content)
+    versions = {"A": 4, "AAAA": 6}
+    try:
+        address = ipaddress.ip_address(content)
+    except ValueError as error:
+        raise Stall(INVALID_SPEC, f"{content[:300]!r} is no address") from error
+    if versions.get(kind) != address.version:
+        raise Stall(INVALID_SPEC, f"{content} cannot be the content of a record of type {kind}")
+    return str(address)
+
+
+def plan_change(change: RecordChange, same_name: Iterable[DnsRecord]) -> RecordPlan:
+    """What to do, given the records of that name. Raise Stall where others are in the way."""
+    there = [record for record in same_name if record.type in _TYPES]
+    if not change.wanted:
+        return _withdrawal(change, [record for record in there if _is_ours(change, record)])
+    _check_foreign(change, there)
+    left = list(there)
+    kept, patches, unmatched = _match_exactly(change, left)
+    posts: list[JsonObject] = []
+    for wanted in unmatched:
+        reusable = next((record for record in left if record.type == wanted.type), None)
+        if reusable is None:
+            posts.append({"name": change.name, **_fields(change, wanted)})
+        else:
+            left.remove(reusable)
+            patches.append((reusable, _fields(change, wanted)))
+    return RecordPlan(tuple(kept), tuple(left), tuple(patches), tuple(posts))
+
+
+def _match_exactly(
+    change: RecordChange, left: list[DnsRecord]
+) -> tuple[list[DnsRecord], list[tuple[DnsRecord, JsonObject]], list[WantedRecord]]:
+    """Find for each wanted record the one with its type and content, and take it out of `left`."""
+    kept: list[DnsRecord] = []
+    patches: list[tuple[DnsRecord, JsonObject]] = []
+    unmatched: list[WantedRecord] = []
+    for wanted in change.wanted:
+        found = next((record for record in left if _same_target(record, wanted)), None)
+        if found is None:
+            unmatched.append(wanted)
+            continue
+        left.remove(found)
+        fields = _fields(change, wanted)
+        if all(getattr(found, name) == value for name, value in fields.items()):
+            kept.append(found)
+        else:
+            patches.append((found, fields))
+    return kept, patches, unmatched
+
+
+def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
+    if change.written is not None:
+        for record in ours:
+            if (record.type, record.content) not in change.written:
+                raise Stall(
+                    RECORD_CONFLICT,
+                    f"the record {record.type} {record.name} is not deleted: somebody has changed it to {record.content}",
+                )
+    return RecordPlan(deletes=tuple(ours))
+
+
+def _check_foreign(change: RecordChange, there: Sequence[DnsRecord]) -> None:
+    """Raise Stall where a record of others would have to be changed. One that is as wanted may get our mark."""
+    if change.adopt:
+        return
+    for record in there:
+        if not _is_ours(change, record) and not any(_same_target(record, wanted) for wanted in change.wanted):
+            raise Stall(
+                RECORD_CONFLICT,
+                f"there is a record {record.type} {record.name} to {record.content} that is not ours",
+            )
+
+
+def _is_ours(change: RecordChange, record: DnsRecord) -> bool:
+    return bool(record.comment) and (record.comment or "").startswith(change.mark)
+
+
+def _same_target(record: DnsRecord, wanted: WantedRecord) -> bool:
+    return (
+        record.type == wanted.type and record.content == wanted.content and record.proxied == wanted.proxied
+    )
+
+
+def _fields(change: RecordChange, wanted: WantedRecord) -> JsonObject:
+    return {
+        "type": wanted.type,
+        "content": wanted.content,
+        "proxied": wanted.proxied,
+        "ttl": 1 if wanted.proxied else wanted.ttl,
+        "comment": change.whole_comment,
+    }

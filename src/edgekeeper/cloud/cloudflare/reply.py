@@ -1,0 +1,126 @@
+"""Reading an answer: the envelope that all of them have, and nothing that merely looks like one.
+
+A page for people, half a document, a list that is null, a redirect: each raises. None is ever read as "there is
+nothing", since somebody would believe that and delete something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import GenericAlias
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_LONGEST_MESSAGE = 2_000
+_LONGEST_PAUSE = 3_600
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One entry of `errors`."""
+
+    code: int = 0
+    message: str = ""
+    error_chain: tuple[Problem, ...] | None = None
+
+    @property
+    def root(self) -> Problem:
+        """What it comes down to: validation errors of DNS used to be wrapped in a general one."""
+        return self.error_chain[0].root if self.error_chain else self
+
+
+class PageInfo(msgspec.Struct, frozen=True):
+    """Where a page stands among the others. Any part of it may be missing."""
+
+    page: int | None = None
+    per_page: int | None = None
+    count: int | None = None
+    total_count: int | None = None
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    success: bool
+    result: msgspec.Raw = msgspec.Raw(b"")
+    errors: tuple[Problem, ...] | None = None
+    result_info: PageInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that says yes."""
+
+    result: msgspec.Raw
+    info: PageInfo | None
+
+    def read(self, type_: type[T]) -> T:
+        """The result as that type. Raise BrokenReplyError where it is something else."""
+        result: T = self._decode(type_)
+        return result
+
+    def read_list(self, type_: type[T]) -> list[T]:
+        """The result as a list of that type; null, for one, is none."""
+        items: list[T] = self._decode(GenericAlias(list, (type_,)))
+        return items
+
+    def _decode(self, type_: Any) -> Any:
+        try:
+            return msgspec.json.decode(self.result, type=type_)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise BrokenReplyError(f"the result is not as expected: {error}") from error
+
+
+class BrokenReplyError(Exception):
+    """An answer that says nothing. The request may have taken effect."""
+
+
+class RefusedError(Exception):
+    """An answer that says no."""
+
+    def __init__(
+        self, status: int, problems: tuple[Problem, ...], retry_after: timedelta | None = None
+    ) -> None:
+        self.status = status
+        self.problems = tuple(problem.root for problem in problems)
+        self.retry_after = retry_after
+        super().__init__(self.text)
+
+    @property
+    def text(self) -> str:
+        """The provider's own words."""
+        words = "; ".join(f"{problem.message.strip()} ({problem.code})" for problem in self.problems)
+        return words[:_LONGEST_MESSAGE] or f"HTTP {self.status} without a reason"
+
+    def has_code(self, codes: frozenset[int]) -> bool:
+        return any(problem.code in codes for problem in self.problems)
+
+
+def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+    """The answer, if it says yes. Raise RefusedError where it says no, BrokenReplyError where it says nothing."""
+    if 300 <= status < 400:
+        raise BrokenReplyError(f"a redirect ({status}), which is not followed")
+    try:
+        envelope = msgspec.json.decode(body, type=_Envelope)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        if 400 <= status < 500:  # refused before it came to the API: by a proxy, or by the edge
+            raise RefusedError(status, (), _retry_after(headers)) from error
+        raise BrokenReplyError(f"HTTP {status} without a readable answer: {error}") from error
+    if status >= 500:
+        words = RefusedError(status, envelope.errors or ()).text
+        raise BrokenReplyError(f"HTTP {status}: {words}")
+    if status >= 400 or not envelope.success:
+        raise RefusedError(status, envelope.errors or (), _retry_after(headers))
+    if not bytes(envelope.result):
+        raise BrokenReplyError("the answer has no result")
+    return Reply(envelope.result, envelope.result_info)
+
+
+def _retry_after(headers: Mapping[str, str]) -> timedelta | None:
+    """Seconds, as Cloudflare sends them. Anything else, or more than an hour, is no answer to the question."""
+    text: Any = headers.get("retry-after", "")
+    if not text.isdecimal() or len(text) > 6:
+        return None
+    return timedelta(seconds=min(int(text), _LONGEST_PAUSE))

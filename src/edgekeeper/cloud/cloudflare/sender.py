@@ -1,0 +1,139 @@
+"""How bytes reach Cloudflare: by aiohttp in production, straight into the simulation in tests.
+
+What arrives is not trusted to end, nor to be what it says: answers have a limit of size, packed and unpacked; redirects
+are not followed, for a token must not travel; cookies are not kept. The time is the transport's to limit. aiohttp would
+repeat a request by itself when a kept connection turns out to be dead; that would be a call without a number, so it is
+prevented here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+import aiohttp
+from yarl import URL
+
+from edgekeeper.core.redaction import redact_text
+
+_MIB = 1024 * 1024
+_GZIP = zlib.MAX_WBITS | 16
+
+
+class Sender(Protocol):
+    """Sends one request and returns status, headers by lower-case name, and body.
+
+    Raises OSError where there was no answer, or none that may be looked at.
+    """
+
+    async def __call__(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]: ...
+
+
+class NoAnswerError(OSError):
+    """The connection failed or broke, or what came is more than we want to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SenderOptions:
+    """Limits of the sender."""
+
+    connections: int = 16
+    largest_answer: int = 32 * _MIB
+    """Bytes. A page of 5,000 records is between two and three megabytes."""
+    connect: timedelta = timedelta(seconds=10)
+    proxy_from_environment: bool = True
+    """Whether `HTTPS_PROXY` and `NO_PROXY` count."""
+
+
+DEFAULT_OPTIONS = SenderOptions()
+
+
+class HttpSender:
+    """The sender of production. Made anywhere, used within one running event loop."""
+
+    def __init__(self, options: SenderOptions = DEFAULT_OPTIONS) -> None:
+        self._options = options
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __call__(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        try:
+            async with self._opened().request(
+                method,
+                URL(url, encoded=True),
+                data=body or None,
+                headers={**headers, "accept-encoding": "gzip"},
+                allow_redirects=False,
+            ) as response:
+                raw = await self._read(response.content)
+        except aiohttp.ClientError as error:
+            raise _no_answer(error) from error
+        received = {name.lower(): value for name, value in response.headers.items()}
+        return response.status, received, self._unpacked(raw, received.get("content-encoding", ""))
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            await asyncio.sleep(0)  # connections are closed by callbacks
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            options = self._options
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=options.connections, ttl_dns_cache=30),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=options.connect.total_seconds()),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                middlewares=(_once,),
+                auto_decompress=False,
+                trust_env=options.proxy_from_environment,
+            )
+        return self._session
+
+    async def _read(self, content: aiohttp.StreamReader) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async for part in content.iter_any():
+            size += len(part)
+            if size > self._options.largest_answer:
+                raise self._too_large()
+            parts.append(part)
+        return b"".join(parts)
+
+    def _unpacked(self, raw: bytes, encoding: str) -> bytes:
+        """The body as it was before it was packed, by no more than the limit."""
+        if encoding.lower() in ("", "identity"):
+            return raw
+        if encoding.lower() != "gzip":
+            raise NoAnswerError(f"the answer is encoded in a way that was not asked for: {encoding[:40]!r}")
+        unpacking = zlib.decompressobj(_GZIP)
+        try:
+            body = unpacking.decompress(raw, self._options.largest_answer)
+        except zlib.error as error:
+            raise NoAnswerError(f"the answer cannot be unpacked: {error}") from error
+        if unpacking.unconsumed_tail:
+            raise self._too_large()
+        if not unpacking.eof:
+            raise NoAnswerError("the answer cannot be unpacked: its end is missing")
+        return body
+
+    def _too_large(self) -> NoAnswerError:
+        return NoAnswerError(f"the answer is larger than {self._options.largest_answer} bytes")
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a request again, by an error that it does not know."""
+    try:
+        return await handler(request)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _no_answer(error) from error
+
+
+def _no_answer(error: Exception) -> NoAnswerError:
+    return NoAnswerError(redact_text(str(error)) or type(error).__name__)

@@ -1,0 +1,82 @@
+"""Service tokens: made, refreshed before they end, rotated with a time in which both secrets work.
+
+A secret is shown once, when it is made. Making one is not repeatable, so a caller looks a token up by its name first;
+and where the secret of a token that exists was lost, it rotates the token rather than making another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+
+from edgekeeper.cloud.cloudflare import operations
+from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.models import Issued, IssuedToken, SecretText, ServiceToken
+from edgekeeper.cloud.cloudflare.operations import Endpoint
+from edgekeeper.core.clock import timestamp
+from edgekeeper.core.errors import Conflict
+from edgekeeper.core.json import JsonObject
+
+_PER_PAGE = 1_000
+
+
+class ServiceTokens:
+    """The service tokens of one account."""
+
+    def __init__(self, client: CloudflareClient, account_id: str) -> None:
+        self._client = client
+        self._account = account_id
+
+    async def pages(self) -> AsyncIterator[Mapping[str, ServiceToken]]:
+        """All tokens by id, page by page."""
+        question = Question(operations.LIST_SERVICE_TOKENS, {"account": self._account})
+        async for page in self._client.pages(question, ServiceToken, _PER_PAGE):
+            yield {token.id: token for token in page}
+
+    async def find(self, name: str) -> list[ServiceToken]:
+        """The tokens of a name. There may be several: names are not known to be unique."""
+        question = Question(operations.LIST_SERVICE_TOKENS, {"account": self._account}, {"name": name})
+        pages = self._client.pages(question, ServiceToken, _PER_PAGE)
+        return [token async for page in pages for token in page if token.name == name]
+
+    async def get(self, token_id: str) -> ServiceToken | None:
+        """The token, or None where there is none."""
+        return await self._client.ask_for(
+            self._question(operations.GET_SERVICE_TOKEN, token_id), ServiceToken
+        )
+
+    async def create(self, name: str, duration: str) -> IssuedToken:
+        """Make a token. Look for one of that name first: this is not repeatable."""
+        body = {"name": name, "duration": duration}
+        question = Question(operations.CREATE_SERVICE_TOKEN, {"account": self._account}, body=body)
+        return _issued(await self._client.ask(question, Issued))
+
+    async def refresh(self, token_id: str) -> ServiceToken:
+        """Let the token live for its whole duration again. Its secret stays. Raise Conflict where it is gone."""
+        question = self._question(operations.REFRESH_SERVICE_TOKEN, token_id)
+        found = await self._client.ask_for(question, ServiceToken)
+        if found is None:
+            raise Conflict(f"there is no service token {token_id} any more")
+        return found
+
+    async def rotate(self, token_id: str, *, old_until: datetime) -> IssuedToken:
+        """Make a new secret. The old one works until then. Raise Conflict where the token is gone."""
+        body = {"previous_client_secret_expires_at": timestamp(old_until)}
+        question = self._question(operations.ROTATE_SERVICE_TOKEN, token_id, body)
+        found = await self._client.ask_for(question, Issued)
+        if found is None:
+            raise Conflict(f"there is no service token {token_id} any more")
+        return _issued(found)
+
+    async def delete(self, token_id: str) -> None:
+        """Delete the token. One that is gone already counts as deleted."""
+        await self._client.ask_for(self._question(operations.DELETE_SERVICE_TOKEN, token_id), dict)
+
+    def _question(self, endpoint: Endpoint, token_id: str, body: JsonObject | None = None) -> Question:
+        return Question(endpoint, {"account": self._account, "token": token_id}, body=body)
+
+
+def _issued(token: Issued) -> IssuedToken:
+    return IssuedToken(
+        token.id, token.client_id, SecretText(token.client_secret), token.name, token.expires_at
+    )

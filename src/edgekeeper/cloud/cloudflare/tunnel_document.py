@@ -1,0 +1,154 @@
+"""Merging changes into the configuration of a tunnel, which people and other programs write as well.
+
+The configuration is one document, and the first rule that matches wins. So:
+
+    exact hostnames ─► wildcards, the longer first ─► the rule for everything else
+
+What is not ours stays as it is: rules of other hostnames in the order that they have among themselves, `warp-routing`,
+the global `originRequest`, and whatever Cloudflare may invent. Ours are put in front of what would take their requests
+away. A hostname that somebody else has a rule for is not touched, unless the change says that it is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgekeeper.cloud.cloudflare.hostnames import covers, is_wildcard
+from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule
+from edgekeeper.core.errors import Stall
+from edgekeeper.core.json import JsonObject, dig, dig_list
+
+CATCH_ALL: JsonObject = {"service": "http_status:404"}
+"""What a tunnel that has no rule for everything else gets: a wildcard DNS record must not lead anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostnameChange:
+    """What the rules of one hostname should be."""
+
+    hostname: str
+    rules: tuple[TunnelRule, ...] = ()
+    """None at all withdraws the hostname."""
+    ours: bool = False
+    """Whether rules that are there already are ours, or may be taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A configuration with changes in it."""
+
+    config: JsonObject | None
+    """The very same one where nothing had to be changed."""
+    refused: Mapping[str, Stall]
+    """By hostname: changes that would touch what is not ours."""
+
+
+def merge(config: JsonObject | None, changes: Sequence[HostnameChange]) -> Merged:
+    """The configuration with these changes, one per hostname."""
+    present = [_without_nulls(rule) for rule in dig_list(config, "ingress") if isinstance(rule, dict)]
+    refused: dict[str, Stall] = {}
+    changed: dict[str, HostnameChange] = {}
+    shadows = _Shadows(present)
+    for change in changes:
+        there = shadows.rules_of(change.hostname)
+        wanted = [rule.document() for rule in _in_order(change.rules)]
+        if there == wanted and not shadows.is_shadowed(change.hostname):
+            continue
+        if there and not change.ours and there != wanted:
+            refused[change.hostname] = _foreign(change.hostname, there)
+            continue
+        changed[change.hostname] = change
+    if not changed:
+        return Merged(config, refused)
+    return Merged({**_without_nulls(config or {}), "ingress": _placed(present, changed)}, refused)
+
+
+def rules_by_hostname(config: JsonObject | None) -> dict[str, tuple[JsonObject, ...]]:
+    """The rules of each hostname, in their order."""
+    grouped: dict[str, tuple[JsonObject, ...]] = {}
+    for rule in dig_list(config, "ingress"):
+        hostname = dig(rule, "hostname")
+        if isinstance(hostname, str) and hostname:
+            grouped[hostname] = (*grouped.get(hostname, ()), _without_nulls(rule))
+    return grouped
+
+
+class _Shadows:
+    """Which rules there are, and which of them never get a request because an earlier wildcard takes it."""
+
+    def __init__(self, rules: Iterable[JsonObject]) -> None:
+        self._rules: dict[str, list[JsonObject]] = {}
+        self._shadowed: set[str] = set()
+        wide: list[str] = []
+        for rule in rules:
+            hostname = rule.get("hostname", "")
+            self._rules.setdefault(hostname, []).append(rule)
+            if any(covers(pattern, hostname) for pattern in wide if pattern != hostname):
+                self._shadowed.add(hostname)
+            if is_wildcard(hostname) and not rule.get("path"):
+                wide.append(hostname)
+
+    def rules_of(self, hostname: str) -> list[JsonObject]:
+        return self._rules.get(hostname, [])
+
+    def is_shadowed(self, hostname: str) -> bool:
+        return hostname in self._shadowed
+
+
+def _placed(present: list[JsonObject], changed: Mapping[str, HostnameChange]) -> list[JsonObject]:
+    """The rules in their new order."""
+    kept = [rule for rule in present if rule.get("hostname", "") not in changed]
+    ordered = sorted(changed.values(), key=lambda change: change.hostname)
+    exact = [rule for change in ordered if not is_wildcard(change.hostname) for rule in _documents(change)]
+    front = next((index for index, rule in enumerate(kept) if not _is_exact(rule)), len(kept))
+    rules = [*kept[:front], *exact, *kept[front:]]
+    for change in sorted(ordered, key=lambda change: -change.hostname.count(".")):
+        if is_wildcard(change.hostname):
+            place = _place_of_wildcard(rules, change.hostname)
+            rules[place:place] = _documents(change)
+    if not rules or not _matches_everything(rules[-1]):
+        rules.append(dict(CATCH_ALL))
+    return rules
+
+
+def _place_of_wildcard(rules: list[JsonObject], hostname: str) -> int:
+    """Before the first rule that would take its requests away, and so behind every exact hostname but those that
+    never get one."""
+    for index, rule in enumerate(rules):
+        if not _is_exact(rule) and covers(rule.get("hostname", ""), hostname):
+            return index
+    return len(rules)
+
+
+def _is_exact(rule: JsonObject) -> bool:
+    hostname = rule.get("hostname", "")
+    return bool(hostname) and not is_wildcard(hostname)
+
+
+def _matches_everything(rule: JsonObject) -> bool:
+    return rule.get("hostname", "") in ("", "*") and not rule.get("path")
+
+
+def _documents(change: HostnameChange) -> list[JsonObject]:
+    return [rule.document() for rule in _in_order(change.rules)]
+
+
+def _in_order(rules: Iterable[TunnelRule]) -> list[TunnelRule]:
+    """Longer paths first, and none at all last: the first that matches wins."""
+    return sorted(rules, key=lambda rule: (-len(rule.path), rule.path))
+
+
+def _without_nulls(value: Any) -> Any:
+    """A copy without a null in it: written back, null would be a value."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _foreign(hostname: str, there: list[JsonObject]) -> Stall:
+    services = ", ".join(str(rule.get("service")) for rule in there)
+    return Stall("HostnameConflict", f"the tunnel has a rule for {hostname} that is not ours, to {services}")

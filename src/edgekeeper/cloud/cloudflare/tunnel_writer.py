@@ -1,0 +1,132 @@
+"""The single writer of a tunnel's configuration, and the copy of it that shows what others have done to it.
+
+*Expected flow* of a batch
+ 1. Read the configuration, merge the changes in, and compare: what is the case already is not written.
+ 2. Write it as a whole. The version in the answer has to be the next one. If it is not, somebody else wrote in between:
+    read again, merge again, write again, a few times.
+ 3. Where no answer came to the write, the same: what has been written will be found.
+
+*Guarantees*
+ - Whoever uses this tunnel in this process, with whatever credential, waits for the others (`lock`).
+ - A change is confirmed only after a write that nobody came between, or a read that shows it.
+
+*Caveats*
+ - What somebody else writes between our read and our write is lost, because the API knows no precondition. The time
+   between the two is one call, and the log says when it happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import timedelta
+
+import structlog
+
+from edgekeeper.cloud.cloudflare.submission import Submission
+from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, merge, rules_by_hostname
+from edgekeeper.cloud.cloudflare.tunnel_rules import check_rule
+from edgekeeper.cloud.cloudflare.tunnels import Tunnels
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
+from edgekeeper.cloud.mirror import Mirror
+from edgekeeper.core.errors import PassError, Retry
+from edgekeeper.core.json import JsonObject
+
+log = structlog.get_logger(__name__)
+
+WINDOW = timedelta(seconds=1)
+"""How long a change waits for others."""
+_HEAVIEST = 10_000
+"""Everything that is waiting goes into one write: it replaces the whole document anyway."""
+_ATTEMPTS = 4
+
+Rules = tuple[JsonObject, ...]
+
+
+class TunnelWriter:
+    """Writes the rules of one tunnel."""
+
+    def __init__(
+        self,
+        tunnels: Tunnels,
+        tunnel_id: str,
+        mirror: Mirror[str, Rules],
+        lock: asyncio.Lock,
+        *,
+        window: timedelta = WINDOW,
+    ) -> None:
+        self.mirror = mirror
+        self._tunnels = tunnels
+        self._tunnel = tunnel_id
+        self._lock = lock
+        self._coalescer: Coalescer[HostnameChange, Rules | PassError] = Coalescer(
+            f"tunnel {tunnel_id}",
+            self._write,
+            key=lambda change: change.hostname,
+            options=CoalescerOptions(window, _HEAVIEST),
+        )
+        self.run = self._coalescer.run
+        self.stop = self._coalescer.stop
+
+    def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Submission[Rules]:
+        """Hand in what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
+
+        The result is the rules as they are then.
+        """
+        for rule in change.rules:
+            check_rule(rule)
+        return Submission(self._coalescer.submit(change, wake=wake))
+
+    async def _write(self, changes: Sequence[HostnameChange]) -> Sequence[Rules | PassError]:
+        async with self._lock:
+            config, refused = await self._settle(changes)
+        there = rules_by_hostname(config)
+        outcomes: list[Rules | PassError] = []
+        for change in changes:
+            rules = there.get(change.hostname, ())
+            self._reflect(change.hostname, rules)
+            outcomes.append(refused.get(change.hostname, rules))
+        return outcomes
+
+    async def _settle(
+        self, changes: Sequence[HostnameChange]
+    ) -> tuple[JsonObject | None, Mapping[str, PassError]]:
+        """Make the changes hold, and return the configuration that they hold in."""
+        for _ in range(_ATTEMPTS):
+            live = await self._tunnels.configuration(self._tunnel)
+            merged = merge(live.config, changes)
+            if merged.config is None or merged.config == live.config:
+                return live.config, merged.refused
+            try:
+                stored = await self._tunnels.put_configuration(self._tunnel, merged.config)
+            except Retry as error:
+                log.info("Tunnel configuration: no answer, looking", tunnel=self._tunnel, error=error.message)
+                continue
+            if stored.version == live.version + 1:
+                return stored.config, merged.refused
+            log.warning(
+                "Tunnel configuration is written by somebody else too",
+                tunnel=self._tunnel,
+                expected=live.version + 1,
+                version=stored.version,
+            )
+        raise Retry(
+            f"the configuration of tunnel {self._tunnel} could not be written in {_ATTEMPTS} attempts, "
+            "because others write it at the same time or no answer came",
+            "TunnelConfigContended",
+        )
+
+    def _reflect(self, hostname: str, rules: Rules) -> None:
+        if rules:
+            self.mirror.put(hostname, rules)
+        else:
+            self.mirror.remove(hostname)
+
+
+def lister(tunnels: Tunnels, tunnel_id: str) -> Callable[[], AsyncIterator[Mapping[str, Rules]]]:
+    """How a mirror lists the rules of a tunnel, by hostname."""
+
+    async def pages() -> AsyncIterator[Mapping[str, Rules]]:
+        yield rules_by_hostname((await tunnels.configuration(tunnel_id)).config)
+
+    return pages
