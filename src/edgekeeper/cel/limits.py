@@ -9,6 +9,7 @@ arguments calls `check_size` with the size it is about to build.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from edgekeeper.cel.errors import ErrorKind, EvaluationError
 
@@ -26,7 +27,9 @@ class Limits:
     source: int = 100_000
     """Length of the text in code points."""
     depth: int = 250
-    """Height of the syntax tree, and nesting of brackets."""
+    """Height of the syntax tree, after macros are expanded."""
+    nesting: int = 120
+    """Brackets within brackets; the parser recurses here, with several frames for each."""
     nodes: int = 100_000
     """Nodes of the syntax tree after macros are expanded; bounds what nested macros can multiply."""
 
@@ -38,3 +41,24 @@ def check_size(size: int) -> None:
     """Refuse to build something of this size."""
     if size > MAX_SIZE:
         raise EvaluationError(ErrorKind.TOO_LARGE, f"result of size {size} exceeds the limit of {MAX_SIZE}")
+
+
+def check_total_size(value: Any) -> None:
+    """Refuse a value that is too large when written out.
+
+    Lists and maps share what they hold, so that a short expression can make a value of a thousand nodes which stands
+    for more than the memory of the machine as soon as somebody prints it. Strings count by their length.
+    """
+    room, waiting = MAX_SIZE, [value]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, dict):
+            room -= len(current)
+            waiting.extend(current.values())
+        elif isinstance(current, list | tuple):
+            room -= len(current)
+            waiting.extend(current)
+        elif isinstance(current, str | bytes):
+            room -= len(current)
+        if room < 0:
+            raise EvaluationError(ErrorKind.TOO_LARGE, f"result exceeds the size limit of {MAX_SIZE}")

@@ -2,8 +2,10 @@
 
 A macro is chosen by name, shape (`target.name(…)` or `name(…)`) and number of arguments, before anything is known about
 types. It builds its replacement with a `Builder`, which numbers the new nodes and places them where the call stands.
-Where the arguments do not fit, it either raises `CompileError` by `builder.error` (`map(1, x)`: not a name) or returns
-None, which leaves the call as it is (`optMap` on something that is not an optional is for the checker to refuse).
+Where the arguments do not fit, it either raises what `builder.error` returns (`map(1, x)`: not a name) or returns None,
+which leaves the call as it is (`cel.bind` is one only if the target is the name `cel`).
+
+An argument must occur at most once in the replacement, else nested calls would grow exponentially: `bind` it to a name.
 
 The macros of the language itself are in `edgekeeper.cel.standard_macros`.
 """
@@ -49,8 +51,8 @@ class Builder(Protocol):
 
     def fold(self, fold: Fold) -> Comprehension: ...
 
-    def copy(self, node: Expr) -> Expr:
-        """The same expression again with numbers of its own, for macros that use an argument twice."""
+    def bind(self, name: str, value: Expr, result: Expr) -> Comprehension:
+        """`result`, in which `name` stands for `value`: for macros that use an argument twice."""
         ...
 
     def error(self, node: Expr, message: str) -> CompileError: ...

@@ -1,0 +1,132 @@
+"""When two values are equal, and which comes first.
+
+Numbers of all types lie on one line (`1 == 1u`, `1 == 1.0`), `true` is not 1, values of different types are unequal
+rather than an error, and NaN is unequal to everything. Python's own `==` differs in the second point, also inside lists
+and maps, so these are compared element by element.
+
+Comparing can be much work: a list may hold the same list twice, which holds another twice, and so on. So each container
+that is looked at is paid for from an `Allowance`, whose first element is what is left. The frame of an evaluation is one,
+which is how `==` in an expression charges its budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import NoneType
+from typing import Any, Final, TypeAlias
+
+from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_overload
+from edgekeeper.cel.limits import DEFAULT_BUDGET
+from edgekeeper.cel.types import Type
+from edgekeeper.cel.values import Duration, Optional, Timestamp, Uint, Value
+
+Allowance: TypeAlias = list[Any]
+"""What is left to spend, as the first element."""
+
+PLAIN: Final = frozenset({str, int, bool, float, bytes, Uint, NoneType, Timestamp, Duration})
+"""Classes whose `==` is right for two values of the same class."""
+
+NUMBERS: Final = frozenset({int, float, Uint})
+
+ORDERED: Final = frozenset({str, int, bool, float, bytes, Uint, Timestamp, Duration})
+"""Classes whose `<` is right for two values of the same class."""
+
+_ABSENT: Final = object()
+
+
+def equals(left: Value, right: Value) -> bool:
+    """Whether two values are equal."""
+    return equals_within(left, right, [DEFAULT_BUDGET])
+
+
+def equals_within(left: Value, right: Value, allowance: Allowance) -> bool:
+    """Whether two values are equal, at the expense of an allowance."""
+    left_class = type(left)
+    if left_class is type(right) and left_class in PLAIN:
+        return bool(left == right)
+    # Containers are compared with a list of our own instead of recursion: values may be nested as deep as they like.
+    waiting = [(left, right)]
+    while waiting:
+        mine, yours = waiting.pop()
+        pairs = _matching_parts(mine, yours, allowance)
+        if pairs is None:
+            return False
+        waiting.extend(pairs)
+    return True
+
+
+_Pairs: TypeAlias = Iterable[tuple[Value, Value]]
+
+
+def _matching_parts(left: Value, right: Value, allowance: Allowance) -> _Pairs | None:
+    """What must be equal for two values to be equal, or None if they differ in any case."""
+    if isinstance(left, dict):
+        return _map_parts(left, right, allowance) if isinstance(right, dict) else None
+    if isinstance(left, list | tuple):
+        return _list_parts(left, right, allowance) if isinstance(right, list | tuple) else None
+    if isinstance(left, Optional):
+        return _optional_parts(left, right) if isinstance(right, Optional) else None
+    return () if _equal_atoms(left, right) else None
+
+
+def _map_parts(left: dict[Any, Any], right: dict[Any, Any], allowance: Allowance) -> _Pairs | None:
+    if len(left) != len(right):
+        return None
+    _pay(allowance, len(left))
+    pairs = [(value, right.get(key, _ABSENT)) for key, value in left.items()]
+    return None if any(pair[1] is _ABSENT for pair in pairs) else pairs
+
+
+def _list_parts(left: Sequence[Any], right: Sequence[Any], allowance: Allowance) -> _Pairs | None:
+    if len(left) != len(right):
+        return None
+    _pay(allowance, len(left))
+    return zip(left, right, strict=True)
+
+
+def _optional_parts(left: Optional, right: Optional) -> _Pairs | None:
+    if left.present != right.present:
+        return None
+    return ((left.value, right.value),) if left.present else ()
+
+
+def _equal_atoms(left: Value, right: Value) -> bool:
+    """Values without parts. Classes that are neither plain nor types are opaque and compare as they like."""
+    left_class, right_class = type(left), type(right)
+    if left_class is right_class and left_class in PLAIN:
+        return bool(left == right)
+    if left_class in NUMBERS and right_class in NUMBERS:
+        return bool(left == right)
+    if isinstance(left, Type):
+        return isinstance(right, Type) and left.kind is right.kind and left.name == right.name
+    related = isinstance(left, right_class) or isinstance(right, left_class)
+    return related and isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _pay(allowance: Allowance, elements: int) -> None:
+    allowance[0] -= 1 + elements // 10
+    if allowance[0] < 0:
+        raise EvaluationError(ErrorKind.COST_EXCEEDED, "operation cancelled: actual cost limit exceeded")
+
+
+def contains(container: Any, element: Value, allowance: Allowance | None = None) -> bool:
+    """Whether a list holds an element."""
+    budget = [DEFAULT_BUDGET] if allowance is None else allowance
+    if type(element) is str:
+        return any(type(candidate) is str and candidate == element for candidate in container)
+    return any(equals_within(candidate, element, budget) for candidate in container)
+
+
+def compare(left: Value, right: Value) -> int:
+    """Negative, zero or positive; values that have no order are an error."""
+    left_class, right_class = type(left), type(right)
+    is_ordered = left_class is right_class and left_class in ORDERED
+    if not is_ordered and not (left_class in NUMBERS and right_class in NUMBERS):
+        raise no_such_overload()
+    if left < right:
+        return -1
+    if left == right:
+        return 0
+    if left > right:
+        return 1
+    raise EvaluationError(ErrorKind.INVALID_ARGUMENT, "NaN values cannot be ordered")

@@ -1,0 +1,67 @@
+"""Functions of strings that belong to the language itself.
+
+Patterns run on RE2, in time proportional to the text. Compiled patterns are kept, since expressions use the same few
+again and again.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil
+from typing import Any, Final
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no type information
+
+from edgekeeper.cel.errors import invalid_argument
+from edgekeeper.cel.functions import REGEX_LENGTH_FACTOR, Function, traversal_cost
+from edgekeeper.cel.standard.declaring import function, member, overload
+from edgekeeper.cel.types import BOOL, STRING
+
+_BOTH: Final = (STRING, STRING)
+
+
+@lru_cache(maxsize=512)
+def compile_pattern(pattern: str) -> Any:
+    """A compiled pattern; a bad one is an error of the evaluation."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise invalid_argument(f"error parsing regexp: {error}") from None
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether a pattern is found anywhere in a text."""
+    compiled = compile_pattern(pattern)
+    try:
+        return compiled.search(text) is not None
+    except UnicodeEncodeError:
+        raise invalid_argument("string is not valid unicode") from None
+
+
+def matches_cost(text: str, pattern: str) -> int:
+    return traversal_cost(1 + len(text)) * ceil(len(pattern) * REGEX_LENGTH_FACTOR)
+
+
+def _contains_cost(text: str, part: str) -> int:
+    return traversal_cost(len(text)) * traversal_cost(len(part))
+
+
+def _affix_cost(text: str, _: str) -> int:
+    return traversal_cost(len(text))
+
+
+TEXT: Final[tuple[Function, ...]] = (
+    function(
+        "contains",
+        member("contains_string", _BOTH, BOOL, lambda text, part: part in text, _contains_cost),
+    ),
+    function("startsWith", member("starts_with_string", _BOTH, BOOL, str.startswith, _affix_cost)),
+    function("endsWith", member("ends_with_string", _BOTH, BOOL, str.endswith, _affix_cost)),
+    function(
+        "matches",
+        overload("matches", _BOTH, BOOL, matches, matches_cost),
+        member("matches_string", _BOTH, BOOL, matches, matches_cost),
+    ),
+)
