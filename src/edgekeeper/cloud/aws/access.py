@@ -5,8 +5,8 @@
     zone = aws.caller(role=Role("arn:aws:iam::222222222222:role/dns"))
     tenant = await cloudfront.find(Ask(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
 
-Parsing is part of the call: an answer without the fields that it must have is no answer, so that nothing is concluded
-from it and the transport may ask again. That something is not there is an answer, where the caller expects it (`find`).
+Parsing is part of the call: an answer without the fields that it must have is none, and nothing is concluded from it.
+That something is not there is an answer, where the caller expects it (`find`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.errors import classify, code_of, message_of
-from edgekeeper.cloud.aws.http import BrokenAnswerError
+from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import Meaning
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.roles import OWN, Role
@@ -59,7 +59,9 @@ class Ask(Generic[T]):
         try:
             return self.parse(answer)
         except _MALFORMED as error:
-            raise BrokenAnswerError(f"the answer lacks something or is of another form: {error!r}") from error
+            raise MalformedAnswerError(
+                f"the answer lacks something or is of another form: {error!r}"
+            ) from error
 
 
 class AwsAccess:

@@ -2,7 +2,8 @@
 
 Three kinds of exception arrive here. An answer that AWS gave carries a code, which `meanings` explains. No answer at
 all (a lost connection, a timeout) says nothing about whether a write took effect, and neither does an answer that is
-not one (HTML, a truncated body). Anything else is a bug, and `classify` says so by None.
+not one (HTML, a truncated body). Anything else is a bug, and `classify` says so by None. An answer that is AWS's own,
+but lacks what we need of it, must not look like an outage: one odd object would stop the work on all others.
 
 AWS's message stays as it is, word for word; in front of it stand the operation and the code, because messages such as
 "The request is invalid" say neither.
@@ -26,7 +27,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from edgekeeper.cloud.aws import meanings
-from edgekeeper.cloud.aws.http import BrokenAnswerError
+from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import Meaning, Noun
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
@@ -45,6 +46,8 @@ def classify(
     if isinstance(error, ClientError):
         return _refusal(operation, error, special)
     told, text = meanings.general(operation.service), str(error) or type(error).__name__
+    if isinstance(error, MalformedAnswerError):
+        return _failure(operation, told.busy, text, Verdict.REFUSED)
     if isinstance(error, _NO_ANSWER):
         return _failure(operation, told.busy, text, Verdict.UNANSWERED)
     if isinstance(error, _NO_IDENTITY):
@@ -103,6 +106,12 @@ def _failure(
 
 def error_for(meaning: Meaning, message: str) -> PassError:
     """The one of the four errors that a meaning stands for."""
+    error = _error_for(meaning, message)
+    error.error_type = meaning.error_type
+    return error
+
+
+def _error_for(meaning: Meaning, message: str) -> PassError:
     match meaning.noun:
         case Noun.RETRY:
             return Retry(message, meaning.reason)

@@ -50,6 +50,10 @@ class BrokenAnswerError(Exception):
     """What came back cannot be an answer of AWS. A write may have taken effect."""
 
 
+class MalformedAnswerError(BrokenAnswerError):
+    """An answer of AWS that lacks what we need of it."""
+
+
 class GuardedSession:
     """The HTTP session of production, with the constructor that aiobotocore calls."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from edgekeeper.core.json import JsonObject
@@ -192,9 +192,14 @@ def _shared_fields(shape: Mapping[str, Any], etag: str) -> dict[str, Any]:
         "status": shape.get("Status") or "",
         "connection_group_id": shape.get("ConnectionGroupId") or "",
         "customizations": parse_customizations(shape.get("Customizations") or {}),
-        "created": shape.get("CreatedTime"),
-        "modified": shape.get("LastModifiedTime"),
+        "created": _utc(shape.get("CreatedTime")),
+        "modified": _utc(shape.get("LastModifiedTime")),
     }
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    """botocore tells times in the zone of the machine."""
+    return None if moment is None else moment.astimezone(UTC)
 
 
 def _parse_domains(shapes: Iterable[Mapping[str, Any]]) -> tuple[TenantDomain, ...]:

@@ -1,0 +1,145 @@
+"""The collections of an AWS account that are kept as local copies.
+
+    Tenants                 every distribution tenant, from listings; parameters and tags are read once per ETag
+    connection_groups       where tenants' DNS points to
+    certificates            ACM's certificates of one region, to find one that fits
+    (records of a zone are with their writer, in `zone`)
+
+Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
+ETag: as long as that stays the same nothing else has changed either, and where it has changed one read tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import timedelta
+from typing import Final
+
+from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
+from edgekeeper.cloud.aws.cloudfront import CloudFront
+from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
+from edgekeeper.core.clock import Clock
+
+SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
+"""For what people change now and then, and no drift is looked for."""
+
+
+class Tenants:
+    """All tenants of an account."""
+
+    def __init__(
+        self,
+        cloudfront: CloudFront,
+        clock: Clock,
+        metrics: CloudMetrics,
+        *,
+        options: MirrorOptions | None = None,
+    ) -> None:
+        self.mirror: Mirror[str, TenantSummary] = Mirror(
+            "tenants",
+            cloudfront.tenants,
+            clock,
+            metrics,
+            options=options or MirrorOptions(),
+            in_progress=lambda tenant: tenant.in_progress,
+            confirm=self._confirm,
+        )
+        self._cloudfront = cloudfront
+        self._ids_by_name: dict[str, str] = {}
+        self._details: dict[str, DistributionTenant] = {}
+        self.mirror.subscribe(self._index)
+
+    async def run(self) -> None:
+        """Keep the copy fresh until cancelled."""
+        await self.mirror.run()
+
+    def subscribe(self, handler: Handler[str, TenantSummary]) -> Callable[[], None]:
+        """Tell `handler` of every tenant that changes, by id. Call what is returned to end that."""
+        return self.mirror.subscribe(handler)
+
+    def get(self, tenant_id: str) -> TenantSummary | None:
+        """A tenant as it was listed last. Raise NotSyncedError where nothing was listed yet."""
+        return self.mirror.get(tenant_id)
+
+    def get_by_name(self, name: str) -> TenantSummary | None:
+        """The same by name, which is unique within the account."""
+        return self.mirror.get(self._ids_by_name.get(name, ""))
+
+    async def details(self, tenant_id: str) -> DistributionTenant | None:
+        """A tenant with its parameters and tags: read live if its ETag is another than at the last reading."""
+        summary = self.mirror.get(tenant_id)
+        if summary is None:
+            return None
+        known = self._details.get(tenant_id)
+        if known is not None and known.etag == summary.etag:
+            return _completed(known, summary)
+        return await self.read(tenant_id)
+
+    async def read(self, identifier: str) -> DistributionTenant | None:
+        """A tenant live, by id, ARN or name. The copy knows what was found."""
+        tenant = await self._cloudfront.find_tenant(identifier)
+        if tenant is not None:
+            self.put(tenant)
+        else:
+            self.remove(self._ids_by_name.get(identifier, identifier))
+        return tenant
+
+    def put(self, tenant: DistributionTenant) -> None:
+        """We have just written or read this tenant."""
+        self._details[tenant.id] = tenant
+        self.mirror.put(tenant.id, tenant.summary)
+
+    def remove(self, tenant_id: str) -> None:
+        """We have just deleted this tenant, or found that it is gone."""
+        self.mirror.remove(tenant_id)
+
+    async def _confirm(self, tenant_id: str) -> TenantSummary | None:
+        tenant = await self._cloudfront.find_tenant(tenant_id)
+        return None if tenant is None else tenant.summary
+
+    def _index(self, tenant_id: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
+        if old is not None and self._ids_by_name.get(old.name) == tenant_id:
+            del self._ids_by_name[old.name]
+        if new is not None:
+            self._ids_by_name[new.name] = tenant_id
+        else:
+            self._details.pop(tenant_id, None)
+
+
+def _completed(known: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
+    """What a listing knows better, above all how far a deployment has come, and what only a reading knows."""
+    return replace(known, **{field.name: getattr(summary, field.name) for field in fields(summary)})
+
+
+def connection_groups(
+    cloudfront: CloudFront, clock: Clock, metrics: CloudMetrics, *, options: MirrorOptions = SELDOM
+) -> Mirror[str, ConnectionGroup]:
+    """The connection groups of an account, by id."""
+    return Mirror(
+        "connection groups",
+        cloudfront.connection_groups,
+        clock,
+        metrics,
+        options=options,
+        in_progress=lambda group: group.status == "InProgress",
+    )
+
+
+def default_group(groups: Mirror[str, ConnectionGroup]) -> ConnectionGroup | None:
+    """The group of tenants that name none. An account that never had a tenant has none either."""
+    return next((group for _, group in groups.items() if group.is_default), None)
+
+
+def certificates(
+    acm: Acm, region: str, clock: Clock, metrics: CloudMetrics, *, options: MirrorOptions = SELDOM
+) -> Mirror[str, CertificateSummary]:
+    """The certificates of a region, by ARN.
+
+    One that is pending does not hurry the listing: it may be somebody's who will never prove the domain. Whoever waits
+    for one asks for it by itself, or pokes the mirror.
+    """
+    return Mirror(f"certificates of {region}", acm.certificates, clock, metrics, options=options)

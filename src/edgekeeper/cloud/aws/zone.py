@@ -1,0 +1,246 @@
+"""One hosted zone: a mirror of its records, the single writer of its changes, and the fate of its batches.
+
+    zone = Zone(zone_id, route53, clock, metrics)
+    group.create_task(zone.run())
+    …
+    ticket = zone.submit(Present(record, written=inventory.get(key)), wake=wake)     in a pass, which then ends
+    …
+    written = ticket.result()                                                        in the pass after the wake-up
+    zone.in_sync(written.change_id, wake)
+
+*Guarantees*
+ - A name that was never ours is created, never overwritten; what is deleted leads where we led it (see `changes`).
+ - A batch whose answer was lost is not written again before the zone has been read: what it did counts as done.
+ - One bad record fails alone. Route 53 names it, and the others are written without it.
+ - A zone that refuses us as such is asked again after a while, not once per record.
+
+*Caveats*
+ - Where we may not list the zone it is written blindly: CREATE and DELETE by what we wrote, which Route 53 compares. A
+   lost answer then leaves records that look like somebody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from edgekeeper.cloud.aws.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
+from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
+from edgekeeper.cloud.aws.propagation import Propagation
+from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import Mirror
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
+
+log = structlog.get_logger(__name__)
+
+WINDOW: Final = timedelta(seconds=1)
+FRESH: Final = timedelta(seconds=30)
+"""How old the mirror may be for a deletion to rely on it."""
+REFUSAL_REMEMBERED: Final = timedelta(seconds=30)
+
+_NAMED = re.compile(r"name='(?P<name>[^']+)', type='(?P<type>[A-Z]+)'")
+_RRSET = re.compile(r"RRSet (?:of type (?P<type>[A-Z]+) )?with DNS name (?P<name>\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a wish."""
+
+    change: Change | None
+    """What was done; None where nothing had to be."""
+    change_id: str = ""
+    """Of the batch; empty where nothing was done."""
+
+
+UNCHANGED: Final = Written(None)
+
+
+class Zone:
+    """See the module."""
+
+    def __init__(self, zone_id: str, route53: Route53, clock: Clock, metrics: CloudMetrics) -> None:
+        self.id = zone_id
+        self.is_blind = False
+        """Whether we may not list the zone."""
+        self.mirror: Mirror[RecordKey, Record] = Mirror(
+            f"records of zone {zone_id}",
+            self._records,
+            clock,
+            metrics,
+            confirm=lambda key: route53.find_record(zone_id, key),
+        )
+        self._route53 = route53
+        self._clock = clock
+        self._propagation = Propagation(route53.find_change)
+        self._writer: Coalescer[Wish, Written] = Coalescer(
+            f"zone {zone_id}",
+            self._write,
+            key=_key,
+            weigh=self._weigh,
+            already=self._already,
+            accuse=accuse,
+            options=CoalescerOptions(window=WINDOW, heaviest=LARGEST_BATCH),
+        )
+        self._is_doubtful = False
+        """Whether a batch was sent whose answer never came."""
+        self._refusal: tuple[float, Stall] | None = None
+
+    def submit(self, wish: Wish, *, wake: Callable[[], None] | None = None) -> Ticket[Written]:
+        """Hand in a wish. `wake` is called when there is a result."""
+        return self._writer.submit(wish, wake=wake)
+
+    def in_sync(self, change_id: str, wake: Callable[[], None] | None = None) -> bool:
+        """Can the world see a batch? If not yet, call `wake` when it can."""
+        return self._propagation.in_sync(change_id, wake)
+
+    async def run(self) -> None:
+        """List, write and follow until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.mirror.run(), name=f"mirror of zone {self.id}")
+            group.create_task(self._writer.run(), name=f"writer of zone {self.id}")
+            group.create_task(self._propagation.run(), name=f"changes of zone {self.id}")
+
+    # Reading
+
+    async def _records(self) -> AsyncIterator[dict[RecordKey, Record]]:
+        try:
+            async for page in self._route53.records(self.id):
+                yield page
+        except Stall as refusal:
+            if not self.is_blind and refusal.error_type == "dns_access_denied":
+                log.warning("Zone may not be listed and is written blindly", zone=self.id)
+                self.is_blind = True
+            raise
+        self.is_blind = False
+
+    def _plan(self, wish: Wish) -> Change | None:
+        """What it takes, by what is known of the zone. Raise Stall where it must not be."""
+        found = None if self.is_blind else self.mirror.get(_key(wish))
+        try:
+            return plan(wish, None if self.is_blind else {found.key: found} if found else {})
+        except TakenError as taken:
+            raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
+
+    def _already(self, wish: Wish) -> Written | None:
+        if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
+            raise self._refusal[1]
+        return UNCHANGED if not self._is_doubtful and self._plan(wish) is None else None
+
+    def _weigh(self, wish: Wish) -> int:
+        """The most that a wish can weigh: what it takes is known only when it is written."""
+        if isinstance(wish, Absent):
+            return Change(Action.DELETE, wish.written).weight
+        action = Action.CREATE if wish.written is None else Action.UPSERT
+        return Change(action, wish.record).weight
+
+    # Writing
+
+    async def _write(self, wishes: Sequence[Wish]) -> Sequence[Written]:
+        await self._look(wishes)
+        plans = [self._plan(wish) for wish in wishes]
+        changes = [change for change in plans if change is not None]
+        if not changes:
+            return [UNCHANGED] * len(wishes)
+        change_id = await self._change(changes)
+        for change in changes:
+            self._note(change)
+        return [UNCHANGED if change is None else Written(change, change_id) for change in plans]
+
+    async def _look(self, wishes: Sequence[Wish]) -> None:
+        """Make sure that what we rely on is true: after a lost answer, and before anything is deleted."""
+        doomed = [_key(wish) for wish in wishes if isinstance(wish, Absent)]
+        is_old = bool(doomed) and self.mirror.age > FRESH
+        if self.is_blind or not (self._is_doubtful or is_old):
+            return
+        try:
+            if self._is_doubtful or len(doomed) > 1 + self.mirror.count // RECORDS_PER_PAGE:
+                await self.mirror.refresh()
+            else:
+                for key in doomed:
+                    self._see(key, await self._route53.find_record(self.id, key))
+        except Stall as refusal:
+            self._remember(refusal)
+            raise
+        self._is_doubtful = False
+
+    async def _change(self, changes: Sequence[Change]) -> str:
+        try:
+            receipt = await self._route53.change(self.id, changes)
+        except Retry:
+            self._is_doubtful = True
+            raise
+        except Conflict as stale:
+            return await self._settle_stale(changes, stale)
+        except Stall as refusal:
+            if not _is_about_records(refusal):
+                self._remember(refusal)
+            raise
+        self._propagation.follow(receipt.id)
+        return receipt.id
+
+    def _remember(self, refusal: Stall) -> None:
+        self._refusal = (self._clock.monotonic() + REFUSAL_REMEMBERED.total_seconds(), refusal)
+
+    async def _settle_stale(self, changes: Sequence[Change], stale: Conflict) -> str:
+        """The zone is not as we know it. Find the record, and see what is there now."""
+        if len(changes) > 1:
+            raise error_for(
+                DNS_TAKEN, stale.message
+            ) from stale  # of one record, so the batch is to be divided
+        (change,) = changes
+        if self.is_blind:
+            found = None if "not found" in stale.message else change.record
+        else:
+            found = await self._route53.find_record(self.id, change.record.key)
+            self._see(change.record.key, found)
+        if change.action is Action.DELETE and found is None:
+            return ""  # gone, which is what was wished
+        raise stale
+
+    def _note(self, change: Change) -> None:
+        """Our own write is true from now on, whatever older listings say."""
+        key = change.record.key
+        self._see(key, None if change.action is Action.DELETE else change.record)
+
+    def _see(self, key: RecordKey, found: Record | None) -> None:
+        if found is None:
+            self.mirror.remove(key)
+        else:
+            self.mirror.put(key, found)
+
+
+def _key(wish: Wish) -> RecordKey:
+    return wish.written.key if isinstance(wish, Absent) else wish.record.key
+
+
+def _named(key: RecordKey) -> str:
+    """A record as Route 53's own messages name it, so that `accuse` finds it."""
+    return f"[name='{key.name}.', type='{key.type}']"
+
+
+def _is_about_records(refusal: PassError) -> bool:
+    """Is some record of the batch to blame, and not the zone or our rights?"""
+    return refusal.reason == DNS_CONFLICT or refusal.error_type == "dns_invalid_input"
+
+
+def accuse(error: Exception, wishes: Sequence[Wish]) -> Collection[int]:
+    """The positions of the wishes whose records an error names."""
+    text = str(error)
+    found = [*_NAMED.finditer(text), *_RRSET.finditer(text)]
+    named = {(normalise_name(one["name"]), one["type"]) for one in found}
+    return [
+        position
+        for position, (name, kind, _) in enumerate(map(_key, wishes))
+        if (name, kind) in named or (name, None) in named
+    ]
