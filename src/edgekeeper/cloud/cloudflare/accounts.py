@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -47,11 +48,24 @@ from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.cloudflare.zone_writer import ZoneWriter
 from edgekeeper.cloud.cloudflare.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, K, Lister, Mirror, MirrorOptions, V
+from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.clock import Clock
 
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class CloudflareOptions:
+    """Settings that hold for all accounts."""
+
+    base_url: str = BASE_URL
+    pace: MirrorOptions = MirrorOptions()
+    window: timedelta = timedelta(seconds=1)
+    """How long a change waits for others to be written with."""
+
+
+DEFAULT_OPTIONS = CloudflareOptions()
 
 
 class Cloudflare:
@@ -63,19 +77,13 @@ class Cloudflare:
         sender: Sender,
         clock: Clock,
         metrics: CloudMetrics,
-        *,
-        base_url: str = BASE_URL,
-        pace: MirrorOptions = DEFAULT_OPTIONS,
-        window: timedelta = timedelta(seconds=1),
+        options: CloudflareOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """`window` is how long a change waits for others to be written with."""
+        self.options = options
         self._transport = transport
         self._sender = sender
         self._clock = clock
         self._metrics = metrics
-        self._base_url = base_url
-        self._pace = pace
-        self.window = window
         self._accounts: dict[tuple[str, str], Account] = {}
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
         self._waiting: list[tuple[Account, Work]] = []
@@ -86,7 +94,7 @@ class Cloudflare:
         """An account as one credential sees it."""
         known = self._accounts.get((credential.name, account_id))
         if known is None:
-            client = CloudflareClient(self._transport, self._sender, credential, self._base_url)
+            client = CloudflareClient(self._transport, self._sender, credential, self.options.base_url)
             known = self._accounts[credential.name, account_id] = Account(self, client, account_id)
         return known
 
@@ -122,7 +130,7 @@ class Cloudflare:
     def mirror(self, owner: Account, what: str, lister: Lister[K, V]) -> Mirror[K, V]:
         """A mirror that is kept fresh from now on."""
         name = f"cloudflare {what} by {owner.client.credential.name}"
-        made = Mirror(name, lister, self._clock, self._metrics, options=self._pace)
+        made = Mirror(name, lister, self._clock, self._metrics, options=self.options.pace)
         self.start(owner, made.run)
         return made
 
@@ -178,7 +186,7 @@ class Account:
         if known is None:
             records = Records(self.client, zone_id)
             mirror = self._mirror(f"zone {zone_id}", records.pages)
-            known = ZoneWriter(records, zone_id, mirror, window=self._cloudflare.window)
+            known = ZoneWriter(records, zone_id, mirror, window=self._cloudflare.options.window)
             self._zone_writers[zone_id] = known
             self._cloudflare.start(self, known.run)
         return known
@@ -189,7 +197,9 @@ class Account:
         if known is None:
             mirror = self._mirror(f"tunnel {tunnel_id}", tunnel_writer.lister(self.tunnels, tunnel_id))
             turn = self._cloudflare.turn(self.id, tunnel_id)
-            known = TunnelWriter(self.tunnels, tunnel_id, mirror, turn, window=self._cloudflare.window)
+            known = TunnelWriter(
+                self.tunnels, tunnel_id, mirror, turn, window=self._cloudflare.options.window
+            )
             self._tunnel_writers[tunnel_id] = known
             self._cloudflare.start(self, known.run)
         return known
