@@ -1,0 +1,6 @@
+"""The kinds as typed data, and the CustomResourceDefinitions made from them.
+
+schema        from typed structs to structural OpenAPI schemas
+definition    the rest of a definition: names, columns, subresources
+cloudfront    DistributionTenant
+"""

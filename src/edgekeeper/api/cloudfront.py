@@ -1,0 +1,275 @@
+"""DistributionTenant: a tenant of a CloudFront distribution, with its certificate and its DNS records.
+
+Fields, limits, defaults, rules and columns are those that existing manifests were written for. Additions are optional:
+`status.inventory`, `status.certificateRequest`, short names and a category.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from edgekeeper.api.definition import AGE, Column, CustomKind
+from edgekeeper.api.schema import Rule
+
+GROUP = "cloudfront-tenant-operator.io"
+FINALIZER = f"{GROUP}/finalizer"
+DEFAULT_TTL = 300
+
+_AtomicList: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
+
+
+_ListedByType: dict[str, Any] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
+
+
+class _Camel(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Field names as Kubernetes writes them; what is unset is left out."""
+
+
+class Domain(_Camel, frozen=True):
+    """A domain that the tenant serves."""
+
+    domain: Annotated[str, Meta(min_length=1, description="The domain name; a wildcard is allowed.")]
+
+
+class Parameter(_Camel, frozen=True):
+    """A value for a parameter that the distribution defines."""
+
+    name: Annotated[
+        str, Meta(min_length=1, max_length=128, pattern=r"^[a-zA-Z0-9\-_]+$", description="Its name.")
+    ]
+    value: Annotated[str, Meta(min_length=1, max_length=256, description="Its value.")]
+
+
+class WebAcl(_Camel, frozen=True):
+    """The web ACL of the tenant, in place of the distribution's."""
+
+    __rules__ = (
+        Rule("self.action != 'override' || has(self.arn)", "arn is required when action is override"),
+    )
+
+    action: Annotated[
+        Literal["disable", "override"],
+        Meta(description="override uses the web ACL in arn, disable uses none."),
+    ]
+    arn: Annotated[str, Meta(description="The web ACL to use.")] = ""
+
+
+class Certificate(_Camel, frozen=True):
+    """A certificate of ACM that covers the tenant's domains."""
+
+    # The region is CloudFront's own in the public partition. Of others AWS itself knows better.
+    __rules__ = (
+        Rule(
+            "self.arn.startsWith('arn:aws:acm:us-east-1:') || self.arn.startsWith('arn:aws-')",
+            "the certificate must be in us-east-1, where CloudFront looks for it",
+        ),
+    )
+
+    arn: Annotated[str, Meta(description="The certificate's ARN.")]
+
+
+class GeoRestrictions(_Camel, frozen=True):
+    """Where the tenant may be seen."""
+
+    restriction_type: Annotated[
+        Literal["none", "whitelist", "blacklist"],
+        Meta(description="Whether locations are those that may see the tenant, or those that may not."),
+    ]
+    locations: Annotated[
+        list[str],
+        Meta(description="Countries, as two letters of ISO 3166-1.", extra_json_schema=_AtomicList),
+    ] = []
+
+
+class Customizations(_Camel, frozen=True):
+    """What the tenant does differently from its distribution."""
+
+    web_acl: WebAcl | None = None
+    certificate: Certificate | None = None
+    geo_restrictions: GeoRestrictions | None = None
+
+
+class ManagedCertificateRequest(_Camel, frozen=True):
+    """Asks CloudFront to request a certificate, and to renew it."""
+
+    validation_token_host: Annotated[
+        Literal["cloudfront", "self-hosted"],
+        Meta(
+            description="Who answers the validation request: cloudfront needs the domain's DNS to point to it first."
+        ),
+    ]
+    primary_domain_name: Annotated[
+        str, Meta(min_length=1, description="The certificate's main name: one of spec.domains.")
+    ]
+    certificate_transparency_logging_preference: Annotated[
+        Literal["enabled", "disabled"] | None,
+        Meta(description="Whether the certificate is published in transparency logs."),
+    ] = None
+
+
+class Tag(_Camel, frozen=True):
+    """A tag of the tenant in AWS."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=128, description="Its key.")]
+    value: Annotated[str, Meta(max_length=256, description="Its value.")] = ""
+
+
+class Dns(_Camel, frozen=True):
+    """Where the records of the tenant's domains are kept."""
+
+    __rules__ = (
+        Rule("self.provider != 'route53' || has(self.hostedZoneId)", "hostedZoneId is required for route53"),
+    )
+
+    provider: Annotated[Literal["route53"], Meta(description="Who serves the zone.")]
+    hosted_zone_id: Annotated[str, Meta(description="The zone of the domains.")] = ""
+    ttl: Annotated[
+        int,
+        Meta(
+            ge=60,
+            le=172800,
+            description="Seconds for which resolvers may remember a record.",
+            extra_json_schema={"default": DEFAULT_TTL},
+        ),
+    ] = DEFAULT_TTL
+    assume_role_arn: Annotated[
+        str, Meta(description="The role to use for the zone, where it belongs to another account.")
+    ] = ""
+
+
+class DistributionTenantSpec(_Camel, frozen=True):
+    """What the tenant shall be."""
+
+    distribution_id: Annotated[str, Meta(min_length=1, description="The multi-tenant distribution.")]
+    domains: Annotated[
+        list[Domain],
+        Meta(min_length=1, description="The domains that the tenant serves.", extra_json_schema=_AtomicList),
+    ]
+    enabled: Annotated[
+        bool,
+        Meta(description="Whether the tenant serves requests.", extra_json_schema={"default": True}),
+    ] = True
+    connection_group_id: Annotated[
+        str, Meta(description="The connection group; the account's default group where there is none.")
+    ] = ""
+    parameters: Annotated[
+        list[Parameter],
+        Meta(description="Values for the distribution's parameters.", extra_json_schema=_AtomicList),
+    ] = []
+    customizations: Customizations | None = None
+    managed_certificate_request: ManagedCertificateRequest | None = None
+    tags: Annotated[
+        list[Tag],
+        Meta(description="Tags of the tenant in AWS.", extra_json_schema=_AtomicList),
+    ] = []
+    dns: Dns | None = None
+
+
+class DomainResult(_Camel, frozen=True):
+    """A domain as CloudFront has it."""
+
+    domain: str
+    status: Annotated[
+        Literal["active", "inactive"] | None, Meta(description="Whether CloudFront serves the domain.")
+    ] = None
+
+
+class InventoryRecord(_Camel, frozen=True):
+    """A DNS record that was written for this tenant, exactly as it was written."""
+
+    zone: Annotated[str, Meta(description="The hosted zone.")]
+    name: Annotated[str, Meta(description="The record's name, without the final dot.")]
+    type: Annotated[str, Meta(description="CNAME, A or AAAA.")]
+    target: Annotated[str, Meta(description="Where it points.")]
+    ttl: Annotated[int | None, Meta(description="Seconds; an alias record has none.")] = None
+    role: Annotated[str, Meta(description="The role with which the zone was written.")] = ""
+    state: Annotated[
+        Literal["Planned", "Written"],
+        Meta(
+            description="Planned before it is written for the first time: until then it is not ours to change."
+        ),
+    ] = "Written"
+
+
+class Condition(_Camel, frozen=True):
+    """A fact about the tenant."""
+
+    type: Annotated[str, Meta(max_length=316)]
+    status: Literal["True", "False", "Unknown"]
+    reason: Annotated[str, Meta(min_length=1, max_length=1024)]
+    message: Annotated[str, Meta(max_length=32768)]
+    last_transition_time: datetime
+    observed_generation: Annotated[int, Meta(ge=0)] | None = None
+
+
+class DistributionTenantStatus(_Camel, frozen=True):
+    """What the tenant is."""
+
+    observed_generation: Annotated[
+        int | None, Meta(description="The generation that was carried out last.")
+    ] = None
+    id: Annotated[str, Meta(description="The tenant's id.")] = ""
+    arn: Annotated[str, Meta(description="The tenant's ARN.")] = ""
+    e_tag: Annotated[str, Meta(description="The version that was seen last.")] = ""
+    distribution_tenant_status: Annotated[str, Meta(description="InProgress or Deployed.")] = ""
+    created_time: datetime | None = None
+    last_modified_time: datetime | None = None
+    domain_results: Annotated[
+        list[DomainResult],
+        Meta(description="The domains as CloudFront has them.", extra_json_schema=_AtomicList),
+    ] = []
+    certificate_arn: Annotated[str, Meta(description="The certificate that CloudFront manages.")] = ""
+    managed_certificate_status: Annotated[str, Meta(description="How far that certificate is.")] = ""
+    last_drift_check_time: datetime | None = None
+    drift_detected: Annotated[
+        bool | None, Meta(description="Whether the tenant was found changed outside the operator.")
+    ] = None
+    dns_change_id: Annotated[
+        str, Meta(description="The change of the zone that is not known to the world yet.")
+    ] = ""
+    dns_target: Annotated[str, Meta(description="Where the tenant's records point.")] = ""
+    inventory: Annotated[
+        list[InventoryRecord],
+        Meta(
+            description="The DNS records that may exist because of this tenant.",
+            extra_json_schema=_AtomicList,
+        ),
+    ] = []
+    certificate_request: Annotated[
+        str, Meta(description="A fingerprint of the certificate request that CloudFront was sent last.")
+    ] = ""
+    conditions: Annotated[list[Condition], Meta(extra_json_schema=_ListedByType)] = []
+
+
+class DistributionTenant(_Camel, frozen=True):
+    """The object as its controller reads it; metadata is the runtime's business."""
+
+    spec: DistributionTenantSpec
+    status: DistributionTenantStatus = DistributionTenantStatus()
+
+
+def _condition_column(name: str) -> Column:
+    return Column(name, f'.status.conditions[?(@.type=="{name}")].status')
+
+
+DISTRIBUTION_TENANT = CustomKind(
+    group=GROUP,
+    version="v1alpha1",
+    kind="DistributionTenant",
+    plural="distributiontenants",
+    description="A tenant of a CloudFront distribution, with its certificate and its DNS records.",
+    spec=DistributionTenantSpec,
+    status=DistributionTenantStatus,
+    columns=(
+        Column("Status", ".status.distributionTenantStatus"),
+        _condition_column("Ready"),
+        _condition_column("Synced"),
+        Column("ID", ".status.id"),
+        AGE,
+    ),
+    short_names=("dt", "cftenant"),
+    categories=("edge",),
+)
