@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from edgekeeper.local.aws.acm.store import Certificates
+from edgekeeper.local.aws.apigateway.state import ApiGateway
 from edgekeeper.local.aws.cloudfront.state import CloudFront
+from edgekeeper.local.aws.functions.state import Functions
 from edgekeeper.local.aws.route53.state import Route53
 from edgekeeper.local.aws.world import World
 
@@ -14,14 +18,27 @@ CLOUDFRONT_REGION = "us-east-1"
 class Account:
     """What one customer of AWS has."""
 
-    def __init__(self, world: World, id: str) -> None:  # noqa: A002 - what everybody calls it
+    def __init__(self, world: World, id: str, peers: Callable[[str], Account]) -> None:  # noqa: A002 - everybody's word
         self.world = world
         self.id = id
         self._certificates: dict[str, Certificates] = {}
-        self.cloudfront = CloudFront(world, id, self.certificates(CLOUDFRONT_REGION))
+        self._gateways: dict[str, ApiGateway] = {}
+        self._functions: dict[str, Functions] = {}
+        edge = self.certificates(CLOUDFRONT_REGION)
+        self.cloudfront = CloudFront(world, id, edge, lambda other: peers(other).cloudfront)
         self.route53 = Route53(world, id)
 
     def certificates(self, region: str = CLOUDFRONT_REGION) -> Certificates:
         if region not in self._certificates:
             self._certificates[region] = Certificates(self.world, self.id, region)
         return self._certificates[region]
+
+    def apigateway(self, region: str) -> ApiGateway:
+        if region not in self._gateways:
+            self._gateways[region] = ApiGateway(self.world, self.id, region, self.certificates)
+        return self._gateways[region]
+
+    def functions(self, region: str) -> Functions:
+        if region not in self._functions:
+            self._functions[region] = Functions(self.world, self.id, region)
+        return self._functions[region]

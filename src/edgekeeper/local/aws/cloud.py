@@ -23,17 +23,19 @@ Caveats
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 from typing import Any
 
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.local.aws.account import CLOUDFRONT_REGION, Account
+from edgekeeper.local.aws.authorization import Guard
 from edgekeeper.local.aws.call import Call
 from edgekeeper.local.aws.cloudfront.state import CloudFront
 from edgekeeper.local.aws.cloudtime import CloudTime
 from edgekeeper.local.aws.errors import AwsError
-from edgekeeper.local.aws.faults import FaultPlan
+from edgekeeper.local.aws.faults import Fault, FaultPlan
 from edgekeeper.local.aws.identity import Identities, Principal, Scope, scope_of
 from edgekeeper.local.aws.ids import Ids
 from edgekeeper.local.aws.journal import Entry, Journal
@@ -42,7 +44,7 @@ from edgekeeper.local.aws.request import Answer, Delivery, Request
 from edgekeeper.local.aws.route53.state import Route53
 from edgekeeper.local.aws.settings import PUBLISHED, Rates
 from edgekeeper.local.aws.throttling import Throttle, lanes
-from edgekeeper.local.aws.wire import decode, encode, failures
+from edgekeeper.local.aws.wire import constraints, decode, encode, failures
 from edgekeeper.local.aws.wire.models import SERVICES, OperationShape, Service, service
 from edgekeeper.local.aws.world import World
 
@@ -58,6 +60,39 @@ class _Addressed:
     service: Service
     operation: OperationShape
     labels: dict[str, str]
+
+
+_NOBODY = Principal("", "", "")
+
+
+@dataclass
+class _Exchange:
+    """A request on its way through, and what was found out about it."""
+
+    number: int
+    addressed: _Addressed
+    arrived: datetime
+    moment: float
+    principal: Principal = _NOBODY
+    params: dict[str, Any] = field(default_factory=dict)
+    code: str = ""
+
+    def entry(self, answer: Answer) -> Entry:
+        addressed = self.addressed
+        return Entry(
+            number=self.number,
+            at=self.arrived,
+            moment=self.moment,
+            account=self.principal.account,
+            principal=self.principal.arn,
+            region=addressed.scope.region,
+            service=addressed.operation.service,
+            operation=addressed.operation.name,
+            params=self.params,
+            status=answer.status if answer.delivery is Delivery.COMPLETE else 0,
+            code=self.code,
+            user_agent=addressed.request.headers.get("user-agent", ""),
+        )
 
 
 class AwsCloud:
@@ -78,6 +113,7 @@ class AwsCloud:
         self.journal = Journal()
         self.faults = FaultPlan(self.time, seed)
         self.throttle = Throttle(self.time, rates)
+        self.guard = Guard()
         self._accounts: dict[str, Account] = {}
         self._numbers = count(1)
 
@@ -85,8 +121,13 @@ class AwsCloud:
         """An account, which exists from the moment at which somebody asks for it."""
         name = id or self.world.identities.account
         if name not in self._accounts:
-            self._accounts[name] = Account(self.world, name)
+            self._accounts[name] = Account(self.world, name, self.account)
         return self._accounts[name]
+
+    def serve_token(self, domain: str) -> None:
+        """Let a domain's own web server answer with the validation token of a managed certificate."""
+        self.world.served_tokens.add(domain.lower())
+        self.world.dns.changed()
 
     @property
     def cloudfront(self) -> CloudFront:
@@ -99,75 +140,49 @@ class AwsCloud:
     async def handle(self, request: Request) -> Answer:
         """Answer one request."""
         number = next(self._numbers)
-        request_id = f"00000000-0000-4000-8000-{number:012x}"
         addressed = _addressed(request)
         if isinstance(addressed, AwsError):
-            return failures.answer("cloudfront", "rest-xml", None, addressed, request_id)
-        operation = addressed.operation
-        try:
-            principal = self._principal(addressed)
-        except AwsError as error:
-            return self._refused(operation, error, request_id)
-        fault = self.faults.strike(operation.service, operation.name, principal.account)
-        if fault and fault.delay:
-            await asyncio.sleep(fault.delay.total_seconds())
-        params: dict[str, Any] = {}
-        code = ""
-        try:
-            if fault and not fault.happens:
-                raise fault.error or AwsError("ServiceUnavailable", "Service is unavailable", 503)
-            params = decode.parameters(operation, request, addressed.labels)
-            answer = encode.answer(operation, self._result(addressed, principal, params), request_id)
-        except decode.MalformedRequestError as error:
-            answer, code = self._refused(operation, _malformed(operation, error), request_id), "Malformed"
-        except AwsError as error:
-            answer, code = self._refused(operation, error, request_id), error.code
-        if fault:
-            answer = fault.spoil(answer)
-        self._write_down(number, addressed, principal, params, answer, code)
+            return failures.answer("cloudfront", "rest-xml", None, addressed, _request_id(number))
+        exchange = _Exchange(number, addressed, self.time.now(), self.time.monotonic())
+        answer = await self._answer(exchange)
+        self.journal.add(exchange.entry(answer))
         return answer
 
-    def _result(self, addressed: _Addressed, principal: Principal, params: dict[str, Any]) -> encode.Result:
-        operation, region = addressed.operation, addressed.scope.region
+    async def _answer(self, exchange: _Exchange) -> Answer:
+        operation, request_id = exchange.addressed.operation, _request_id(exchange.number)
+        fault = None
+        try:
+            exchange.principal = self._principal(exchange.addressed)
+            fault = self.faults.strike(operation.service, operation.name, exchange.principal.account)
+            if fault:
+                await _suffer(fault)
+            exchange.params = _parameters(exchange.addressed)
+            answer = encode.answer(operation, self._result(exchange), request_id)
+        except AwsError as error:
+            exchange.code = error.code
+            answer = failures.answer(operation.service, operation.protocol, operation, error, request_id)
+        return fault.spoil(answer) if fault else answer
+
+    def _result(self, exchange: _Exchange) -> encode.Result:
+        operation, request = exchange.addressed.operation, exchange.addressed.request
+        region, principal, params = exchange.addressed.scope.region, exchange.principal, exchange.params
         taken = lanes(operation.service, operation.name, operation.mutating, params)
         self.throttle.admit(principal.account, region, operation.service, taken)
         run = OPERATIONS[operation.service].get(operation.name)
         if run is None:
             raise AwsError("NotImplemented", f"{operation.name} is not simulated.", 501)
+        constraints.check(operation, params)
         account = self.account(principal.account)
-        return run(Call(self.world, account, principal, region, operation.service, operation.name, params))
+        call = Call(self.world, account, principal, region, operation.service, operation.name, params)
+        self.guard.admit(call, request.method, request.path)
+        return run(call)
 
     def _principal(self, addressed: _Addressed) -> Principal:
-        return self.world.identities.principal(addressed.scope.access_key)
-
-    def _refused(self, operation: OperationShape, error: AwsError, request_id: str) -> Answer:
-        return failures.answer(operation.service, operation.protocol, operation, error, request_id)
-
-    def _write_down(
-        self,
-        number: int,
-        addressed: _Addressed,
-        principal: Principal,
-        params: dict[str, Any],
-        answer: Answer,
-        code: str,
-    ) -> None:
-        self.journal.add(
-            Entry(
-                number=number,
-                at=self.time.now(),
-                moment=self.time.monotonic(),
-                account=principal.account,
-                principal=principal.arn,
-                region=addressed.scope.region,
-                service=addressed.operation.service,
-                operation=addressed.operation.name,
-                params=params,
-                status=answer.status if answer.delivery is Delivery.COMPLETE else 0,
-                code=code,
-                user_agent=addressed.request.headers.get("user-agent", ""),
-            )
-        )
+        if addressed.scope.access_key:
+            return self.world.identities.principal(addressed.scope.access_key)
+        if addressed.operation.name == "AssumeRoleWithWebIdentity":
+            return Principal(self.world.identities.account, "anonymous", "anonymous")
+        raise AwsError("MissingAuthenticationToken", "Missing Authentication Token")
 
 
 def _addressed(request: Request) -> _Addressed | AwsError:
@@ -198,7 +213,22 @@ def _unsigned(request: Request) -> Scope:
     return Scope("", CLOUDFRONT_REGION, "sts" if b"Action=" in request.body else "")
 
 
-def _malformed(operation: OperationShape, error: Exception) -> AwsError:
-    if operation.protocol == "rest-xml":
-        return AwsError("MalformedXML", f"The XML document is malformed: {error}", 400)
-    return AwsError("SerializationException", f"The request cannot be read: {error}", 400)
+def _parameters(addressed: _Addressed) -> dict[str, Any]:
+    try:
+        return decode.parameters(addressed.operation, addressed.request, addressed.labels)
+    except decode.MalformedRequestError as error:
+        if addressed.operation.protocol == "rest-xml":
+            raise AwsError("MalformedXML", f"The XML document is malformed: {error}", 400) from error
+        raise AwsError("SerializationException", f"The request cannot be read: {error}", 400) from error
+
+
+async def _suffer(fault: Fault) -> None:
+    """What a fault does before the operation, which it may do without."""
+    if fault.delay:
+        await asyncio.sleep(fault.delay.total_seconds())
+    if not fault.happens:
+        raise fault.error or AwsError("ServiceUnavailable", "Service is unavailable", 503)
+
+
+def _request_id(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012x}"

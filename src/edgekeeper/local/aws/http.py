@@ -1,6 +1,7 @@
 """The simulated cloud over HTTP on loopback, for boto3, the AWS CLI, and anything else that speaks to AWS.
 
-One address serves all services: which one is meant is in each request's signature.
+One address serves all services: which one is meant is in each request's signature. Below `/_control/` the cloud itself
+can be turned (`control`).
 
     async with serve(cloud) as server:
         boto3.client("cloudfront", endpoint_url=server.url, …)
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from edgekeeper.local.aws import control
 from edgekeeper.local.aws.cloud import AwsCloud
 from edgekeeper.local.aws.request import Answer, Delivery, Request
 
@@ -38,6 +40,8 @@ async def serve(cloud: AwsCloud, host: str = "127.0.0.1", port: int = 0) -> Asyn
     async def respond(incoming: web.BaseRequest) -> web.StreamResponse:
         headers = dict(incoming.headers)
         request = Request.of(incoming.method, incoming.raw_path, headers, await incoming.read())
+        if request.path.startswith(control.PREFIX):
+            return await _carried_out(incoming, control.handle(cloud, request))
         return await _carried_out(incoming, await cloud.handle(request))
 
     runner = web.ServerRunner(web.Server(respond, access_log=None), shutdown_timeout=0.2)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from edgekeeper.local.aws import sts
+from edgekeeper.local.aws.acm import operations as acm
+from edgekeeper.local.aws.apigateway import domains as api_domains
+from edgekeeper.local.aws.apigateway import mappings, rules
+from edgekeeper.local.aws.apigateway import tags as api_tags
 from edgekeeper.local.aws.call import Operation
-from edgekeeper.local.aws.cloudfront import certificates, tenants
-from edgekeeper.local.aws.route53 import changes, listing
+from edgekeeper.local.aws.cloudfront import certificates, distributions, domains, groups, tags, tenants
+from edgekeeper.local.aws.functions import permissions
+from edgekeeper.local.aws.route53 import changes, listing, zones
 
 OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
     "cloudfront": {
@@ -19,14 +25,70 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "ListDistributionTenantsByCustomization": tenants.list_by_customization,
         "AssociateDistributionTenantWebACL": tenants.associate_web_acl,
         "DisassociateDistributionTenantWebACL": tenants.disassociate_web_acl,
+        "CreateConnectionGroup": groups.create,
+        "GetConnectionGroup": groups.get,
+        "GetConnectionGroupByRoutingEndpoint": groups.get_by_endpoint,
+        "UpdateConnectionGroup": groups.update,
+        "DeleteConnectionGroup": groups.delete,
+        "ListConnectionGroups": groups.list_all,
         "GetManagedCertificateDetails": certificates.details,
+        "ListDomainConflicts": domains.list_conflicts,
+        "UpdateDomainAssociation": domains.update_association,
+        "VerifyDnsConfiguration": domains.verify_dns,
+        "GetDistribution": distributions.get,
+        "GetDistributionConfig": distributions.get_config,
+        "TagResource": tags.tag,
+        "UntagResource": tags.untag,
+        "ListTagsForResource": tags.list_all,
     },
     "route53": {
-        "ChangeResourceRecordSets": changes.change_records,
-        "GetChange": changes.get_change,
-        "ListResourceRecordSets": listing.list_records,
+        "CreateHostedZone": zones.create,
+        "DeleteHostedZone": zones.delete,
+        "GetHostedZone": zones.get,
         "ListHostedZones": listing.list_zones,
         "ListHostedZonesByName": listing.list_zones_by_name,
-        "GetHostedZone": listing.get_zone,
+        "ListResourceRecordSets": listing.list_records,
+        "ChangeResourceRecordSets": changes.change_records,
+        "GetChange": changes.get_change,
+    },
+    "acm": {
+        "RequestCertificate": acm.request,
+        "DescribeCertificate": acm.describe,
+        "ListCertificates": acm.list_all,
+        "DeleteCertificate": acm.delete,
+        "AddTagsToCertificate": acm.add_tags,
+        "RemoveTagsFromCertificate": acm.remove_tags,
+        "ListTagsForCertificate": acm.list_tags,
+    },
+    "apigateway": {
+        "CreateDomainName": api_domains.create,
+        "GetDomainName": api_domains.get,
+        "GetDomainNames": api_domains.list_all,
+        "UpdateDomainName": api_domains.update,
+        "DeleteDomainName": api_domains.delete,
+        "CreateApiMapping": mappings.create,
+        "GetApiMapping": mappings.get,
+        "GetApiMappings": mappings.list_all,
+        "UpdateApiMapping": mappings.update,
+        "DeleteApiMapping": mappings.delete,
+        "CreateRoutingRule": rules.create,
+        "GetRoutingRule": rules.get,
+        "ListRoutingRules": rules.list_all,
+        "PutRoutingRule": rules.put,
+        "DeleteRoutingRule": rules.delete,
+        "TagResource": api_tags.tag,
+        "UntagResource": api_tags.untag,
+        "GetTags": api_tags.get,
+    },
+    "lambda": {
+        "AddPermission": permissions.add_permission,
+        "RemovePermission": permissions.remove_permission,
+        "GetPolicy": permissions.get_policy,
+        "GetFunction": permissions.get_function,
+    },
+    "sts": {
+        "AssumeRole": sts.assume_role,
+        "AssumeRoleWithWebIdentity": sts.assume_role_with_web_identity,
+        "GetCallerIdentity": sts.get_caller_identity,
     },
 }

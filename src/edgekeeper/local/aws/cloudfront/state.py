@@ -7,7 +7,7 @@ it never had is not valid.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from edgekeeper.local.aws.acm.certificate import ISSUED, Certificate
@@ -34,8 +34,12 @@ NO_VERSION = "The If-Match version is missing or not valid for the resource."
 class CloudFront:
     """See the module."""
 
-    def __init__(self, world: World, account: str, certificates: Certificates) -> None:
+    def __init__(
+        self, world: World, account: str, certificates: Certificates, peers: Callable[[str], CloudFront]
+    ) -> None:
         self.world = world
+        self.peers = peers
+        """CloudFront as another account sees it."""
         self.account = account
         self.certificates = certificates
         self.tenants: Shelf[str, Tenant] = Shelf(world.time, lambda: world.behaviour.read_lag)
@@ -86,6 +90,10 @@ class CloudFront:
         tenant = self.tenant(identifier)
         return self.keep_tenant(replace(tenant, **changes))  # type: ignore[arg-type] # the scenario's own risk
 
+    def remove_tenant(self, identifier: str) -> None:
+        """Somebody else deletes a tenant, enabled or not."""
+        self.drop_tenant(self.tenant(identifier))
+
     # --- Finding ---
 
     def tenant(self, identifier: str) -> Tenant:
@@ -128,6 +136,13 @@ class CloudFront:
             raise AwsError("EntityNotFound", "The specified distribution does not exist.")
         return found
 
+    def tenants_of(self, group: ConnectionGroup) -> Iterator[Tenant]:
+        return (tenant for tenant in self.tenants.values() if tenant.group == group.id)
+
+    def is_enabled(self, owner: DomainOwner) -> bool:
+        resource = self.tenants.get(owner.id) or self.distributions.get(owner.id)
+        return resource is not None and resource.enabled
+
     # --- Keeping ---
 
     def keep_tenant(self, tenant: Tenant) -> Tenant:
@@ -150,6 +165,20 @@ class CloudFront:
         # A managed certificate may have been waiting for the tenant to get another connection group.
         self.certificates.look_again()
         return kept
+
+    def give_up(self, domain: str) -> None:
+        """Take a domain away from the resource that has it."""
+        owner = self.world.edge_domains[domain]
+        if owner.kind == TENANT:
+            tenant = self.tenants[owner.id]
+            self.keep_tenant(
+                replace(tenant, domains=tuple(each for each in tenant.domains if each != domain))
+            )
+            return
+        distribution = self.distributions[owner.id]
+        aliases = tuple(each for each in distribution.aliases if each != domain)
+        self.release((domain,))
+        self.distributions[owner.id] = replace(distribution, aliases=aliases, etag=self.new_etag(owner.id))
 
     def drop_tenant(self, tenant: Tenant) -> None:
         self.release(tenant.domains)

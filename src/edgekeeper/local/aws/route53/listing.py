@@ -70,12 +70,6 @@ def list_zones_by_name(call: Call) -> Result:
     }
 
 
-def get_zone(call: Call) -> Result:
-    zone = call.account.route53.zone(bare(call.params["Id"]))
-    delegation = {"NameServers": [server.rstrip(".") for server in zone.name_servers]}
-    return {"HostedZone": zone_view(zone), "DelegationSet": None if zone.private else delegation}
-
-
 def view(record: Record) -> dict[str, Any]:
     alias = record.alias
     return {

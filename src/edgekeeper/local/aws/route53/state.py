@@ -111,6 +111,11 @@ class Route53:
             world.dns.add_zone(zone)
         return zone
 
+    def remove_zone(self, zone: Zone) -> None:
+        del self.zones[zone.id]
+        if not zone.private:
+            self.world.dns.remove_zone(zone)
+
     def zone(self, id: str) -> Zone:  # noqa: A002 - what everybody calls it
         found = self.zones.get(id)
         if found is None:

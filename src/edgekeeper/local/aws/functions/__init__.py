@@ -1,0 +1,1 @@
+"""Lambda, as far as its functions' resource policies go: who may invoke what."""
