@@ -12,6 +12,7 @@ which is how `==` in an expression charges its budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isnan
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
@@ -96,6 +97,7 @@ def _equal_atoms(left: Value, right: Value) -> bool:
     if left_class is right_class and left_class in PLAIN:
         return bool(left == right)
     if left_class in NUMBERS and right_class in NUMBERS:
+        left, right = _on_one_line(left, right)
         return bool(left == right)
     if isinstance(left, Type):
         return isinstance(right, Type) and left.kind is right.kind and left.name == right.name
@@ -118,15 +120,19 @@ def contains(container: Any, element: Value, allowance: Allowance | None = None)
 
 
 def compare(left: Value, right: Value) -> int:
-    """Negative, zero or positive; values that have no order are an error."""
+    """Negative, zero or positive; an error for values that have no order, such as lists and NaN."""
     left_class, right_class = type(left), type(right)
-    is_ordered = left_class is right_class and left_class in ORDERED
-    if not is_ordered and not (left_class in NUMBERS and right_class in NUMBERS):
+    if left_class in NUMBERS and right_class in NUMBERS:
+        left, right = _on_one_line(left, right)
+        if isnan(left) or isnan(right):
+            raise EvaluationError(ErrorKind.INVALID_ARGUMENT, "NaN values cannot be ordered")
+    elif left_class is not right_class or left_class not in ORDERED:
         raise no_such_overload()
-    if left < right:
-        return -1
-    if left == right:
-        return 0
-    if left > right:
-        return 1
-    raise EvaluationError(ErrorKind.INVALID_ARGUMENT, "NaN values cannot be ordered")
+    return (left > right) - (left < right)
+
+
+def _on_one_line(left: Any, right: Any) -> tuple[Any, Any]:
+    """Whole numbers are compared with doubles as doubles, as in cel-go, although the largest of them are rounded."""
+    if type(left) is float or type(right) is float:
+        return float(left), float(right)
+    return left, right
