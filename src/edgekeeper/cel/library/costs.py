@@ -1,0 +1,99 @@
+"""What calls cost at run time. The figures are those of cel-go and kube-apiserver, so budgets mean the same here.
+
+Where these charge a flat one for work that grows with its arguments (formatting, hashing, JSON), we charge for the size:
+otherwise a budget would not bound the time an expression takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any, Final
+
+from edgekeeper.cel.functions import REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, traversal_cost
+from edgekeeper.cel.library.notation import utf8
+from edgekeeper.cel.limits import DEFAULT_BUDGET
+
+CALL: Final = 1
+NEW_LIST: Final = 10
+"""What it costs to make a list, whatever its size."""
+
+_REWRITE_FACTOR: Final = 2 * STRING_TRAVERSAL_FACTOR
+"""A string is read and a new one written."""
+_MOST_STEPS: Final = DEFAULT_BUDGET
+
+
+def walk(text: Any, *_: Any) -> int:
+    """One look at every character of the first argument."""
+    return traversal_cost(len(text))
+
+
+def walk_twice(text: Any, *_: Any) -> int:
+    """Reading the first argument and writing something of about that size."""
+    return ceil(len(text) * _REWRITE_FACTOR)
+
+
+def at_least_one(text: Any, *_: Any) -> int:
+    """In proportion to the first argument, where cel-go would charge one."""
+    return max(CALL, traversal_cost(len(text)))
+
+
+def search(text: str, pattern: str, *_: Any) -> int:
+    """Matching a text with a regular expression."""
+    return match_cost(len(text), len(pattern))
+
+
+def match_cost(text: int, pattern: int) -> int:
+    return traversal_cost(1 + text) * ceil(pattern * REGEX_LENGTH_FACTOR)
+
+
+def new_list(size: float) -> int:
+    """A call that makes a list by this many steps."""
+    return int(size) + CALL + NEW_LIST
+
+
+def compare_all(elements: Any) -> int:
+    """Every element with every other, as in the worst way of sorting."""
+    factor = 2.0 + (STRING_TRAVERSAL_FACTOR if elements and isinstance(elements[0], str | bytes) else 0.0)
+    return new_list(len(elements) ** 2 * factor)
+
+
+def tree(value: Any, *_: Any) -> int:
+    """A walk over a value with all that is in it; strings count by their bytes, everything else is one.
+
+    A value may hold the same parts many times, so the walk itself ends when it has cost more than any budget.
+    """
+    cost = steps = 0
+    pending = [value]
+    while pending and steps < _MOST_STEPS:
+        steps += 1
+        current = pending.pop()
+        if isinstance(current, str | bytes):
+            cost += int(byte_length(current) * STRING_TRAVERSAL_FACTOR)
+        elif isinstance(current, list | tuple):
+            pending.extend(current)
+        elif isinstance(current, dict):
+            pending.extend(current)
+            pending.extend(current.values())
+        else:
+            cost += 1
+    return cost if not pending else _MOST_STEPS
+
+
+def whole_tree(value: Any, *_: Any) -> int:
+    """A walk over a value that also costs something where there is little to see."""
+    return CALL + tree(value)
+
+
+def byte_length(text: str | bytes) -> int:
+    """Length in UTF-8."""
+    return len(text) if isinstance(text, bytes) or text.isascii() else len(utf8(text))
+
+
+def product_of_lists(factor: int) -> Callable[[Any, Any], int]:
+    """Every element of one list with every element of another."""
+
+    def cost(left: Any, right: Any) -> int:
+        return CALL + len(left) * len(right) * factor
+
+    return cost

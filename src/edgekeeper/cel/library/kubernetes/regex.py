@@ -1,0 +1,95 @@
+"""`find` and `findAll`: what of a text matches a pattern. Patterns are RE2's, so matching takes linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from edgekeeper.cel.checker import CheckedAst, Finding
+from edgekeeper.cel.errors import EvaluationError
+from edgekeeper.cel.functions import Library
+from edgekeeper.cel.library import costs, estimates
+from edgekeeper.cel.library.declaring import LIST_OF_STRINGS, function, on_target
+from edgekeeper.cel.library.notation import utf8
+from edgekeeper.cel.standard.text import compile_pattern
+from edgekeeper.cel.syntax import Call, Literal, walk
+from edgekeeper.cel.types import INT, STRING
+
+_FUNCTIONS: Final = frozenset({"find", "findAll"})
+_CONTINUATION: Final = 0b10
+"""The first two bits of every byte of a character but the first."""
+
+
+def find(text: str, pattern: str) -> str:
+    """The first match, or nothing."""
+    return next(iter(find_all(text, pattern, 1)), "")
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """All matches, or the first `limit`. An empty match right behind another match is none.
+
+    Works on bytes: positions in a string have to be translated for RE2 each time, which would make the search quadratic.
+    """
+    compiled, data = compile_pattern(pattern), utf8(text)
+    matches: list[str] = []
+    position, previous_end = 0, -1
+    while position <= len(data) and (limit < 0 or len(matches) < limit):
+        found: Any = compiled.search(data, position)
+        if found is None:
+            break
+        start, end = found.span()
+        if start != end or start != previous_end:
+            matches.append(data[start:end].decode())
+        previous_end = end
+        position = end if end > position else _next_character(data, end)
+    return matches
+
+
+def _next_character(data: bytes, position: int) -> int:
+    position += 1
+    while position < len(data) and data[position] >> 6 == _CONTINUATION:
+        position += 1
+    return position
+
+
+def valid_patterns(checked: CheckedAst) -> Iterator[Finding]:
+    """Patterns that are written out are tried before anything runs."""
+    for node in walk(checked.ast.root):
+        if not isinstance(node, Call) or node.function not in _FUNCTIONS or node.target is None:
+            continue
+        pattern = node.args[0] if node.args else None
+        if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+            try:
+                compile_pattern(pattern.value)
+            except EvaluationError as error:
+                yield node, error.message
+
+
+REGEX: Final = Library(
+    "kubernetes.regex",
+    (
+        function(
+            "find",
+            on_target("string_find_string", (STRING, STRING), STRING, find, costs.search, estimates.search),
+        ),
+        function(
+            "findAll",
+            on_target(
+                "string_find_all_string",
+                (STRING, STRING),
+                LIST_OF_STRINGS,
+                find_all,
+                costs.search,
+                estimates.search,
+            ),
+            on_target(
+                "string_find_all_string_int",
+                (STRING, STRING, INT),
+                LIST_OF_STRINGS,
+                find_all,
+                costs.search,
+                estimates.search,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,38 @@
+"""`url(…)` and what can be asked of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from edgekeeper.cel.functions import Library
+from edgekeeper.cel.library import costs, estimates
+from edgekeeper.cel.library.declaring import LIST_OF_STRINGS, function, on_call, on_target
+from edgekeeper.cel.library.kubernetes.url import Url, is_url, parse_url
+from edgekeeper.cel.types import BOOL, STRING, map_of
+
+_URL: Final = (Url.cel_type,)
+
+URLS: Final = Library(
+    "kubernetes.urls",
+    (
+        function(
+            "url",
+            on_call(
+                "string_to_url", (STRING,), Url.cel_type, parse_url, costs.walk, estimates.walk_keeping_size
+            ),
+        ),
+        function("isURL", on_call("is_url_string", (STRING,), BOOL, is_url, costs.at_least_one)),
+        function("getScheme", on_target("url_get_scheme", _URL, STRING, lambda url: url.scheme)),
+        function("getHost", on_target("url_get_host", _URL, STRING, lambda url: url.host)),
+        function("getHostname", on_target("url_get_hostname", _URL, STRING, lambda url: url.hostname)),
+        function("getPort", on_target("url_get_port", _URL, STRING, lambda url: url.port)),
+        function(
+            "getEscapedPath",
+            on_target("url_get_escaped_path", _URL, STRING, lambda url: url.escaped_path),
+        ),
+        function(
+            "getQuery",
+            on_target("url_get_query", _URL, map_of(STRING, LIST_OF_STRINGS), Url.parameters),
+        ),
+    ),
+)
