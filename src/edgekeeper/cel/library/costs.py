@@ -10,15 +10,16 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any, Final
 
-from edgekeeper.cel.functions import REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, traversal_cost
+from edgekeeper.cel.functions import traversal_cost
 from edgekeeper.cel.library.notation import utf8
 from edgekeeper.cel.limits import DEFAULT_BUDGET
+from edgekeeper.cel.sizes import PATTERN_FACTOR, TRAVERSAL_FACTOR
 
 CALL: Final = 1
 NEW_LIST: Final = 10
 """What it costs to make a list, whatever its size."""
 
-_REWRITE_FACTOR: Final = 2 * STRING_TRAVERSAL_FACTOR
+_REWRITE_FACTOR: Final = 2 * TRAVERSAL_FACTOR
 """A string is read and a new one written."""
 _MOST_STEPS: Final = DEFAULT_BUDGET
 
@@ -44,7 +45,7 @@ def search(text: str, pattern: str, *_: Any) -> int:
 
 
 def match_cost(text: int, pattern: int) -> int:
-    return traversal_cost(1 + text) * ceil(pattern * REGEX_LENGTH_FACTOR)
+    return traversal_cost(1 + text) * ceil(pattern * PATTERN_FACTOR)
 
 
 def new_list(size: float) -> int:
@@ -54,7 +55,7 @@ def new_list(size: float) -> int:
 
 def compare_all(elements: Any) -> int:
     """Every element with every other, as in the worst way of sorting."""
-    factor = 2.0 + (STRING_TRAVERSAL_FACTOR if elements and isinstance(elements[0], str | bytes) else 0.0)
+    factor = 2.0 + (TRAVERSAL_FACTOR if elements and isinstance(elements[0], str | bytes) else 0.0)
     return new_list(len(elements) ** 2 * factor)
 
 
@@ -69,7 +70,7 @@ def tree(value: Any, *_: Any) -> int:
         steps += 1
         current = pending.pop()
         if isinstance(current, str | bytes):
-            cost += int(byte_length(current) * STRING_TRAVERSAL_FACTOR)
+            cost += int(byte_length(current) * TRAVERSAL_FACTOR)
         elif isinstance(current, list | tuple):
             pending.extend(current)
         elif isinstance(current, dict):
