@@ -24,6 +24,7 @@ from botocore.exceptions import (
     ParamValidationError,
     PartialCredentialsError,
 )
+from botocore.exceptions import ConnectionError as ConnectionFailedError
 from botocore.parsers import ResponseParserError
 
 from edgekeeper.cloud.aws import meanings
@@ -32,7 +33,7 @@ from edgekeeper.cloud.aws.meanings import Meaning, Noun
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 
-_NO_ANSWER = (HTTPClientError, ResponseParserError, BrokenAnswerError, TimeoutError, ConnectionError)
+_NO_ANSWER = (ConnectionFailedError, HTTPClientError, ResponseParserError, BrokenAnswerError, OSError)
 _NO_IDENTITY = (NoCredentialsError, PartialCredentialsError)
 _IDENTITY_SERVICE_FAILED = (CredentialRetrievalError, MetadataRetrievalError)
 _MOST_DIGITS = 6

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import aiohttp
@@ -111,7 +112,9 @@ class GuardedSession:
             raise _failure(error, request.url or "") from error
 
 
+@lru_cache(maxsize=8)
 def _tls_context(verify: bool | str, client_cert: str | tuple[str, str] | None) -> ssl.SSLContext:
+    """One for all clients: reading the trusted certificates takes a while, and megabytes."""
     if verify is False:
         raise ValueError("certificates of AWS are always checked: name a bundle of trusted ones instead")
     bundle = verify if isinstance(verify, str) else get_cert_path(True)

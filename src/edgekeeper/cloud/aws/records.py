@@ -84,7 +84,7 @@ class Record:
 
 def normalise_name(name: str) -> str:
     """The one spelling of a domain name: lower case, no final dot, escapes of visible characters resolved."""
-    return _ESCAPE.sub(_unescaped, name.strip().lower()).removesuffix(".")
+    return _ESCAPE.sub(_unescaped, name.lower().lstrip().rstrip(". \t\r\n"))
 
 
 def _unescaped(found: re.Match[str]) -> str:
