@@ -11,13 +11,23 @@ includes places where a better estimate would be possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from edgekeeper.cel.checker import CheckedAst
 from edgekeeper.cel.functions import Overload
+from edgekeeper.cel.known_sizes import (
+    SELECT_COST,
+    Entries,
+    KnownOperand,
+    Local,
+    SizeLookup,
+    is_binding,
+    is_copy,
+    is_scalar,
+    written_size,
+)
 from edgekeeper.cel.paths import NO_PATH, Path
 from edgekeeper.cel.sizes import (
     LARGEST,
@@ -27,13 +37,11 @@ from edgekeeper.cel.sizes import (
     CallEstimate,
     CostEstimate,
     Estimate,
-    Operand,
     SizeEstimate,
     exactly,
 )
 from edgekeeper.cel.standard_estimates import STANDARD_RULES
 from edgekeeper.cel.syntax import (
-    ACCUMULATOR,
     Call,
     Comprehension,
     Expr,
@@ -45,22 +53,14 @@ from edgekeeper.cel.syntax import (
     Select,
     StructLiteral,
 )
-from edgekeeper.cel.types import Kind, Type
+from edgekeeper.cel.types import Kind
 
-SizeLookup: TypeAlias = Callable[[Sequence[str]], SizeEstimate | None]
-"""Knows the size of what is at a path, or nothing about it.
-
-A path begins with a variable and goes on with names of fields, `@items`, `@indices`, `@keys` and `@values`.
-"""
-
-_SELECT_COST: Final = ONE
 _LIST_COST: Final = exactly(10)
 _MAP_COST: Final = exactly(30)
 _STRUCT_COST: Final = exactly(40)
 _NO_RANGE: Final = Estimate(LARGEST, 0)
 """The union of no estimates."""
 
-_SCALARS: Final = frozenset({Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT, Kind.TIMESTAMP, Kind.UINT})
 _CHARGED_SELECTIONS: Final = frozenset({Kind.MAP, Kind.OBJECT, Kind.PARAM})
 _CONCATENATIONS: Final = frozenset({"add_string", "add_bytes", "add_list"})
 _INDEX_STEPS: Final = {"index_list": "@items", "index_map": "@values"}
@@ -73,50 +73,6 @@ def estimate(
     return _Estimator(checked, sizes, presence_test_cost).cost(checked.ast.root)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """The sizes of what is inside a list or map."""
-
-    kind: Kind
-    key: SizeEstimate
-    value: SizeEstimate
-
-    def union(self, other: _Entries | None) -> _Entries | None:
-        return None if other is None else _Entries(self.kind, self.key | other.key, self.value | other.value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Local:
-    """What is known of a loop variable, an accumulator or a bound name."""
-
-    path: Path
-    size: SizeEstimate | None
-    entries: _Entries | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Operand:
-    """An argument, as rules see it."""
-
-    type: Type
-    path: Path
-    known_size: SizeEstimate | None
-    literal: Any
-    sizes: SizeLookup
-
-    @property
-    def size(self) -> SizeEstimate:
-        return self.known_size or UNKNOWN
-
-    @property
-    def element(self) -> Operand | None:
-        if not self.type.params:
-            return None
-        path = self.path.element() if self.path else NO_PATH
-        size = self.sizes(path.steps) if path else None
-        return _Operand(self.type.params[0], path, size, None, self.sizes)
-
-
 class _Estimator:
     """The state of one walk."""
 
@@ -125,9 +81,9 @@ class _Estimator:
         self._sizes = sizes
         self._presence_test_cost = presence_test_cost
         self._paths: dict[int, Path] = {}
-        self._locals: dict[str, _Local] = {}
+        self._locals: dict[str, Local] = {}
         self._computed: dict[int, SizeEstimate] = {}
-        self._entries: dict[int, _Entries] = {}
+        self._entries: dict[int, Entries] = {}
 
     def cost(self, node: Expr) -> CostEstimate:
         return _COSTS[type(node)](self, node)
@@ -140,18 +96,18 @@ class _Estimator:
     def ident(self, node: Ident) -> CostEstimate:
         local = self._locals.get(node.name)
         self._paths[node.id] = Path.of(node.name) if local is None else local.path
-        return _SELECT_COST
+        return SELECT_COST if local is None else local.cost
 
     def select(self, node: Select) -> CostEstimate:
         if node.id in self._checked.names:
             self._paths[node.id] = Path.of(self._checked.names[node.id])
-            return _SELECT_COST
+            return SELECT_COST
         total = _COSTS[type(node.operand)](self, node.operand)
         if node.test:
             return total + self._presence_test_cost
         self._paths[node.id] = self._path(node.operand).then(node.field)
         charged = self._checked.types[node.operand.id].kind in _CHARGED_SELECTIONS
-        return total + _SELECT_COST if charged else total
+        return total + SELECT_COST if charged else total
 
     def list_literal(self, node: ListLiteral) -> CostEstimate:
         total = _LIST_COST
@@ -159,7 +115,7 @@ class _Estimator:
         for item in node.elements:
             total = total + _COSTS[type(item)](self, item)
             element = element | self._size_or_unknown(item)
-        self._entries[node.id] = _Entries(Kind.LIST, ONE, element)
+        self._entries[node.id] = Entries(Kind.LIST, ONE, element)
         return total
 
     def map_literal(self, node: MapLiteral) -> CostEstimate:
@@ -173,7 +129,7 @@ class _Estimator:
             )
             key = key | self._size_or_unknown(entry.key)
             value = value | self._size_or_unknown(entry.value)
-        self._entries[node.id] = _Entries(Kind.MAP, key, value)
+        self._entries[node.id] = Entries(Kind.MAP, key, value)
         return total
 
     def struct_literal(self, node: StructLiteral) -> CostEstimate:
@@ -185,9 +141,11 @@ class _Estimator:
     # --- comprehensions ------------------------------------------------------------------------------------------
 
     def comprehension(self, node: Comprehension) -> CostEstimate:
+        if is_copy(node):
+            return self._copied(node)
         total = _COSTS[type(node.range)](self, node.range) + _COSTS[type(node.initial)](self, node.initial)
-        initial = _Local(self._path(node.initial), self._size(node.initial), self._entries_of(node.initial))
-        binding = _is_binding(node)
+        initial = Local(self._path(node.initial), self._size(node.initial), self._entries_of(node.initial))
+        binding = is_binding(node)
         with self._scope({node.accumulator: initial}):
             each = NOTHING if binding else self._step(node)
             total = total + _COSTS[type(node.result)](self, node.result)
@@ -198,6 +156,15 @@ class _Estimator:
         self._note_result(node, count)
         return total + count * each
 
+    def _copied(self, node: Comprehension) -> CostEstimate:
+        """Each use of the name costs what its value costs, as if the value stood there instead."""
+        each = _COSTS[type(node.initial)](self, node.initial)
+        place = self._path(node.initial), self._size(node.initial), self._entries_of(node.initial)
+        with self._scope({node.accumulator: Local(*place, each)}):
+            total = _COSTS[type(node.result)](self, node.result)
+        self._copy_sizes(node.result, node)
+        return total
+
     def _step(self, node: Comprehension) -> CostEstimate:
         """What one turn of the loop costs."""
         with self._scope(self._loop_variables(node)):
@@ -205,22 +172,22 @@ class _Estimator:
             return cost + _COSTS[type(node.step)](self, node.step)
 
     @contextmanager
-    def _scope(self, variables: dict[str, _Local]) -> Iterator[None]:
+    def _scope(self, variables: dict[str, Local]) -> Iterator[None]:
         outer = self._locals
         self._locals = {**outer, **variables}
         yield
         self._locals = outer
 
-    def _loop_variables(self, node: Comprehension) -> dict[str, _Local]:
+    def _loop_variables(self, node: Comprehension) -> dict[str, Local]:
         entries = self._entries_of(node.range)
         is_list = (entries.kind if entries else self._checked.types[node.range.id].kind) is Kind.LIST
         path = self._path(node.range)
 
-        def key() -> _Local:
-            return _Local(path.then("@indices" if is_list else "@keys"), entries.key if entries else None)
+        def key() -> Local:
+            return Local(path.then("@indices" if is_list else "@keys"), entries.key if entries else None)
 
-        def value() -> _Local:
-            return _Local(path.then("@items" if is_list else "@values"), entries.value if entries else None)
+        def value() -> Local:
+            return Local(path.then("@items" if is_list else "@values"), entries.value if entries else None)
 
         if node.second is None:
             return {node.variable: value() if is_list else key()}
@@ -254,7 +221,7 @@ class _Estimator:
             operands.insert(0, self._operand(node.target))
         return total + self._call_cost(node, operands, costs)
 
-    def _call_cost(self, node: Call, operands: list[_Operand], costs: list[CostEstimate]) -> CostEstimate:
+    def _call_cost(self, node: Call, operands: list[KnownOperand], costs: list[CostEstimate]) -> CostEstimate:
         """The range that covers all overloads which may apply."""
         overloads = self._checked.overloads.get(node.id, ())
         result: SizeEstimate | None = None
@@ -274,7 +241,7 @@ class _Estimator:
         return cost
 
     def _overload_cost(
-        self, node: Call, overload: Overload, operands: list[_Operand], costs: list[CostEstimate]
+        self, node: Call, overload: Overload, operands: list[KnownOperand], costs: list[CostEstimate]
     ) -> CallEstimate:
         if node.function in (Operator.AND, Operator.OR):
             return CallEstimate(Estimate(costs[0].min, sum(costs, NOTHING).max))
@@ -289,8 +256,8 @@ class _Estimator:
             called = CallEstimate(ONE)
         return CallEstimate(sum(costs, called.cost), called.result_size)
 
-    def _operand(self, node: Expr) -> _Operand:
-        return _Operand(
+    def _operand(self, node: Expr) -> KnownOperand:
+        return KnownOperand(
             type=self._checked.types[node.id],
             path=self._path(node),
             known_size=self._size(node),
@@ -309,14 +276,14 @@ class _Estimator:
         return self._size(node) or UNKNOWN
 
     def _size(self, node: Expr) -> SizeEstimate | None:
-        found = self._computed.get(node.id) or _written_size(node)
+        found = self._computed.get(node.id) or written_size(node)
         if found is not None:
             return found
         path = self._path(node)
         if path and (found := self._sizes(path.steps)) is not None:
             self._computed[node.id] = found
             return found
-        if _is_scalar(self._checked.types[node.id]):
+        if is_scalar(self._checked.types[node.id]):
             return ONE
         local = self._locals.get(node.name) if isinstance(node, Ident) else None
         return None if local is None else local.size
@@ -325,13 +292,13 @@ class _Estimator:
         if size is not None:
             self._computed[node.id] = size
 
-    def _entries_of(self, node: Expr) -> _Entries | None:
+    def _entries_of(self, node: Expr) -> Entries | None:
         found = self._entries.get(node.id)
         if found is None and isinstance(node, Ident) and (local := self._locals.get(node.name)) is not None:
             return local.entries
         return found
 
-    def _note_entries(self, node: Expr, entries: _Entries | None) -> None:
+    def _note_entries(self, node: Expr, entries: Entries | None) -> None:
         if entries is not None:
             self._entries[node.id] = entries
 
@@ -342,37 +309,6 @@ class _Estimator:
     def _copy_sizes(self, source: Expr, target: Expr) -> None:
         self._note_size(target, self._size(source))
         self._note_entries(target, self._entries_of(source))
-
-
-def _is_binding(node: Comprehension) -> bool:
-    """Whether it only gives a name to a value, as `cel.bind` does, and never loops."""
-    return (
-        isinstance(node.range, ListLiteral)
-        and not node.range.elements
-        and isinstance(node.condition, Literal)
-        and node.condition.value is False
-        and node.accumulator != ACCUMULATOR
-    )
-
-
-def _written_size(node: Expr) -> SizeEstimate | None:
-    """The size of what is written out in the expression."""
-    match node:
-        case Literal(value=str() | bytes() as value):
-            return exactly(len(value))
-        case Literal():
-            return ONE
-        case ListLiteral():
-            return exactly(len(node.elements))
-        case MapLiteral():
-            return exactly(len(node.entries))
-    return None
-
-
-def _is_scalar(subject: Type) -> bool:
-    if subject.kind is Kind.OPTIONAL:
-        return _is_scalar(subject.params[0])
-    return subject.kind in _SCALARS
 
 
 _COSTS: Final[dict[type, Callable[[_Estimator, Any], CostEstimate]]] = {

@@ -95,6 +95,7 @@ def cost(rule: str) -> Estimate:
         ("self.target == 'abc'", 3),
         ("self.list == self.list", 104_862),
         ("self.?name.orValue('x') == 'x'", 4),
+        ("optional.of(self.number).optMap(n, n + 1).orValue(0) == 1", 23),
         ("self.metadata.name == 'abc'", 4),
         ("oldSelf.name == self.name", 12),
         ("self.labels['a'] == 'abc'", 4),
