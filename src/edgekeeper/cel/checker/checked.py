@@ -29,9 +29,6 @@ class CheckedAst:
     properties: dict[int, str]
     """By selection: the key to look up, where a field has another name in expressions (`a__dash__b` for `a-b`)."""
 
-    def type_of(self, node_id: int) -> Type:
-        return self.types[node_id]
-
 
 Finding: TypeAlias = tuple[Node, str]
 """Something that is wrong, and with which node."""
