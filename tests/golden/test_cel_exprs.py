@@ -8,6 +8,7 @@ from typing import Any
 from edgekeeper.cel import environments
 from edgekeeper.cel.environment import Environment
 from edgekeeper.cel.errors import CompileError, EvaluationError
+from edgekeeper.cel.library.kro.omission import Omission
 from edgekeeper.cel.standard.times import format_duration, format_timestamp
 from edgekeeper.cel.types import DYN
 from edgekeeper.cel.values import Duration, Optional, Timestamp
@@ -64,6 +65,8 @@ def as_json(value: Any) -> Any:
         return [as_json(element) for element in value]
     if isinstance(value, dict):
         return {key: as_json(element) for key, element in value.items()}
+    if isinstance(value, Omission):
+        return {}  # a structure without fields, to a printer that does not know it
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, Timestamp):

@@ -57,12 +57,7 @@ def _below(
     elif isinstance(node, Call) and node.target is not None and _is_namespace(node, is_function):
         yield from ((argument, bound) for argument in node.args)
     else:
-        yield from ((child, bound) for child in _operands(node))
-
-
-def _operands(node: Expr) -> Iterator[Expr]:
-    """What is below a node; of look-ups with a path on the left, the path and the computed index."""
-    return children(node)
+        yield from ((child, bound) for child in children(node))
 
 
 def _is_namespace(node: Call, is_function: Callable[[str], bool]) -> bool:

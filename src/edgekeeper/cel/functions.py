@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any
 
 from edgekeeper.cel.macros import Macro
 from edgekeeper.cel.types import Type
 
 STRING_TRAVERSAL_FACTOR = 0.1
-"""Cost of looking at one code point."""
+"""Cost of looking at one code point …"""
+_TRAVERSAL_LENGTH = 10
+"""… which means that so many of them can be looked at for a cost of 1."""
 
 REGEX_LENGTH_FACTOR = 0.25
 """Cost of one character of a pattern: an expression of a pattern is guessed to have four."""
@@ -64,4 +65,4 @@ class Library:
 
 def traversal_cost(*sizes: int) -> int:
     """The cost of walking over strings, byte sequences or lists with these sizes."""
-    return ceil(sum(sizes) * STRING_TRAVERSAL_FACTOR)
+    return -(-sum(sizes) // _TRAVERSAL_LENGTH)

@@ -32,9 +32,9 @@ _STRING = rf"""
     | \"\"\"(?:{_ESCAPE}|[^\\])*?\"\"\"  |  '''(?:{_ESCAPE}|[^\\])*?'''
     | "(?:{_ESCAPE}|[^\\"\n\r])*+"       |  '(?:{_ESCAPE}|[^\\'\n\r])*+'
 """
+_BLANK = r"(?:[ \t\r\n\f]++|//[^\n]*+)*+"
 _TOKEN = re.compile(
     rf"""
-    (?:[ \t\r\n\f]++|//[^\n]*+)*+
     (?:
       (?P<bytes>[bB](?:{_STRING}))
     | (?P<string>{_STRING})
@@ -44,12 +44,14 @@ _TOKEN = re.compile(
     | (?P<int>0x[0-9a-fA-F]++|[0-9]++)
     | (?P<punctuation>==|!=|<=|>=|&&|\|\||[<>\[\]{{}}().,\-!?:+*/%])
     | `(?P<escaped>[A-Za-z0-9_.\-/\ ]++)`
-    | (?P<end>\Z)
     )
+    {_BLANK.replace(" ", chr(92) + " ")}
     """,
     re.VERBOSE,
 )
+_LEADING_BLANK = re.compile(_BLANK)
 _KINDS = {
+    "identifier": IDENTIFIER,
     "bytes": BYTES,
     "string": STRING,
     "float": FLOAT,
@@ -57,7 +59,6 @@ _KINDS = {
     "int": INT,
     "escaped": ESCAPED,
 }
-_BLANK = re.compile(r"(?:[ \t\r\n\f]++|//[^\n]*+)*+")
 
 
 class Token(NamedTuple):
@@ -69,27 +70,23 @@ class Token(NamedTuple):
 def tokenize(source: str) -> list[Token]:
     """All tokens of a text; the last one is of kind `END`."""
     tokens: list[Token] = []
-    append, match, position = tokens.append, _TOKEN.match, 0
-    while True:
+    append, match, end = tokens.append, _TOKEN.match, len(source)
+    leading = _LEADING_BLANK.match(source)
+    position = 0 if leading is None else leading.end()
+    while position < end:
         found = match(source, position)
         if found is None:
             raise _unexpected(source, position)
-        group = found.lastgroup or "end"
-        text, start, position = found[group], found.start(group), found.end()
-        if group == "identifier":
-            append(Token(text if text in _WORDS else IDENTIFIER, text, start))
-        elif group == "punctuation":
-            append(Token(text, text, start))
-        elif group == "end":
-            append(Token(END, "", start))
-            return tokens
-        else:
-            append(Token(_KINDS[group], text, start))
+        group = found.lastgroup or END
+        text = found[group]
+        kind = text if text in _WORDS else _KINDS.get(group, text)
+        append(Token(kind, text, position))
+        position = found.end()
+    append(Token(END, "", end))
+    return tokens
 
 
-def _unexpected(source: str, position: int) -> CompileError:
-    blank = _BLANK.match(source, position)
-    offset = blank.end() if blank is not None else position
+def _unexpected(source: str, offset: int) -> CompileError:
     character = source[offset]
     what = "unterminated or malformed string" if character in "\"'" else f"unexpected character {character!r}"
     return CompileError([Issue(f"Syntax error: {what}", locate(source, offset))])

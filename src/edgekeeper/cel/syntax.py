@@ -10,9 +10,9 @@ Nodes are immutable and compare by identity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 ACCUMULATOR = "@result"
 """Name of the variable in which macros collect; users cannot write it."""
@@ -157,26 +157,32 @@ class Ast:
     """The macro (its name) which a comprehension or other expanded node stems from, by the number of the node."""
 
 
-def children(node: Expr) -> Iterator[Expr]:
+def children(node: Expr) -> Sequence[Expr]:
     """The expressions directly below a node, in the order of evaluation."""
-    match node:
-        case Select():
-            yield node.operand
-        case Call():
-            if node.target is not None:
-                yield node.target
-            yield from node.args
-        case ListLiteral():
-            yield from node.elements
-        case MapLiteral():
-            for entry in node.entries:
-                yield entry.key
-                yield entry.value
-        case StructLiteral():
-            for init in node.fields:
-                yield init.value
-        case Comprehension():
-            yield from (node.range, node.initial, node.condition, node.step, node.result)
+    below = _CHILDREN.get(type(node))
+    return () if below is None else below(node)
+
+
+def _below_call(node: Call) -> Sequence[Expr]:
+    return node.args if node.target is None else (node.target, *node.args)
+
+
+def _below_map(node: MapLiteral) -> Sequence[Expr]:
+    return [part for entry in node.entries for part in (entry.key, entry.value)]
+
+
+def _below_comprehension(node: Comprehension) -> Sequence[Expr]:
+    return (node.range, node.initial, node.condition, node.step, node.result)
+
+
+_CHILDREN: Final[dict[type, Callable[[Any], Sequence[Expr]]]] = {
+    Select: lambda node: (node.operand,),
+    Call: _below_call,
+    ListLiteral: lambda node: node.elements,
+    MapLiteral: _below_map,
+    StructLiteral: lambda node: [init.value for init in node.fields],
+    Comprehension: _below_comprehension,
+}
 
 
 def walk(root: Expr) -> Iterator[Expr]:
@@ -185,7 +191,7 @@ def walk(root: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(reversed(list(children(node))))
+        waiting.extend(reversed(children(node)))
 
 
 def qualified_name(node: Expr) -> str | None:

@@ -47,7 +47,9 @@ def unknown_function(name: str, offset: int) -> Code:
 
 def call(dispatcher: Dispatcher, args: tuple[Code, ...], offset: int) -> Code:
     """A call with any number of arguments; one and two, the most frequent, are written out."""
-    if dispatcher.charges:
+    if dispatcher.charges and len(args) == 2:
+        run = _charging_binary(dispatcher, args, offset)
+    elif dispatcher.charges:
         run = _charging(dispatcher, args, offset)
     elif len(args) == 1:
         run = _unary(dispatcher, args[0], offset)
@@ -101,6 +103,26 @@ def _many(dispatcher: Dispatcher, args: tuple[Code, ...], offset: int) -> Callab
         try:
             implementation, _ = table.get(kinds) or choose(kinds, values)
             return implementation(*values)
+        except EvaluationError as error:
+            _place(error, offset)
+            raise
+
+    return run
+
+
+def _charging_binary(dispatcher: Dispatcher, args: tuple[Code, ...], offset: int) -> Callable[[Frame], Any]:
+    """A call of two arguments whose cost depends on them."""
+    table, choose = dispatcher.table, dispatcher.choose
+    evaluate_left, evaluate_right = args[0].run, args[1].run
+
+    def run(frame: Frame) -> Any:
+        left, right = evaluate_left(frame), evaluate_right(frame)
+        kinds = (type(left), type(right))
+        try:
+            implementation, cost = table.get(kinds) or choose(kinds, (left, right))
+            if cost is not None:
+                charge(frame, cost(left, right) - CALL_COST)
+            return implementation(left, right)
         except EvaluationError as error:
             _place(error, offset)
             raise

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from edgekeeper.cel.evaluation import access, calls, construction, logic, loops, operations
-from edgekeeper.cel.evaluation.code import Code, constant
+from edgekeeper.cel.evaluation.code import IDENT_COST, LIST_COST, Code, constant
 from edgekeeper.cel.evaluation.dispatch import Dispatcher
 from edgekeeper.cel.evaluation.loops import Parts, Range
 from edgekeeper.cel.evaluation.shapes import Binding, Collection, Count, Insertion, Quantifier, shape_of
@@ -31,6 +31,7 @@ from edgekeeper.cel.syntax import (
 )
 
 _OPTIONAL_CHOICES: Final = ("or", "orValue")
+_LOOK_UPS: Final = (Operator.INDEX, Operator.OPTIONAL_INDEX, Operator.OPTIONAL_SELECT)
 
 
 class Names(Protocol):
@@ -105,31 +106,33 @@ class _Compiler:
             slot = self.inputs[name] = self._new_slot()
         return slot
 
-    def _declared(self, node: Select) -> str | None:
-        """The dotted name of a variable or constant that a selection spells, if any."""
-        name = qualified_name(node)
-        if name is None or name.partition(".")[0] in self._locals:
-            return None
-        name = name.removeprefix(".")
-        if not self._names.is_dotted(name.partition(".")[0]):
-            return None
-        return name if self._names.is_variable(name) or self._names.constant(name) is not None else None
-
     # Fields
 
     def select(self, node: Select) -> Code:
         if node.test:
-            return access.presence(_HANDLERS[type(node.operand)](self, node.operand), self._key(node))
+            return access.presence(self._attribute(node.operand), self._key(node))
         steps: list[access.Step] = []
         root: Expr = node
         while isinstance(root, Select) and not root.test:
-            if (name := self._declared(root)) is not None:
-                return self._path(self._global(name, root.offset), name, steps)
             steps.append((self._key(root), root.offset))
             root = root.operand
-        return self._path(
-            _HANDLERS[type(root)](self, root), root.name if isinstance(root, Ident) else None, steps
-        )
+        if not isinstance(root, Ident):
+            return access.path_of_value(self._attribute(root), tuple(reversed(steps)))
+        if root.name not in self._locals and self._names.is_dotted(root.name.removeprefix(".")):
+            return self._dotted(node, steps)
+        return self._path(self.ident(root), root.name, steps)
+
+    def _dotted(self, node: Select, steps: list[access.Step]) -> Code:
+        """A selection may spell the name of a variable or constant; the longest such name wins."""
+        current: Expr = node
+        for length in range(len(steps)):
+            name = (qualified_name(current) or "").removeprefix(".")
+            if self._names.is_variable(name) or self._names.constant(name) is not None:
+                return self._path(self._global(name, current.offset), name, steps[:length])
+            if isinstance(current, Select):
+                current = current.operand
+        root = (qualified_name(current) or "").removeprefix(".")
+        return self._path(self._global(root, current.offset), root, steps)
 
     def _path(self, root: Code, name: str | None, steps: list[access.Step]) -> Code:
         """Steps are given from the last to the first."""
@@ -140,6 +143,11 @@ class _Compiler:
         if name is None or slot is None:
             return access.path_of_value(root, ordered)
         return access.path_of_slot(name, slot, ordered)
+
+    def _attribute(self, node: Expr) -> Code:
+        """Something that is looked into. cel-go charges for anything but variables as if it were one."""
+        run, cost = _HANDLERS[type(node)](self, node)
+        return Code(run, cost if _is_attribute(node) else cost + IDENT_COST)
 
     def _key(self, node: Select) -> str:
         return self._properties.get(node.id, node.field)
@@ -186,10 +194,15 @@ class _Compiler:
         condition, truth, falsity = node.args
         return logic.conditional(
             _HANDLERS[type(condition)](self, condition),
-            _HANDLERS[type(truth)](self, truth),
-            _HANDLERS[type(falsity)](self, falsity),
+            self._branch(truth),
+            self._branch(falsity),
             node.offset,
         )
+
+    def _branch(self, node: Expr) -> Code:
+        """A branch of a conditional. Where it is a variable or part of one, cel-go does not charge for the variable."""
+        run, cost = _HANDLERS[type(node)](self, node)
+        return Code(run, cost - IDENT_COST if _is_attribute(node) and not _is_conditional(node) else cost)
 
     def negation(self, node: Call) -> Code:
         return logic.negation(self.expression(node.args[0]), node.offset)
@@ -204,10 +217,14 @@ class _Compiler:
         return operations.relation(node.function, *self._pair(node.args), node.offset)
 
     def element(self, node: Call) -> Code:
-        return access.element(*self._pair(node.args), node.offset)
+        container, key = node.args
+        return access.element(self._attribute(container), _HANDLERS[type(key)](self, key), node.offset)
 
     def optional_element(self, node: Call) -> Code:
-        return access.optional_element(*self._pair(node.args), node.offset)
+        container, key = node.args
+        return access.optional_element(
+            self._attribute(container), _HANDLERS[type(key)](self, key), node.offset
+        )
 
     def addition(self, node: Call) -> Code:
         return operations.addition(*self._pair(node.args), self._invocation(node))
@@ -266,7 +283,8 @@ class _Compiler:
     def _binding(self, node: Comprehension) -> Code:
         value, slot = self.expression(node.initial), self._new_slot()
         self._locals = {**self._locals, node.accumulator: slot}
-        return loops.binding(slot, value, self.expression(node.result))
+        is_ours = node.accumulator.startswith("@")  # made by a macro that copies its argument in cel-go
+        return loops.binding(slot, value, self.expression(node.result), 0 if is_ours else LIST_COST)
 
     def _fold(self, node: Comprehension) -> Code:
         initial, accumulator = self.expression(node.initial), self._new_slot()
@@ -286,6 +304,22 @@ class _Compiler:
         if node.second is not None:
             second = self._locals[node.second] = self._new_slot()
         return Range(source, first, second, node.range.offset)
+
+
+def _is_attribute(node: Expr) -> bool:
+    """Whether an expression is a variable or a part of one, or a choice of such."""
+    match node:
+        case Ident():
+            return True
+        case Select():
+            return not node.test
+        case Call():
+            return node.function in _LOOK_UPS or _is_conditional(node)
+    return False
+
+
+def _is_conditional(node: Expr) -> bool:
+    return isinstance(node, Call) and node.function == Operator.CONDITIONAL
 
 
 def _terms(node: Call) -> list[Expr]:

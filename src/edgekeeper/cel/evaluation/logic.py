@@ -105,4 +105,4 @@ def optional_or(optional: Code, alternative: Code, *, unwrap: bool) -> Code:
         frame[0] -= cost
         return otherwise(frame)
 
-    return Code(run, optional.cost + CALL_COST)
+    return Code(run, optional.cost)

@@ -21,18 +21,20 @@ from edgekeeper.cel.evaluation.code import (
     charge,
 )
 from edgekeeper.cel.evaluation.logic import absorb
+from edgekeeper.cel.standard.indexing import MISSING
 from edgekeeper.cel.standard.mapping import insert, insert_all
 from edgekeeper.cel.values import key_value
 
 _APPEND_COST: Final = CALL_COST + IDENT_COST + LIST_COST
 """`result + [element]`, without the element."""
-_INSERT_COST: Final = CALL_COST + 2 * IDENT_COST
-"""`insert(result, key, value)`, without the value."""
-_ALL_ROUND_COST: Final = CALL_COST + 2 * IDENT_COST
-"""Look whether the result is still true, and combine it with the predicate."""
-_EXISTS_ROUND_COST: Final = _ALL_ROUND_COST + CALL_COST
+_INSERT_COST: Final = CALL_COST + IDENT_COST
+"""`insert(result, key, value)`, without key and value."""
+_ALL_LOOK_COST: Final = CALL_COST + IDENT_COST
+"""Look before a round whether the result is still true."""
+_EXISTS_LOOK_COST: Final = _ALL_LOOK_COST + CALL_COST
 """The same, with a negation."""
 _COUNT_COST: Final = CALL_COST + IDENT_COST
+"""`result + 1`, and `result == 1`."""
 
 
 class Range(NamedTuple):
@@ -44,15 +46,15 @@ class Range(NamedTuple):
     offset: int
 
 
-def binding(slot: int, value: Code, result: Code) -> Code:
-    """A name for a value."""
+def binding(slot: int, value: Code, result: Code, cost: int) -> Code:
+    """A name for a value, at a cost beside that of value and result."""
     evaluate, finish = value.run, result.run
 
     def run(frame: Frame) -> Any:
         frame[slot] = evaluate(frame)
         return finish(frame)
 
-    return Code(run, value.cost + result.cost + LIST_COST)
+    return Code(run, value.cost + result.cost + cost)
 
 
 Rounds = Callable[[Frame], tuple[int, Iterable[Any]]]
@@ -101,11 +103,13 @@ def quantifier(range_: Range, predicate: Code, decisive: bool) -> Code:
     """`all` and `exists`: like a long `&&` or `||`, errors included."""
     rounds, bind = _rounds(range_)
     slot, offset, test, indecisive = range_.first, range_.offset, predicate.run, not decisive
-    cost = predicate.cost + (_EXISTS_ROUND_COST if decisive else _ALL_ROUND_COST)
+    look_cost = _EXISTS_LOOK_COST if decisive else _ALL_LOOK_COST
+    cost = look_cost + IDENT_COST + predicate.cost
 
     def run(frame: Frame) -> Any:
         failure: EvaluationError | None = None
-        for item in rounds(frame)[1]:
+        items = iter(rounds(frame)[1])
+        for item in items:
             frame[0] -= cost
             if frame[0] < 0:
                 raise budget_exceeded()
@@ -119,6 +123,8 @@ def quantifier(range_: Range, predicate: Code, decisive: bool) -> Code:
                 failure = absorb(error, failure)
                 continue
             if value is decisive:
+                if next(items, MISSING) is not MISSING:
+                    frame[0] -= look_cost
                 return decisive
             if value is not indecisive and failure is None:
                 failure = no_such_overload(offset)
@@ -132,7 +138,7 @@ def quantifier(range_: Range, predicate: Code, decisive: bool) -> Code:
 def count(range_: Range, predicate: Code) -> Code:
     """`exists_one`: looks at all elements, and lets errors out."""
     rounds, bind = _rounds(range_)
-    slot, test, cost = range_.first, _test(predicate, range_.offset), predicate.cost + IDENT_COST
+    slot, test, cost = range_.first, _test(predicate, range_.offset), predicate.cost
 
     def run(frame: Frame) -> bool:
         size, items = rounds(frame)
@@ -144,7 +150,7 @@ def count(range_: Range, predicate: Code) -> Code:
             else:
                 bind(frame, item)
             if test(frame):
-                frame[0] -= CALL_COST
+                frame[0] -= _COUNT_COST
                 passed += 1
         return passed == 1
 
@@ -191,7 +197,7 @@ def _collect_all(range_: Range, element: Code) -> Callable[[Frame], list[Any]]:
 def _collect_some(range_: Range, condition: Code, element: Code) -> Callable[[Frame], list[Any]]:
     rounds, bind = _rounds(range_)
     slot, test, evaluate = range_.first, _test(condition, range_.offset), element.run
-    test_cost, cost = condition.cost + IDENT_COST, element.cost + _APPEND_COST - IDENT_COST
+    test_cost, cost = condition.cost, element.cost + _APPEND_COST
 
     def run(frame: Frame) -> list[Any]:
         size, items = rounds(frame)
@@ -216,8 +222,8 @@ def insertion(range_: Range, condition: Code | None, key: Code | None, value: Co
     slot, offset, evaluate = range_.first, range_.offset, value.run
     evaluate_key = None if key is None else key.run
     test = None if condition is None else _test(condition, offset)
-    test_cost = IDENT_COST if condition is None else condition.cost + IDENT_COST
-    cost = value.cost + _INSERT_COST - IDENT_COST
+    test_cost = 0 if condition is None else condition.cost
+    cost = _INSERT_COST + value.cost + (0 if key is None else key.cost)
 
     def run(frame: Frame) -> dict[Any, Any]:
         size, items = rounds(frame)

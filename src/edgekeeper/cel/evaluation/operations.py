@@ -20,6 +20,8 @@ from edgekeeper.cel.values import INT_MAX, INT_MIN, map_key
 _FREE_LENGTH: Final = 10
 """Texts up to that length cost no more than the call itself."""
 
+_CONTAINERS: Final = frozenset({list, tuple, dict})
+
 RELATIONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     Operator.LESS: operator.lt,
     Operator.LESS_EQUALS: operator.le,
@@ -40,6 +42,8 @@ def equality(left: Code, right: Code, *, negated: bool) -> Code:
             if (kind is str or kind is bytes) and len(mine) > _FREE_LENGTH:
                 charge(frame, _surcharge(min(len(mine), len(yours))))
             return alike(mine, yours)
+        if kind in _CONTAINERS:
+            frame[0] += CALL_COST  # containers are paid for as they are looked at
         return equals_within(mine, yours, frame) is not negated
 
     return Code(run, left.cost + right.cost + CALL_COST)
@@ -100,7 +104,7 @@ def membership(element: Code, container: Code, general: Invoke) -> Code:
     def run(frame: Frame) -> Any:
         candidate, where = evaluate_element(frame), evaluate_container(frame)
         if type(where) is list:
-            charge(frame, len(where))
+            charge(frame, len(where) - CALL_COST)
             return contains(where, candidate, frame)
         if type(where) is dict and (type(candidate) is str or type(candidate) in NUMBERS):
             return map_key(candidate) in where

@@ -11,6 +11,9 @@ from typing import Final
 from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_key
 from edgekeeper.cel.values import NONE, Optional, Uint, Value, map_key, type_of_value
 
+_KEYS: Final = (str, int, float)
+"""What a map can be asked for: strings, booleans and numbers."""
+
 MISSING: Final = object()
 """Stands for what is not there; never a value."""
 
@@ -57,7 +60,7 @@ def find_optional(container: Value, key: Value) -> Optional:
 def find(container: Value, key: Value) -> Value:
     """What a container holds at a key, or `MISSING`."""
     if isinstance(container, dict):
-        if isinstance(key, list | dict) or key is None:
+        if not isinstance(key, _KEYS):
             raise EvaluationError(ErrorKind.UNSUPPORTED_KEY, f"unsupported key type: {type_of_value(key)}")
         return container.get(map_key(key), MISSING)
     if isinstance(container, list | tuple):
