@@ -48,6 +48,7 @@ from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.cloudflare.zone_writer import ZoneWriter
 from edgekeeper.cloud.cloudflare.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS as USUAL_PACE
 from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.clock import Clock
@@ -60,7 +61,7 @@ class CloudflareOptions:
     """Settings that hold for all accounts."""
 
     base_url: str = BASE_URL
-    pace: MirrorOptions = MirrorOptions()
+    pace: MirrorOptions = USUAL_PACE
     window: timedelta = timedelta(seconds=1)
     """How long a change waits for others to be written with."""
 

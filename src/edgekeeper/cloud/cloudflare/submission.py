@@ -20,6 +20,11 @@ class Submission(Generic[T]):
     def done(self) -> bool:
         return self._ticket.done
 
+    async def wait(self) -> T:
+        """The result, as soon as there is one. Passes do not wait here; tests and tools may."""
+        await self._ticket.wait()
+        return self.result()
+
     def result(self) -> T:
         """What became of the change. Raise its error, or PendingError where nothing became of it yet."""
         outcome = self._ticket.result()

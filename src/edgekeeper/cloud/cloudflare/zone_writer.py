@@ -23,7 +23,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, pl
 from edgekeeper.cloud.cloudflare.records import Records, by_name
 from edgekeeper.cloud.cloudflare.submission import Submission
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
-from edgekeeper.cloud.mirror import Mirror
+from edgekeeper.cloud.mirror import Mirror, NotSyncedError
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 
 BATCH = 200
@@ -68,7 +68,8 @@ class ZoneWriter:
 
     def records_of(self, name: str) -> Stored:
         """The records of a name, as the mirror knows them. Raise NotSyncedError where it does not know yet."""
-        self.mirror.get("")
+        if not self.mirror.synced:
+            raise NotSyncedError(self.mirror.name)
         return tuple(self._index.get(name, {}).values())
 
     def _follow(self, id_: str, old: DnsRecord | None, new: DnsRecord | None) -> None:

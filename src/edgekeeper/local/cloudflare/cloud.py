@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -140,7 +140,7 @@ class CloudflareCloud:
         parts = urlsplit(url)
         request = Request(
             method=method,
-            path=unquote(parts.path).removeprefix(BASE_PATH),
+            path=parts.path.removeprefix(BASE_PATH),
             query=dict(parse_qsl(parts.query, keep_blank_values=True)),
             headers={name.lower(): value for name, value in headers.items()},
             body=body,

@@ -43,16 +43,17 @@ class HttpServer:
         await self._runner.cleanup()
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        path, _, _ = incoming.raw_path.partition("?")
         request = Request(
             method=incoming.method,
-            path=incoming.path.removeprefix(BASE_PATH),
+            path=path.removeprefix(BASE_PATH),
             query=dict(incoming.query),
             headers={name.lower(): value for name, value in incoming.headers.items()},
             body=await incoming.content.read(),  # not `read()`, which stops at a megabyte
             peer=incoming.remote or "",
         )
         try:
-            response = await self._respond(incoming.path, request)
+            response = await self._respond(path, request)
         except ConnectionBrokenError:
             if incoming.transport is not None:
                 incoming.transport.abort()

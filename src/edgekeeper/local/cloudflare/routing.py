@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import msgspec
 
@@ -100,7 +101,7 @@ def _fit(template: tuple[str, ...], pieces: list[str]) -> dict[str, str] | None:
     ids: dict[str, str] = {}
     for expected, piece in zip(template, pieces, strict=True):
         if expected.startswith("{"):
-            ids[expected[1:-1]] = piece
+            ids[expected[1:-1]] = unquote(piece)
         elif expected != piece:
             return None
     return ids

@@ -22,7 +22,7 @@ class Request:
 
     method: str
     path: str
-    """Below the base, such as `/zones/<id>/dns_records`."""
+    """Below the base and as it was sent, such as `/zones/<id>/dns_records`."""
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     """Header names are lower case."""

@@ -1,0 +1,199 @@
+"""Access through the adapter: protected in one call, found again, and never left without a policy by accident."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgekeeper.core.errors import Conflict, Retry, Stall
+from edgekeeper.local.cloudflare.faults import Fault
+from tests.unit.cloud.cloudflare.world import World, both_ways, in_virtual_time
+
+APPS = "POST /accounts/{account}/access/apps"
+MAIL: dict[str, Any] = {"email": {"email": "a@example.com"}}
+
+
+def _policy(**more: Any) -> dict[str, Any]:
+    return {"name": "people", "decision": "allow", "include": [MAIL], **more}
+
+
+def _settings(domain: str = "app.example.com", **more: Any) -> dict[str, Any]:
+    return {"name": f"cfzt:{domain}", "domain": domain, "session_duration": "8h", **more}
+
+
+@both_ways
+async def test_application_is_protected_in_one_call(world: World) -> None:
+    access = world.account.access
+    policy = await access.create_policy(_policy())
+    before = world.count()
+    made = await access.create_application(_settings(), [{"id": policy.id, "precedence": 1}])
+    assert world.count() - before == 1
+    assert len(made.aud) == 64
+    (attached,) = made.policies
+    assert (attached.id, attached.decision, attached.reusable) == (policy.id, "allow", True)
+    assert made.document["session_duration"] == "8h"
+
+
+@both_ways
+async def test_application_takes_inline_policies(world: World) -> None:
+    made = await world.account.access.create_application(_settings(), [_policy()])
+    (attached,) = made.policies
+    assert attached.include == (MAIL,)
+    assert not attached.reusable
+
+
+@both_ways
+async def test_application_is_found_by_its_domain_and_by_its_id(world: World) -> None:
+    access = world.account.access
+    await access.create_application(_settings("app.example.com.evil.net"), [_policy()])
+    made = await access.create_application(_settings(), [_policy()])
+    assert await access.applications_of("app.example.com") == [made]
+    assert await access.application(made.id) == made
+    assert await access.application("gone") is None
+
+
+@both_ways
+async def test_applications_of_an_account_are_listed_whole(world: World) -> None:
+    access = world.account.access
+    policy = await access.create_policy(_policy())
+    for number in range(30):
+        settings = {"type": "self_hosted", **_settings(f"app-{number}.example.com"), "policies": [policy.id]}
+        world.cloud.act("POST", f"/accounts/{world.owner.id}/access/apps", settings)
+    before = world.count()
+    listed = {id_: item async for page in access.application_pages() for id_, item in page.items()}
+    assert len(listed) == 30
+    assert world.count() - before == 1
+
+
+@both_ways
+async def test_application_that_exists_is_a_conflict_to_look_at(world: World) -> None:
+    access = world.account.access
+    await access.create_application(_settings(), [_policy()])
+    with pytest.raises(Conflict, match="application_already_exists"):
+        await access.create_application(_settings(), [_policy()])
+
+
+@both_ways
+async def test_application_is_replaced_with_its_policies(world: World) -> None:
+    access = world.account.access
+    first, second = await access.create_policy(_policy()), await access.create_policy(_policy(name="others"))
+    made = await access.create_application(_settings(), [first.id])
+    changed = await access.put_application(made.id, _settings(session_duration="1h"), [second.id, first.id])
+    assert [policy.id for policy in changed.policies] == [second.id, first.id]
+    assert changed.aud == made.aud
+    assert changed.document["session_duration"] == "1h"
+
+
+@both_ways
+async def test_application_that_is_gone_conflicts_on_replace_and_satisfies_delete(world: World) -> None:
+    access = world.account.access
+    made = await access.create_application(_settings(), [_policy()])
+    await access.delete_application(made.id)
+    await access.delete_application(made.id)
+    with pytest.raises(Conflict):
+        await access.put_application(made.id, _settings(), [_policy()])
+
+
+@both_ways
+async def test_application_without_a_policy_is_refused_before_any_call(world: World) -> None:
+    access = world.account.access
+    with pytest.raises(Stall) as caught:
+        await access.create_application(_settings(), [])
+    assert caught.value.reason == "NoPolicy"
+    with pytest.raises(Stall):
+        await access.create_application(_settings(), [_policy(include=[])])
+    with pytest.raises(Stall):
+        await access.put_application("id", _settings(), [])
+    with pytest.raises(Stall):
+        await access.create_policy(_policy(include=[]))
+    assert not world.count()
+
+
+@both_ways
+async def test_application_settings_never_carry_a_null(world: World) -> None:
+    made = await world.account.access.create_application(_settings(logo_url=None), [_policy()])
+    assert "logo_url" not in made.document
+
+
+@both_ways
+async def test_application_create_is_not_repeated_after_a_lost_answer_but_found(world: World) -> None:
+    access = world.account.access
+    world.cloud.faults.add(Fault("lost", method="POST"))
+    with pytest.raises(Retry):
+        await access.create_application(_settings(), [_policy()])
+    assert world.count(APPS) == 1
+    assert len(await access.applications_of("app.example.com")) == 1
+
+
+@both_ways
+async def test_policy_lives_from_creation_to_deletion(world: World) -> None:
+    access = world.account.access
+    made = await access.create_policy(_policy(session_duration="2h"))
+    changed = await access.put_policy(made.id, _policy(decision="non_identity"))
+    assert (changed.id, changed.decision) == (made.id, "non_identity")
+    assert await access.policy(made.id) == changed
+    listed = {id_: item async for page in access.policy_pages() for id_, item in page.items()}
+    assert listed == {made.id: changed}
+    await access.delete_policy(made.id)
+    await access.delete_policy(made.id)
+    assert await access.policy(made.id) is None
+    with pytest.raises(Conflict):
+        await access.put_policy(made.id, _policy())
+
+
+@both_ways
+async def test_groups_are_listed_by_id_so_that_names_can_be_resolved(world: World) -> None:
+    body = {"name": "engineers", "include": [MAIL]}
+    group = world.cloud.act("POST", f"/accounts/{world.owner.id}/access/groups", body)
+    listed = {
+        id_: item.name async for page in world.account.access.group_pages() for id_, item in page.items()
+    }
+    assert listed == {group["id"]: "engineers"}
+
+
+@both_ways
+async def test_policy_for_a_group_that_does_not_exist_stalls(world: World) -> None:
+    with pytest.raises(Stall) as caught:
+        await world.account.access.create_policy(_policy(include=[{"group": {"id": "engineers"}}]))
+    assert caught.value.reason == "GroupNotFound"
+
+
+@both_ways
+async def test_tag_is_made_once(world: World) -> None:
+    access = world.account.access
+    await access.ensure_tag("cfzt")
+    await access.ensure_tag("cfzt")
+    assert world.count("POST /accounts/{account}/access/tags") == 1
+    made = await access.create_application(_settings(tags=["cfzt"]), [_policy()])
+    assert made.tags == ("cfzt",)
+
+
+@both_ways
+async def test_team_is_read_from_the_organisation(world: World) -> None:
+    assert (await world.account.access.organization()).team == "acme"
+
+
+@both_ways
+async def test_access_that_was_never_switched_on_stalls(world: World) -> None:
+    world.owner.access_enabled = False
+    with pytest.raises(Stall) as caught:
+        await world.account.access.organization()
+    assert caught.value.reason == "AccessNotEnabled"
+
+
+@both_ways
+async def test_full_account_stalls_with_the_quota(world: World) -> None:
+    world.owner.quotas.applications = 0
+    with pytest.raises(Stall) as caught:
+        await world.account.access.create_application(_settings(), [_policy()])
+    assert caught.value.reason == "QuotaExceeded"
+    assert caught.value.after.total_seconds() == 1800
+
+
+@in_virtual_time
+async def test_application_that_is_not_as_expected_is_an_error_and_not_an_absence(world: World) -> None:
+    made = await world.account.access.create_application(_settings(), [_policy()])
+    world.owner.applications[made.id]["aud"] = 5
+    with pytest.raises(Retry, match="not as expected"):
+        [page async for page in world.account.access.application_pages()]
