@@ -86,7 +86,9 @@ class FunctionTable:
         key = (name, member)
         found = self._candidates.get(key)
         if found is None:
-            overloads = self._functions.get(name, ())
+            overloads = self._functions.get(name)
+            if overloads is None:
+                return ()  # not remembered: expressions can make up any number of names
             found = tuple([_candidate(overload) for overload in overloads if overload.member == member])
             self._candidates[key] = found
         return found
