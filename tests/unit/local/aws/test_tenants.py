@@ -1,0 +1,474 @@
+"""Distribution tenants: their life from InProgress to gone, their ETags, and everything that CloudFront refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from edgekeeper.local.aws.cloud import AwsCloud
+from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
+from edgekeeper.local.aws.settings import UNLIMITED
+from edgekeeper.local.virtual import LoopClock, virtual_time
+from tests.unit.local.aws.driver import DISTRIBUTION, Clients, clients, code, refusal
+
+DEPLOYMENT = 120
+
+
+def cloud_with_parent(**details: Any) -> AwsCloud:
+    cloud = AwsCloud(LoopClock(), rates=UNLIMITED)
+    cloud.cloudfront.add_distribution(DISTRIBUTION, **details)
+    return cloud
+
+
+def wanted(name: str = "shop", *domains: str, **details: Any) -> dict[str, Any]:
+    return {
+        "DistributionId": DISTRIBUTION,
+        "Name": name,
+        "Domains": [{"Domain": domain} for domain in domains or (f"{name}.example.com",)],
+        **details,
+    }
+
+
+async def create(aws: Clients, name: str = "shop", *domains: str, **details: Any) -> Any:
+    return await aws.cloudfront.create_distribution_tenant(**wanted(name, *domains, **details))
+
+
+async def read(aws: Clients, identifier: str = "shop") -> Any:
+    return await aws.cloudfront.get_distribution_tenant(Identifier=identifier)
+
+
+@virtual_time
+async def test_a_tenant_is_in_progress_until_it_is_deployed() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws)
+        assert created["DistributionTenant"]["Status"] == "InProgress"
+        await asyncio.sleep(DEPLOYMENT - 1)
+        assert (await read(aws))["DistributionTenant"]["Status"] == "InProgress"
+        await asyncio.sleep(1)
+        deployed = await read(aws)
+        assert deployed["DistributionTenant"]["Status"] == "Deployed"
+        assert deployed["ETag"] == created["ETag"]
+
+
+@virtual_time
+async def test_durations_can_be_changed() -> None:
+    cloud = cloud_with_parent()
+    cloud.world.timings.tenant_deployment = timedelta(seconds=7)
+    async with clients(cloud) as aws:
+        await create(aws)
+        await asyncio.sleep(7)
+        assert (await read(aws))["DistributionTenant"]["Status"] == "Deployed"
+
+
+@virtual_time
+async def test_a_tenant_is_found_by_id_name_arn_and_domain() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        tenant = (await create(aws))["DistributionTenant"]
+        for identifier in (tenant["Id"], tenant["Name"], tenant["Arn"]):
+            assert (await read(aws, identifier))["DistributionTenant"]["Id"] == tenant["Id"]
+        by_domain = await aws.cloudfront.get_distribution_tenant_by_domain(Domain="SHOP.example.com")
+        assert by_domain["DistributionTenant"]["Id"] == tenant["Id"]
+        assert (
+            await code(aws.cloudfront.get_distribution_tenant_by_domain(Domain="x.example.com"))
+            == "EntityNotFound"
+        )
+
+
+@virtual_time
+async def test_a_tenant_shows_everything_that_it_was_given() -> None:
+    cloud = cloud_with_parent(parameters=[ParameterDefinition("origin")])
+    details: dict[str, Any] = {
+        "Customizations": {"GeoRestrictions": {"RestrictionType": "whitelist", "Locations": ["DE", "FR"]}},
+        "Parameters": [{"Name": "origin", "Value": "a"}],
+        "Tags": {"Items": [{"Key": "team", "Value": "edge"}]},
+        "Enabled": False,
+    }
+    async with clients(cloud) as aws:
+        shown = (await create(aws, **details))["DistributionTenant"]
+        assert {key: shown[key] for key in details} == details
+        summary = (await aws.cloudfront.list_distribution_tenants())["DistributionTenantList"][0]
+        assert "Parameters" not in summary
+        assert "Tags" not in summary
+        assert summary["Customizations"] == details["Customizations"]
+
+
+@virtual_time
+async def test_listed_and_read_etags_are_the_same() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws)
+        listed = (await aws.cloudfront.list_distribution_tenants())["DistributionTenantList"][0]
+        assert listed["ETag"] == created["ETag"] == (await read(aws))["ETag"]
+
+
+@virtual_time
+async def test_an_update_replaces_all_that_it_does_not_name() -> None:
+    cloud = cloud_with_parent(parameters=[ParameterDefinition("origin", required=False)])
+    async with clients(cloud) as aws:
+        group = (await aws.cloudfront.create_connection_group(Name="edge"))["ConnectionGroup"]["Id"]
+        before = await create(
+            aws,
+            ConnectionGroupId=group,
+            Parameters=[{"Name": "origin", "Value": "a"}],
+            Customizations={"GeoRestrictions": {"RestrictionType": "none"}},
+        )
+        after = await aws.cloudfront.update_distribution_tenant(
+            Id=before["DistributionTenant"]["Id"], IfMatch=before["ETag"], Enabled=False
+        )
+        tenant = after["DistributionTenant"]
+        assert "Parameters" not in tenant
+        assert "Customizations" not in tenant
+        assert tenant["ConnectionGroupId"] != group
+        assert tenant["Domains"] == before["DistributionTenant"]["Domains"]
+        assert tenant["Enabled"] is False
+
+
+@virtual_time
+async def test_an_update_moves_the_etag_and_deploys_again() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws)
+        await asyncio.sleep(DEPLOYMENT)
+        updated = await aws.cloudfront.update_distribution_tenant(
+            Id=created["DistributionTenant"]["Id"], IfMatch=created["ETag"], Enabled=True
+        )
+        assert updated["ETag"] != created["ETag"]
+        assert updated["DistributionTenant"]["Status"] == "InProgress"
+        assert (
+            updated["DistributionTenant"]["LastModifiedTime"]
+            > created["DistributionTenant"]["LastModifiedTime"]
+        )
+
+
+@virtual_time
+async def test_a_served_domain_stays_active_while_a_change_is_deployed() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws)
+        assert [each["Status"] for each in created["DistributionTenant"]["Domains"]] == ["inactive"]
+        await asyncio.sleep(DEPLOYMENT)
+        updated = await aws.cloudfront.update_distribution_tenant(
+            Id=created["DistributionTenant"]["Id"],
+            IfMatch=created["ETag"],
+            Domains=[{"Domain": "shop.example.com"}, {"Domain": "new.example.com"}],
+        )
+        assert [each["Status"] for each in updated["DistributionTenant"]["Domains"]] == ["active", "inactive"]
+        await asyncio.sleep(DEPLOYMENT)
+        assert [each["Status"] for each in (await read(aws))["DistributionTenant"]["Domains"]] == [
+            "active",
+            "active",
+        ]
+
+
+@virtual_time
+async def test_a_write_based_on_an_older_version_is_refused() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws)
+        id_ = created["DistributionTenant"]["Id"]
+        update = aws.cloudfront.update_distribution_tenant
+        await update(Id=id_, IfMatch=created["ETag"], Enabled=True)
+        assert await refusal(update(Id=id_, IfMatch=created["ETag"], Enabled=True)) == (
+            412,
+            "PreconditionFailed",
+            "The request failed because it didn't meet the preconditions in one or more request-header fields.",
+        )
+        assert (await refusal(update(Id=id_, IfMatch="ENEVER", Enabled=True)))[:2] == (
+            400,
+            "InvalidIfMatchVersion",
+        )
+        delete = aws.cloudfront.delete_distribution_tenant
+        assert await code(delete(Id=id_, IfMatch=created["ETag"])) == "PreconditionFailed"
+        assert await code(delete(Id=id_, IfMatch="ENEVER")) == "InvalidIfMatchVersion"
+
+
+@virtual_time
+async def test_the_etag_of_another_tenant_is_not_valid() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        one, other = await create(aws, "one"), await create(aws, "other")
+        call = aws.cloudfront.update_distribution_tenant(
+            Id=one["DistributionTenant"]["Id"], IfMatch=other["ETag"], Enabled=True
+        )
+        assert await code(call) == "InvalidIfMatchVersion"
+
+
+@virtual_time
+async def test_only_a_disabled_and_deployed_tenant_is_deleted() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws)
+        id_ = created["DistributionTenant"]["Id"]
+        delete = aws.cloudfront.delete_distribution_tenant
+        await asyncio.sleep(DEPLOYMENT)
+        assert (await refusal(delete(Id=id_, IfMatch=created["ETag"])))[:2] == (409, "ResourceNotDisabled")
+        disabled = await aws.cloudfront.update_distribution_tenant(
+            Id=id_, IfMatch=created["ETag"], Enabled=False
+        )
+        assert await code(delete(Id=id_, IfMatch=disabled["ETag"])) == "ResourceNotDisabled"
+        await asyncio.sleep(DEPLOYMENT)
+        await delete(Id=id_, IfMatch=disabled["ETag"])
+        assert (await refusal(read(aws)))[:2] == (404, "EntityNotFound")
+        assert (await create(aws))["DistributionTenant"]["Id"] != id_
+
+
+REFUSED = [
+    pytest.param({"Name": "ab"}, 400, "InvalidArgument", id="short-name"),
+    pytest.param({"Name": "a" * 129}, 400, "InvalidArgument", id="long-name"),
+    pytest.param({"Name": "taken"}, 409, "EntityAlreadyExists", id="name-taken"),
+    pytest.param({"DistributionId": "EOTHER"}, 404, "EntityNotFound", id="no-parent"),
+    pytest.param({"DistributionId": "EDIRECT"}, 409, "InvalidAssociation", id="parent-without-tenants"),
+    pytest.param({"ConnectionGroupId": "cg_none"}, 404, "EntityNotFound", id="no-group"),
+    pytest.param({"ConnectionGroupId": "switched-off"}, 409, "InvalidAssociation", id="group-disabled"),
+    pytest.param({"Domains": []}, 400, "InvalidArgument", id="no-domain"),
+    pytest.param({"Domains": [{"Domain": "a_b.example.com"}]}, 400, "InvalidArgument", id="no-such-domain"),
+    pytest.param({"Domains": [{"Domain": "a.example.com"}] * 2}, 400, "InvalidArgument", id="domain-twice"),
+    pytest.param(
+        {"Domains": [{"Domain": f"a{n}.example.com"} for n in range(101)]},
+        400,
+        "EntityLimitExceeded",
+        id="domains",
+    ),
+    pytest.param(
+        {"Domains": [{"Domain": "taken.example.com"}]}, 409, "CNAMEAlreadyExists", id="domain-taken"
+    ),
+    pytest.param(
+        {"Domains": [{"Domain": "direct.example.com"}]}, 409, "CNAMEAlreadyExists", id="alias-taken"
+    ),
+    pytest.param({"Domains": [{"Domain": "a.example.org"}]}, 400, "InvalidArgument", id="not-covered"),
+    pytest.param({"Parameters": []}, 400, "InvalidArgument", id="parameter-missing"),
+    pytest.param(
+        {"Parameters": [{"Name": "origin", "Value": "a"}, {"Name": "x", "Value": "a"}]},
+        400,
+        "InvalidArgument",
+        id="parameter-unknown",
+    ),
+    pytest.param(
+        {"Customizations": {"Certificate": {"Arn": "arn:aws:acm:us-east-1:111122223333:certificate/none"}}},
+        400,
+        "InvalidArgument",
+        id="no-certificate",
+    ),
+    pytest.param(
+        {"Tags": {"Items": [{"Key": "aws:x", "Value": "1"}]}}, 400, "InvalidTagging", id="reserved-tag"
+    ),
+    pytest.param(
+        {"Tags": {"Items": [{"Key": f"k{n}", "Value": ""} for n in range(51)]}},
+        400,
+        "InvalidTagging",
+        id="tags",
+    ),
+]
+
+
+@pytest.mark.parametrize(("details", "status", "refused"), REFUSED)
+@virtual_time
+async def test_what_cloudfront_refuses_leaves_nothing_behind(
+    details: dict[str, Any], status: int, refused: str
+) -> None:
+    cloud = cloud_with_parent(
+        parameters=[ParameterDefinition("origin"), ParameterDefinition("x-y", default="z")]
+    )
+    cloud.cloudfront.add_distribution("EDIRECT", aliases=("direct.example.com",), tenant_only=False)
+    parameters = [{"Name": "origin", "Value": "a"}]
+    async with clients(cloud) as aws:
+        await aws.cloudfront.create_connection_group(Name="switched-off", Enabled=False)
+        await create(aws, "taken", Parameters=parameters)
+        call = aws.cloudfront.create_distribution_tenant(**(wanted("new", Parameters=parameters) | details))
+        assert (await refusal(call))[:2] == (status, refused)
+        assert len(cloud.cloudfront.tenants) == 1
+        await create(aws, "good", Parameters=parameters)
+
+
+@virtual_time
+async def test_a_missing_parameter_is_named() -> None:
+    cloud = cloud_with_parent(
+        parameters=[ParameterDefinition("origin"), ParameterDefinition("ttl", default="60")]
+    )
+    async with clients(cloud) as aws:
+        _, _, message = await refusal(create(aws))
+        assert "origin" in message
+        assert "ttl" not in message
+
+
+@virtual_time
+async def test_the_quota_of_tenants_is_kept() -> None:
+    cloud = cloud_with_parent()
+    cloud.world.quotas.distribution_tenants = 1
+    async with clients(cloud) as aws:
+        await create(aws, "one")
+        assert (await refusal(create(aws, "two")))[:2] == (400, "EntityLimitExceeded")
+
+
+@virtual_time
+async def test_domains_are_unique_over_accounts() -> None:
+    cloud = cloud_with_parent()
+    cloud.account("444455556666").cloudfront.add_distribution(
+        "EFAR", aliases=("far.example.com", "*.wild.example.com")
+    )
+    async with clients(cloud) as aws:
+        assert await code(create(aws, "far")) == "CNAMEAlreadyExists"
+        managed = {"ManagedCertificateRequest": {"ValidationTokenHost": "self-hosted"}}
+        assert await code(create(aws, "deep", "deep.wild.example.com", **managed)) == "CNAMEAlreadyExists"
+        assert (await create(aws, "near"))["DistributionTenant"]["Name"] == "near"
+
+
+@virtual_time
+async def test_an_own_wildcard_does_not_block_an_own_domain() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        await create(aws, "everything", "*.example.com")
+        assert (await create(aws, "shop"))["DistributionTenant"]["Name"] == "shop"
+
+
+@virtual_time
+async def test_a_domain_that_was_given_up_is_free() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        one = await create(aws, "one", "a.example.com", "b.example.com")
+        await aws.cloudfront.update_distribution_tenant(
+            Id=one["DistributionTenant"]["Id"], IfMatch=one["ETag"], Domains=[{"Domain": "a.example.com"}]
+        )
+        assert (await create(aws, "two", "b.example.com"))["DistributionTenant"]["Name"] == "two"
+
+
+@virtual_time
+async def test_listings_come_in_pages_and_lose_nobody() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        made = {(await create(aws, f"tenant-{n}"))["DistributionTenant"]["Id"] for n in range(25)}
+        pages = aws.cloudfront.get_paginator("list_distribution_tenants").paginate(
+            PaginationConfig={"PageSize": 10}
+        )
+        sizes, seen = [], set()
+        async for page in pages:
+            sizes.append(len(page["DistributionTenantList"]))
+            seen |= {each["Id"] for each in page["DistributionTenantList"]}
+        assert sizes == [10, 10, 5]
+        assert seen == made
+
+
+@virtual_time
+async def test_a_tenant_that_goes_between_two_pages_costs_no_other() -> None:
+    cloud = cloud_with_parent()
+    async with clients(cloud) as aws:
+        for n in range(4):
+            await create(aws, f"tenant-{n}")
+        first = await aws.cloudfront.list_distribution_tenants(MaxItems=2)
+        cloud.cloudfront.remove_tenant(first["DistributionTenantList"][-1]["Id"])
+        second = await aws.cloudfront.list_distribution_tenants(MaxItems=2, Marker=first["NextMarker"])
+        assert len(second["DistributionTenantList"]) == 2
+
+
+@virtual_time
+async def test_listings_are_filtered_by_parent_and_group() -> None:
+    cloud = cloud_with_parent()
+    cloud.cloudfront.add_distribution("EOTHER")
+    async with clients(cloud) as aws:
+        group = (await aws.cloudfront.create_connection_group(Name="edge"))["ConnectionGroup"]["Id"]
+        await create(aws, "one")
+        await create(aws, "two", DistributionId="EOTHER", ConnectionGroupId=group)
+
+        async def names(**wanted: str) -> list[str]:
+            page = await aws.cloudfront.list_distribution_tenants(AssociationFilter=wanted)  # type: ignore[arg-type]
+            return [each["Name"] for each in page.get("DistributionTenantList") or []]
+
+        assert await names(DistributionId=DISTRIBUTION) == ["one"]
+        assert await names(ConnectionGroupId="edge") == ["two"]
+        assert await code(names(DistributionId="ENONE")) == "EntityNotFound"
+
+
+@virtual_time
+async def test_an_empty_listing_has_no_list() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        assert "DistributionTenantList" not in await aws.cloudfront.list_distribution_tenants()
+
+
+@virtual_time
+async def test_readers_may_see_the_past() -> None:
+    cloud = cloud_with_parent()
+    cloud.world.behaviour.read_lag = timedelta(seconds=5)
+    async with clients(cloud) as aws:
+        created = await create(aws)
+        id_ = created["DistributionTenant"]["Id"]
+        assert await code(read(aws, id_)) == "EntityNotFound"
+        assert "DistributionTenantList" not in await aws.cloudfront.list_distribution_tenants()
+        assert await code(create(aws)) == "EntityAlreadyExists"
+        await asyncio.sleep(5)
+        assert (await read(aws, id_))["ETag"] == created["ETag"]
+        updated = await aws.cloudfront.update_distribution_tenant(
+            Id=id_, IfMatch=created["ETag"], Enabled=False
+        )
+        assert (await read(aws, id_))["ETag"] == created["ETag"]
+        await asyncio.sleep(5)
+        assert (await read(aws, id_))["ETag"] == updated["ETag"]
+
+
+@virtual_time
+async def test_drift_looks_like_somebody_elses_update() -> None:
+    cloud = cloud_with_parent()
+    async with clients(cloud) as aws:
+        created = await create(aws)
+        cloud.cloudfront.change_tenant("shop", enabled=False, domains=("rogue.example.com",))
+        drifted = await read(aws)
+        assert drifted["ETag"] != created["ETag"]
+        assert drifted["DistributionTenant"]["Enabled"] is False
+        assert [each["Domain"] for each in drifted["DistributionTenant"]["Domains"]] == ["rogue.example.com"]
+
+
+@virtual_time
+async def test_a_web_acl_comes_and_goes_with_a_new_version_each_time() -> None:
+    acl = "arn:aws:wafv2:us-east-1:111122223333:global/webacl/x/1"
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws, Customizations={"GeoRestrictions": {"RestrictionType": "none"}})
+        id_ = created["DistributionTenant"]["Id"]
+        stale = aws.cloudfront.associate_distribution_tenant_web_acl(Id=id_, WebACLArn=acl, IfMatch="ENEVER")
+        assert await code(stale) == "InvalidIfMatchVersion"
+        with_acl = await aws.cloudfront.associate_distribution_tenant_web_acl(Id=id_, WebACLArn=acl)
+        shown = (await read(aws))["DistributionTenant"]["Customizations"]
+        assert shown == {
+            "WebAcl": {"Action": "override", "Arn": acl},
+            "GeoRestrictions": {"RestrictionType": "none"},
+        }
+        without = await aws.cloudfront.disassociate_distribution_tenant_web_acl(
+            Id=id_, IfMatch=with_acl["ETag"]
+        )
+        assert len({created["ETag"], with_acl["ETag"], without["ETag"]}) == 3
+        assert "WebAcl" not in (await read(aws))["DistributionTenant"]["Customizations"]
+
+
+@virtual_time
+async def test_tags_change_without_a_new_version() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        created = await create(aws, Tags={"Items": [{"Key": "a", "Value": "1"}]})
+        arn = created["DistributionTenant"]["Arn"]
+        await aws.cloudfront.tag_resource(Resource=arn, Tags={"Items": [{"Key": "b", "Value": "2"}]})
+        await aws.cloudfront.untag_resource(Resource=arn, TagKeys={"Items": ["a"]})
+        after = await read(aws)
+        assert after["DistributionTenant"]["Tags"]["Items"] == [{"Key": "b", "Value": "2"}]
+        assert after["ETag"] == created["ETag"]
+        gone = aws.cloudfront.list_tags_for_resource(Resource=arn + "x")
+        assert (await refusal(gone))[:2] == (404, "NoSuchResource")
+
+
+@virtual_time
+async def test_a_distribution_shows_what_its_tenants_must_fill_in() -> None:
+    cloud = cloud_with_parent(
+        parameters=[ParameterDefinition("origin", comment="where"), ParameterDefinition("ttl", default="60")]
+    )
+    async with clients(cloud) as aws:
+        config = (await aws.cloudfront.get_distribution(Id=DISTRIBUTION))["Distribution"][
+            "DistributionConfig"
+        ]
+        assert config["ConnectionMode"] == "tenant-only"
+        assert config["TenantConfig"]["ParameterDefinitions"] == [
+            {"Name": "origin", "Definition": {"StringSchema": {"Required": True, "Comment": "where"}}},
+            {"Name": "ttl", "Definition": {"StringSchema": {"Required": True, "DefaultValue": "60"}}},
+        ]
+        arn = config["ViewerCertificate"]["ACMCertificateArn"]
+        certificate = (await aws.acm.describe_certificate(CertificateArn=arn))["Certificate"]
+        assert certificate["SubjectAlternativeNames"] == ["example.com", "*.example.com"]
+        assert (await refusal(aws.cloudfront.get_distribution(Id="ENONE")))[:2] == (404, "NoSuchDistribution")
+
+
+@virtual_time
+async def test_a_distribution_without_certificate_has_cloudfronts_own() -> None:
+    cloud = cloud_with_parent(covers=())
+    async with clients(cloud) as aws:
+        config = (await aws.cloudfront.get_distribution_config(Id=DISTRIBUTION))["DistributionConfig"]
+        assert config["ViewerCertificate"]["CloudFrontDefaultCertificate"] is True
+        assert await code(create(aws)) == "InvalidArgument"
