@@ -298,7 +298,7 @@ def _missing_entity(operation: str, text: str) -> Meaning | None:
 def _refused_batch(text: str) -> Meaning | None:
     if "already exists" in text or "conflicts with other records" in text:
         return DNS_TAKEN
-    if "values provided do not match" in text or "not found" in text:
+    if "tried to delete" in text:  # something that is gone, or is another by now
         return STALE
     if "limit" in text and "exceed" in text:
         return DNS_QUOTA

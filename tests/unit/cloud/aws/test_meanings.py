@@ -221,6 +221,14 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             id="CNAME at the apex",
         ),
         pytest.param(
+            "route53",
+            "ChangeResourceRecordSets",
+            "InvalidChangeBatch",
+            "[Tried to create an alias that targets x., type A in zone Z1, but that target was not found]",
+            (Noun.STALL, "DNSError", "dns_invalid_input"),
+            id="alias to nowhere",
+        ),
+        pytest.param(
             "acm",
             "RequestCertificate",
             "LimitExceededException",
