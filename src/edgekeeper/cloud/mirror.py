@@ -122,6 +122,8 @@ class Mirror(Generic[K, V]):
         self._replica: Replica[K, V] = Replica(version, in_progress)
         self._handlers: list[Handler[K, V]] = []
         self._doubted: frozenset[K] = frozenset()
+        self.problem: PassError | None = None
+        """Why the last listing failed, where it did: what to tell those who wait for the first one."""
         self._synced = asyncio.Event()
         self._as_of = clock.monotonic()
         self._listing = asyncio.Lock()
@@ -220,6 +222,7 @@ class Mirror(Generic[K, V]):
         try:
             await self.refresh()
         except PassError as error:
+            self.problem = error
             log.warning(
                 "Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message
             )
@@ -238,6 +241,7 @@ class Mirror(Generic[K, V]):
             self._metrics.count_listing(self.name, "failed")
             raise
         self._pace.ended()
+        self.problem = None
         await self._take_in(listed, began)
         self._set_pace()
 

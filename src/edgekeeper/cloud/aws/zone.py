@@ -92,6 +92,8 @@ class Zone:
             accuse=accuse,
             options=CoalescerOptions(window=WINDOW, heaviest=LARGEST_BATCH),
         )
+        self.apex = ""
+        """The zone's own name, once it was listed."""
         self._is_doubtful = False
         """Whether a batch was sent whose answer never came."""
         self._refusal: tuple[float, Stall] | None = None
@@ -116,6 +118,7 @@ class Zone:
     async def _records(self) -> AsyncIterator[dict[RecordKey, Record]]:
         try:
             async for page in self._route53.records(self.id):
+                self.apex = next((key.name for key in page if key.type == "SOA"), self.apex)
                 yield page
         except Stall as refusal:
             if not self.is_blind and refusal.error_type == "dns_access_denied":
