@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from edgekeeper.cel.evaluation import access, calls, construction, logic, loops, operations
 from edgekeeper.cel.evaluation.code import IDENT_COST, LIST_COST, Code, constant
@@ -66,13 +66,21 @@ def compile_code(ast: Ast, names: Names, properties: Mapping[int, str]) -> Compi
     return Compiled(code, tuple(compiler.inputs.items()), compiler.slots)
 
 
+class _Local(NamedTuple):
+    """A variable that a macro has introduced."""
+
+    code: Code
+    slot: int | None
+    """Where its value is, unless that is found out only when it is needed."""
+
+
 class _Compiler:
     """The state of one walk."""
 
     def __init__(self, names: Names, properties: Mapping[int, str]) -> None:
         self._names = names
         self._properties = properties
-        self._locals: dict[str, int] = {}
+        self._locals: dict[str, _Local] = {}
         self.inputs: dict[str, int] = {}
         self.slots = 1
 
@@ -90,10 +98,8 @@ class _Compiler:
     # Names
 
     def ident(self, node: Ident) -> Code:
-        slot = self._locals.get(node.name)
-        if slot is not None:
-            return access.local(slot)
-        return self._global(node.name.removeprefix("."), node.offset)
+        found = self._locals.get(node.name)
+        return found.code if found is not None else self._global(node.name.removeprefix("."), node.offset)
 
     def _global(self, name: str, offset: int) -> Code:
         if not self._names.is_variable(name) and (found := self._names.constant(name)) is not None:
@@ -134,13 +140,14 @@ class _Compiler:
         root = (qualified_name(current) or "").removeprefix(".")
         return self._path(self._global(root, current.offset), root, steps)
 
-    def _path(self, root: Code, name: str | None, steps: list[access.Step]) -> Code:
+    def _path(self, root: Code, name: str, steps: list[access.Step]) -> Code:
         """Steps are given from the last to the first."""
         if not steps:
             return root
         ordered = tuple(reversed(steps))
-        slot = None if name is None else self._locals.get(name, self.inputs.get(name.removeprefix(".")))
-        if name is None or slot is None:
+        found = self._locals.get(name)
+        slot = self.inputs.get(name.removeprefix(".")) if found is None else found.slot
+        if slot is None:
             return access.path_of_value(root, ordered)
         return access.path_of_slot(name, slot, ordered)
 
@@ -282,15 +289,16 @@ class _Compiler:
 
     def _binding(self, node: Comprehension) -> Code:
         value, slot = self.expression(node.initial), self._new_slot()
-        self._locals = {**self._locals, node.accumulator: slot}
+        self._locals = {**self._locals, node.accumulator: _Local(loops.bound(slot, value), None)}
         is_ours = node.accumulator.startswith("@")  # made by a macro that copies its argument in cel-go
-        return loops.binding(slot, value, self.expression(node.result), 0 if is_ours else LIST_COST)
+        return loops.binding(slot, self.expression(node.result), 0 if is_ours else LIST_COST)
 
     def _fold(self, node: Comprehension) -> Code:
         initial, accumulator = self.expression(node.initial), self._new_slot()
-        with_result = {**self._locals, node.accumulator: accumulator}
+        collected = _Local(access.local(accumulator), accumulator)
+        with_result = {**self._locals, node.accumulator: collected}
         range_ = self._enter(node)
-        self._locals[node.accumulator] = accumulator
+        self._locals[node.accumulator] = collected
         condition, step = self.expression(node.condition), self.expression(node.step)
         self._locals = with_result
         parts = Parts(accumulator, initial, condition, step, self.expression(node.result))
@@ -299,10 +307,11 @@ class _Compiler:
     def _enter(self, node: Comprehension) -> Range:
         """Compile the range, then open a scope with the variables of the loop."""
         source, first = self.expression(node.range), self._new_slot()
-        self._locals = {**self._locals, node.variable: first}
+        self._locals = {**self._locals, node.variable: _Local(access.local(first), first)}
         second = None
         if node.second is not None:
-            second = self._locals[node.second] = self._new_slot()
+            second = self._new_slot()
+            self._locals[node.second] = _Local(access.local(second), second)
         return Range(source, first, second, node.range.offset)
 
 

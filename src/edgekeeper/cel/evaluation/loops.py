@@ -46,15 +46,42 @@ class Range(NamedTuple):
     offset: int
 
 
-def binding(slot: int, value: Code, result: Code, cost: int) -> Code:
-    """A name for a value, at a cost beside that of value and result."""
-    evaluate, finish = value.run, result.run
+class _Failure(NamedTuple):
+    """What a bound name stands for if its value cannot be had."""
+
+    error: EvaluationError
+
+
+def binding(slot: int, result: Code, cost: int) -> Code:
+    """A scope in which a name stands for a value that is not known yet, at a cost of its own."""
+    finish = result.run
 
     def run(frame: Frame) -> Any:
-        frame[slot] = evaluate(frame)
+        frame[slot] = MISSING
         return finish(frame)
 
-    return Code(run, value.cost + result.cost + cost)
+    return Code(run, result.cost + cost)
+
+
+def bound(slot: int, value: Code) -> Code:
+    """A bound name. Its value is found out when it is first needed, and only then; so is the lack of one."""
+    evaluate, cost = value
+
+    def run(frame: Frame) -> Any:
+        known = frame[slot]
+        if known is MISSING:
+            charge(frame, cost)
+            try:
+                known = evaluate(frame)
+            except EvaluationError as error:
+                frame[slot] = _Failure(absorb(error, None))
+                raise
+            frame[slot] = known
+        elif type(known) is _Failure:
+            raise known.error
+        return known
+
+    return Code(run, IDENT_COST)
 
 
 Rounds = Callable[[Frame], tuple[int, Iterable[Any]]]

@@ -42,7 +42,7 @@ def equality(left: Code, right: Code, *, negated: bool) -> Code:
             if (kind is str or kind is bytes) and len(mine) > _FREE_LENGTH:
                 charge(frame, _surcharge(min(len(mine), len(yours))))
             return alike(mine, yours)
-        if kind in _CONTAINERS:
+        if kind in _CONTAINERS and type(yours) in _CONTAINERS:
             frame[0] += CALL_COST  # containers are paid for as they are looked at
         return equals_within(mine, yours, frame) is not negated
 

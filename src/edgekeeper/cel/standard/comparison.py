@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from edgekeeper.cel.equality import compare, contains, equals
 from edgekeeper.cel.functions import Function, Overload, traversal_cost
 from edgekeeper.cel.standard.declaring import LIST_OF_A, MAP_OF_A_B, A, B, function, member, overload
-from edgekeeper.cel.standard.indexing import index_value
+from edgekeeper.cel.standard.indexing import KEYS, index_value
 from edgekeeper.cel.syntax import Operator
 from edgekeeper.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
 from edgekeeper.cel.values import map_key
@@ -36,7 +36,7 @@ def comparison_cost(left: Any, right: Any) -> int:
 
 
 def _has_key(key: Any, container: dict[Any, Any]) -> bool:
-    return map_key(key) in container
+    return isinstance(key, KEYS) and map_key(key) in container
 
 
 _NUMBERS: Final = (("int64", INT), ("uint64", UINT), ("double", DOUBLE))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_key
-from edgekeeper.cel.values import NONE, Optional, Uint, Value, map_key, type_of_value
+from edgekeeper.cel.values import INT_MAX, INT_MIN, NONE, Optional, Value, map_key, type_of_value
 
-_KEYS: Final = (str, int, float)
+KEYS: Final = (str, int, float)
 """What a map can be asked for: strings, booleans and numbers."""
 
 MISSING: Final = object()
@@ -59,9 +59,9 @@ def find_optional(container: Value, key: Value) -> Optional:
 
 def find(container: Value, key: Value) -> Value:
     """What a container holds at a key, or `MISSING`."""
+    if not isinstance(key, KEYS):
+        raise EvaluationError(ErrorKind.UNSUPPORTED_KEY, f"unsupported key type: {type_of_value(key)}")
     if isinstance(container, dict):
-        if not isinstance(key, _KEYS):
-            raise EvaluationError(ErrorKind.UNSUPPORTED_KEY, f"unsupported key type: {type_of_value(key)}")
         return container.get(map_key(key), MISSING)
     if isinstance(container, list | tuple):
         index = list_index(key)
@@ -70,10 +70,10 @@ def find(container: Value, key: Value) -> Value:
 
 
 def list_index(key: Value) -> int:
-    """A position in a list: any number that is whole."""
-    if type(key) is int or type(key) is Uint:
-        return key
-    if type(key) is float and key.is_integer():
-        return int(key)
-    message = f"unsupported index type '{type_of_value(key)}' in list"
-    raise EvaluationError(ErrorKind.INVALID_ARGUMENT, message)
+    """A position in a list: any number that is whole and of 64 bits."""
+    if not isinstance(key, int | float) or isinstance(key, bool):
+        message = f"unsupported index type '{type_of_value(key)}' in list"
+        raise EvaluationError(ErrorKind.INVALID_ARGUMENT, message)
+    if not INT_MIN <= key <= INT_MAX or key != int(key):
+        raise EvaluationError(ErrorKind.INVALID_ARGUMENT, f"unsupported index value {key} in list")
+    return int(key)
