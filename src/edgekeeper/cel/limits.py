@@ -43,20 +43,24 @@ def check_size(size: int) -> None:
         raise EvaluationError(ErrorKind.TOO_LARGE, f"result of size {size} exceeds the limit of {MAX_SIZE}")
 
 
+_ELEMENT_SIZE = 10
+"""How many code points an element of a list or map stands for, roughly."""
+
+
 def check_total_size(value: Any) -> None:
     """Refuse a value that is too large when written out.
 
-    Lists and maps share what they hold, so that a short expression can make a value of a thousand nodes which stands
-    for more than the memory of the machine as soon as somebody prints it. Strings count by their length.
+    Lists and maps share what they hold, so that a short expression can make a value of a hundred nodes which stands for
+    more than the memory of the machine as soon as somebody prints it.
     """
     room, waiting = MAX_SIZE, [value]
     while waiting:
         current = waiting.pop()
         if isinstance(current, dict):
-            room -= len(current)
+            room -= len(current) * _ELEMENT_SIZE
             waiting.extend(current.values())
         elif isinstance(current, list | tuple):
-            room -= len(current)
+            room -= len(current) * _ELEMENT_SIZE
             waiting.extend(current)
         elif isinstance(current, str | bytes):
             room -= len(current)

@@ -151,17 +151,20 @@ class _Parser:
     # Expressions
 
     def _expression(self) -> Expr:
-        """`a ? b : c`, and everything that binds tighter."""
+        """`a ? b : c`, which may go on with another condition, and everything that binds tighter."""
         self._depth += 1
         if self._depth > self._limits.nesting:
             raise _too_deep(self._limits.nesting)
         expression = self._operations()
-        if self._token.kind == "?":
+        decided: list[tuple[int, Expr, Expr]] = []
+        while self._token.kind == "?":
             offset = self._advance().offset
             truth = self._operations()
             self._expect(":")
-            falsity = self._expression()
-            expression = self._call(offset, Operator.CONDITIONAL, None, (expression, truth, falsity))
+            decided.append((offset, expression, truth))
+            expression = self._operations()
+        for offset, condition, truth in reversed(decided):
+            expression = self._call(offset, Operator.CONDITIONAL, None, (condition, truth, expression))
         self._depth -= 1
         return expression
 

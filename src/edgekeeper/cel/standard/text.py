@@ -28,7 +28,13 @@ def compile_pattern(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise invalid_argument(f"error parsing regexp: {error}") from None
+        raise invalid_argument(f"error parsing regexp: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """What RE2 has to say, which it says in bytes."""
+    reason = error.args[0]
+    return reason.decode(errors="replace") if isinstance(reason, bytes) else str(error)
 
 
 def matches(text: str, pattern: str) -> bool:
