@@ -11,8 +11,7 @@ from math import ceil
 from typing import Any, Final
 
 from edgekeeper.cel.functions import traversal_cost
-from edgekeeper.cel.library.notation import utf8
-from edgekeeper.cel.limits import DEFAULT_BUDGET
+from edgekeeper.cel.library.nesting import walk_weight
 from edgekeeper.cel.sizes import PATTERN_FACTOR, TRAVERSAL_FACTOR
 
 CALL: Final = 1
@@ -21,7 +20,6 @@ NEW_LIST: Final = 10
 
 _REWRITE_FACTOR: Final = 2 * TRAVERSAL_FACTOR
 """A string is read and a new one written."""
-_MOST_STEPS: Final = DEFAULT_BUDGET
 
 
 def walk(text: Any, *_: Any) -> int:
@@ -60,35 +58,13 @@ def compare_all(elements: Any) -> int:
 
 
 def tree(value: Any, *_: Any) -> int:
-    """A walk over a value with all that is in it; strings count by their bytes, everything else is one.
-
-    A value may hold the same parts many times, so the walk itself ends when it has cost more than any budget.
-    """
-    cost = steps = 0
-    pending = [value]
-    while pending and steps < _MOST_STEPS:
-        steps += 1
-        current = pending.pop()
-        if isinstance(current, str | bytes):
-            cost += int(byte_length(current) * TRAVERSAL_FACTOR)
-        elif isinstance(current, list | tuple):
-            pending.extend(current)
-        elif isinstance(current, dict):
-            pending.extend(current)
-            pending.extend(current.values())
-        else:
-            cost += 1
-    return cost if not pending else _MOST_STEPS
+    """A walk over the first argument with all that is in it."""
+    return walk_weight(value)
 
 
 def whole_tree(value: Any, *_: Any) -> int:
     """A walk over a value that also costs something where there is little to see."""
     return CALL + tree(value)
-
-
-def byte_length(text: str | bytes) -> int:
-    """Length in UTF-8."""
-    return len(text) if isinstance(text, bytes) or text.isascii() else len(utf8(text))
 
 
 def product_of_lists(factor: int) -> Callable[[Any, Any], int]:

@@ -1,0 +1,1 @@
+"""Extensions of the language that its authors maintain: strings, lists, sets, base64."""

@@ -15,6 +15,7 @@ from edgekeeper.cel.functions import Function, Library
 from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import COMPARABLE, LIST_OF_T, function, on_call, on_target
 from edgekeeper.cel.library.members import Members
+from edgekeeper.cel.library.nesting import flattened_size
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.macros import Builder, Macro
 from edgekeeper.cel.standard_macros import STANDARD_MACROS
@@ -43,9 +44,9 @@ def flatten(elements: List, depth: int = 1) -> list[Any]:
     """Replace lists in a list by their elements, `depth` times."""
     if depth < 0:
         raise invalid_argument("level must be non-negative")
+    check_size(flattened_size(elements, depth))
     flat = list(elements)
     while depth > 0 and any(isinstance(element, list | tuple) for element in flat):
-        check_size(sum(len(element) if isinstance(element, list | tuple) else 1 for element in flat))
         flat = list(
             chain.from_iterable(
                 element if isinstance(element, list | tuple) else (element,) for element in flat
@@ -56,7 +57,8 @@ def flatten(elements: List, depth: int = 1) -> list[Any]:
 
 
 def _flatten_cost(elements: List, depth: int = 1) -> int:
-    return costs.new_list(len(elements) * max(depth, 0))
+    """cel-go charges for the outermost list only, though the result may be much longer."""
+    return costs.new_list(max(len(elements) * max(depth, 0), flattened_size(elements, depth)))
 
 
 def sort(elements: List) -> List:

@@ -7,16 +7,13 @@ the value is large. Texts are therefore written piece by piece, and the size is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
-from edgekeeper.cel.errors import ErrorKind, EvaluationError
 from edgekeeper.cel.library.formatting.clauses import Clause
+from edgekeeper.cel.library.nesting import check_depth
 from edgekeeper.cel.library.notation import utf8
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.values import key_value
-
-DEEPEST: Final = 200
-"""How far lists and maps may be nested in a value that is written out."""
 
 Spell: TypeAlias = Callable[[Any], str]
 """Writes a value that is neither list nor map."""
@@ -83,11 +80,6 @@ class Writer:
 
 def _first(pair: tuple[str, Any]) -> str:
     return pair[0]
-
-
-def check_depth(depth: int) -> None:
-    if depth > DEEPEST:
-        raise EvaluationError(ErrorKind.TOO_DEEP, f"value is nested more than {DEEPEST} levels deep")
 
 
 def is_integer(value: Any) -> bool:

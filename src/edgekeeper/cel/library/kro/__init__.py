@@ -1,0 +1,1 @@
+"""What kro adds to the language."""

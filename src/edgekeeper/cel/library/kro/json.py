@@ -15,8 +15,9 @@ from edgekeeper.cel.errors import EvaluationError, invalid_argument
 from edgekeeper.cel.functions import Library
 from edgekeeper.cel.library import costs
 from edgekeeper.cel.library.declaring import function, on_call
-from edgekeeper.cel.library.formatting.values import Text, check_depth
+from edgekeeper.cel.library.formatting.values import Text
 from edgekeeper.cel.library.kro.omission import Omission
+from edgekeeper.cel.library.nesting import check_depth
 from edgekeeper.cel.library.notation import json_double, span_of_time, utf8
 from edgekeeper.cel.standard.times import format_timestamp
 from edgekeeper.cel.types import DYN, STRING

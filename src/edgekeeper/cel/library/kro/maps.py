@@ -8,13 +8,13 @@ from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_overload
 from edgekeeper.cel.functions import Library, traversal_cost
 from edgekeeper.cel.library import costs
 from edgekeeper.cel.library.declaring import function, on_target
+from edgekeeper.cel.library.nesting import check_depth
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.types import DYN, map_of, param
 
 Map = dict[Any, Any]
 
 _MAP: Final = map_of(param("K"), param("V"))
-_DEEPEST: Final = 200
 _MOST_ENTRIES: Final = 1_000_000
 """How many entries a deep merge may look at: maps may hold the same map many times."""
 
@@ -28,20 +28,19 @@ def deep_merge(base: Any, overrides: Any) -> Map:
     """Maps in both are merged; lists and everything else are replaced."""
     if not isinstance(base, dict) or not isinstance(overrides, dict):
         raise no_such_overload()
-    return _merge_within(base, overrides, _DEEPEST, [_MOST_ENTRIES])
+    return _merge_within(base, overrides, 0, [_MOST_ENTRIES])
 
 
 def _merge_within(base: Map, overrides: Map, depth: int, allowance: list[int]) -> Map:
     allowance[0] -= len(base) + len(overrides)
-    if depth < 0:
-        raise EvaluationError(ErrorKind.TOO_DEEP, f"maps are nested more than {_DEEPEST} levels deep")
+    check_depth(depth)
     if allowance[0] < 0:
         raise EvaluationError(ErrorKind.TOO_LARGE, "maps are too large to be merged")
     merged = dict(base)
     for key, value in overrides.items():
         present = merged.get(key)
         if isinstance(present, dict) and isinstance(value, dict):
-            merged[key] = _merge_within(present, value, depth - 1, allowance)
+            merged[key] = _merge_within(present, value, depth + 1, allowance)
         else:
             merged[key] = value
     return merged

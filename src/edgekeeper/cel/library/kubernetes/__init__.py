@@ -1,0 +1,1 @@
+"""What kube-apiserver adds to the language."""
