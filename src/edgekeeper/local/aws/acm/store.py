@@ -1,7 +1,8 @@
 """The certificates of one account in one region, and the slow walk of each from pending to issued.
 
-Nothing runs in the background. Whoever looks first calls `settle`, which moves every certificate to where it would be
-by now. That is cheap: unless DNS has changed or a deadline has passed since the last time, there is nothing to do.
+Nothing runs in the background. When DNS changes, it is noted which certificates are validated from then on. Whoever
+looks at certificates calls `settle`, which moves each to where it would be by now. That is cheap: until the next
+deadline there is nothing to do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from datetime import timedelta
 from math import inf
 from typing import Any
 
-from edgekeeper.local.aws.acm.certificate import ISSUED, PENDING, TIMED_OUT, Certificate, validation_record
+from edgekeeper.local.aws.acm.certificate import ISSUED, TIMED_OUT, Certificate, validation_record
 from edgekeeper.local.aws.shelf import Shelf
 from edgekeeper.local.aws.world import World
 
@@ -34,7 +35,7 @@ class Certificates:
         self.changed: list[Callable[[Certificate], None]] = []
         self._pending: dict[str, None] = {}
         self._next_look = inf
-        world.dns.watch(self.look_again)
+        world.dns.watch(self._look_at_all)
 
     def request(self, names: Sequence[str], method: str, **details: Any) -> Certificate:
         """A new certificate that waits for its validation."""
@@ -42,8 +43,8 @@ class Certificates:
         unique = tuple(dict.fromkeys(name.lower() for name in names))
         certificate = Certificate(self._new_arn(), unique, method, time.now(), time.monotonic(), **details)
         self._pending[certificate.arn] = None
-        self.look_again()
         self.shelf.put(certificate.arn, certificate)
+        self.look_at(certificate.arn)
         return certificate
 
     def add_issued(self, *names: str, arn: str | None = None) -> Certificate:
@@ -72,15 +73,19 @@ class Certificates:
     def used_by(self, arn: str) -> list[str]:
         return [user for users in self.users for user in users(arn)]
 
-    def look_again(self) -> None:
-        """Something may have changed that certificates wait for."""
-        self._next_look = -inf
+    def look_at(self, arn: str) -> None:
+        """Something may have changed that one certificate waits for."""
+        if arn in self._pending:
+            moment = self._settle(self.shelf[arn], self.world.time.monotonic())
+            self._next_look = min(self._next_look, moment)
 
     def settle(self) -> None:
         """Bring every certificate to the state in which it would be by now."""
+        if self.world.time.passed(self._next_look):
+            self._look_at_all()
+
+    def _look_at_all(self) -> None:
         now = self.world.time.monotonic()
-        if now < self._next_look:
-            return
         moments = [self._settle(self.shelf[arn], now) for arn in tuple(self._pending)]
         self._next_look = min(moments, default=inf)
 
@@ -105,16 +110,16 @@ class Certificates:
         since = now if certificate.validated_since is None else certificate.validated_since
         done = since + timings.certificate_issuance.total_seconds()
         if now >= done:
-            self._issue(certificate)
+            self._issue(certificate, timedelta(seconds=now - done))
             return inf
         if certificate.validated_since is None:
             self.shelf.put(certificate.arn, replace(certificate, validated_since=now))
         return done
 
-    def _issue(self, certificate: Certificate) -> None:
+    def _issue(self, certificate: Certificate, ago: timedelta = timedelta()) -> None:
         self._pending.pop(certificate.arn, None)
-        now = self.world.time.now()
-        self._replace(replace(certificate, status=ISSUED, issued=now, validated_since=None))
+        issued = self.world.time.now() - ago
+        self._replace(replace(certificate, status=ISSUED, issued=issued, validated_since=None))
 
     def _replace(self, certificate: Certificate) -> None:
         self.shelf.put(certificate.arn, certificate)
@@ -126,6 +131,3 @@ class Certificates:
 
     def age(self, certificate: Certificate) -> timedelta:
         return timedelta(seconds=self.world.time.monotonic() - certificate.requested_at)
-
-    def is_pending(self, certificate: Certificate) -> bool:
-        return certificate.status == PENDING

@@ -162,8 +162,9 @@ class CloudFront:
         if tenant.managed_certificate:
             self._certified[tenant.managed_certificate] = tenant.id
         self.tenants.put(tenant.id, kept)
-        # A managed certificate may have been waiting for the tenant to get another connection group.
-        self.certificates.look_again()
+        if kept.managed_certificate:
+            # It may have been waiting for the tenant to get another connection group.
+            self.certificates.look_at(kept.managed_certificate)
         return kept
 
     def give_up(self, domain: str) -> None:
