@@ -1,7 +1,7 @@
 """DistributionTenant: a tenant of a CloudFront distribution, with its certificate and its DNS records.
 
 Fields, limits, defaults, rules and columns are those that existing manifests were written for. Additions are optional:
-`status.inventory`, `status.certificateRequest`, short names and a category.
+`status.inventory` and two fingerprints in the status, short names and a category.
 """
 
 from __future__ import annotations
@@ -240,6 +240,9 @@ class DistributionTenantStatus(_Camel, frozen=True):
     ] = []
     certificate_request: Annotated[
         str, Meta(description="A fingerprint of the certificate request that CloudFront was sent last.")
+    ] = ""
+    tags_fingerprint: Annotated[
+        str, Meta(description="A fingerprint of the tags that the tenant was given last.")
     ] = ""
     conditions: Annotated[list[Condition], Meta(extra_json_schema=_ListedByType)] = []
 

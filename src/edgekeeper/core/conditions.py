@@ -99,6 +99,10 @@ class Conditions:
         """A declared condition as it stands, or Ready as it follows from them."""
         return self.ready if type_ == READY else self._facts.get(type_)
 
+    def before(self, type_: str) -> Condition | None:
+        """A condition as it was when the pass began."""
+        return self._before.get(type_)
+
     def holds(self, type_: str) -> bool:
         """Is it known to be True for the present generation?"""
         return self._status(type_) == "True"

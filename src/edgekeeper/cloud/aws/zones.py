@@ -7,6 +7,7 @@ it counts as two. Zones start when they are first asked for and stay until the e
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.roles import OWN, Role
@@ -28,6 +29,11 @@ class Zones:
         self._comment = comment
         self._zones: dict[tuple[str, Role], Zone] = {}
         self._started: asyncio.Queue[Zone] = asyncio.Queue()
+        self._handlers: list[Callable[[Zone], None]] = []
+
+    def on_new(self, handler: Callable[[Zone], None]) -> None:
+        """Tell `handler` of every zone that comes into use."""
+        self._handlers.append(handler)
 
     def get(self, zone_id: str, role: Role = OWN) -> Zone:
         """The zone as a role sees it."""
@@ -36,6 +42,8 @@ class Zones:
             route53 = Route53(self._access.caller(role=role), comment=self._comment)
             self._zones[key] = Zone(zone_id, route53, self._clock, self._metrics)
             self._started.put_nowait(self._zones[key])
+            for handler in self._handlers:
+                handler(self._zones[key])
         return self._zones[key]
 
     async def run(self) -> None:

@@ -1,0 +1,146 @@
+"""What all tenants of an account share: mirrors, writers, and answers that are good for a while.
+
+    tenants         every tenant, from listings            GetDistributionTenant only where a listing cannot tell
+    groups          connection groups and their endpoints
+    certificates    those that CloudFront manages          one listing for a thousand of them
+    zones, desk     DNS records and their writers
+    distributions, names of certificates                   read once in a while, for all who ask
+
+Where we may not list tenants or certificates each object is read by itself, as far as rights go, and a line in the log
+says so once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Generic, TypeVar
+
+import structlog
+
+from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
+from edgekeeper.cloud.aws.cloudfront import CloudFront
+from edgekeeper.cloud.aws.mirrors import Tenants, connection_groups
+from edgekeeper.cloud.aws.tenants import TenantSummary
+from edgekeeper.cloud.aws.zones import Zones
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import Mirror, MirrorOptions
+from edgekeeper.controllers.cloudfront.desk import DnsDesk
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Stall
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+REGION: Final = "us-east-1"
+"""Where CloudFront takes its certificates from, wherever we run."""
+REMEMBERED: Final = timedelta(minutes=5)
+ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
+
+
+class Remembered(Generic[T]):
+    """Answers that are good for a while, and asked for once, however many want them."""
+
+    def __init__(self, ask: Callable[[str], Awaitable[T]], clock: Clock) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._answers: dict[str, tuple[float, asyncio.Future[T]]] = {}
+
+    async def get(self, key: str) -> T:
+        """The answer, or the error that came instead, which is asked about again the next time."""
+        known = self._answers.get(key)
+        now = self._clock.monotonic()
+        if known is None or known[0] <= now or (known[1].done() and known[1].exception() is not None):
+            known = (now + REMEMBERED.total_seconds(), asyncio.ensure_future(self._ask(key)))
+            self._answers[key] = known
+        # One who gives up waiting must not take the answer from the others.
+        return await asyncio.shield(known[1])
+
+
+@dataclass
+class Rights:
+    """What AWS does not let us do, as far as we have found out."""
+
+    denied: set[str] = field(default_factory=set)
+
+    def note(self, what: str, refusal: Stall) -> None:
+        if what not in self.denied:
+            log.warning("AWS does not allow it, so we do without", what=what, error=refusal.message)
+            self.denied.add(what)
+
+
+class _CloudFront(CloudFront):
+    """CloudFront, with a note of what may not be listed."""
+
+    rights: Rights
+
+    async def tenants(self, distribution_id: str = "") -> AsyncIterator[dict[str, TenantSummary]]:
+        try:
+            async for page in super().tenants(distribution_id):
+                yield page
+        except Stall as refusal:
+            _note_denial(self.rights, "listing tenants", refusal)
+            raise
+        self.rights.denied.discard("listing tenants")
+
+
+class Account:
+    """One AWS account, as all tenants see it."""
+
+    def __init__(
+        self,
+        access: AwsAccess,
+        clock: Clock,
+        metrics: CloudMetrics,
+        *,
+        tenants: MirrorOptions | None = None,
+    ) -> None:
+        self.rights = Rights()
+        self.cloudfront = _CloudFront(access.caller())
+        self.cloudfront.rights = self.rights
+        self.acm = Acm(access.caller(region=REGION))
+        self.tenants = Tenants(self.cloudfront, clock, metrics, options=tenants)
+        self.groups = connection_groups(self.cloudfront, clock, metrics)
+        self.certificates: Mirror[str, CertificateSummary] = Mirror(
+            "managed certificates",
+            self._managed_certificates,
+            clock,
+            metrics,
+            in_progress=lambda one: one.pending,
+        )
+        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT)
+        self.desk = DnsDesk(self.zones)
+        self.distributions = Remembered(self.cloudfront.find_distribution, clock)
+        self.certificate_names = Remembered(self._names, clock)
+
+    async def run(self) -> None:
+        """Keep everything fresh until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for work in (self.tenants, self.groups, self.certificates, self.zones):
+                group.create_task(work.run())
+
+    async def _managed_certificates(self) -> AsyncIterator[dict[str, CertificateSummary]]:
+        try:
+            async for page in self.acm.certificates(managed_by="CLOUDFRONT"):
+                yield page
+        except Stall as refusal:
+            _note_denial(self.rights, "listing certificates", refusal)
+            raise
+
+    async def _names(self, arn: str) -> tuple[str, ...] | None:
+        """The names of a certificate; None where it may not be described or is not there."""
+        try:
+            certificate = await self.acm.find(arn)
+        except Stall as refusal:
+            self.rights.note("describing certificates", refusal)
+            return None
+        return certificate.names if certificate is not None else None
+
+
+def _note_denial(rights: Rights, what: str, refusal: Stall) -> None:
+    if refusal.error_type == "access_denied":
+        rights.note(what, refusal)

@@ -1,0 +1,400 @@
+"""From how things are to the steps that are left, in order. Pure: no clock, no network, no memory.
+
+The first thing that is not yet true is the next step; what comes after it is what `edgekeeper plan` shows. Nothing
+remembers how far we were, so it does not matter where a crash, a lost answer or another's change has left things.
+
+    creation      records → propagation → tenant                      DNS first: CloudFront checks it
+                  tenant, disabled → records → enable                 where the account has no endpoint yet
+    change        new records → records of removed domains → tenant → records to another endpoint
+    deletion      records → disable → delete                          no name ever leads to a tenant that is gone
+
+*Guarantees*
+ - Nothing is asked of AWS for a spec that is wrong, or for a name or domain that an older object has.
+ - A tenant that is not provably ours is neither changed nor deleted.
+ - A record is in the inventory before it is written, and out of it only after it is gone.
+ - Under `report` and `suspend` nothing is written that only drift asks for; everything else goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.cloud.aws.coverage import uncovered
+from edgekeeper.cloud.aws.records import RecordKey, normalise_name
+from edgekeeper.cloud.aws.tenants import TenantSettings, TenantSummary
+from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.desired import (
+    certificate_request_of,
+    differences,
+    is_managed,
+    merged_settings,
+    place_of,
+    record_of,
+    request_fingerprint,
+    settings_of,
+    tags_of,
+    wanted_records,
+)
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.controllers.cloudfront.steps import Step
+from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
+from edgekeeper.core.delta import ABSENT, Difference, describe
+from edgekeeper.core.drift import Change, Decision, detect_change
+from edgekeeper.core.drift import decide as decide_drift
+from edgekeeper.core.errors import Stall
+from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+
+VALIDATION_FAILED: Final = "ValidationFailed"
+NAME_CONFLICT: Final = "NameConflict"
+DOMAIN_CONFLICT: Final = "DomainConflict"
+SAN_MISMATCH: Final = "CertificateSANMismatch"
+INVALID_SPEC: Final = "InvalidSpec"
+
+ISSUED: Final = "issued"
+PENDING: Final = "pending-validation"
+FAILED: Final = frozenset({"failed", "validation-timed-out", "revoked", "expired"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass comes to."""
+
+    steps: tuple[Step, ...]
+    drift: Decision
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def next(self) -> Step | None:
+        return self.steps[0] if self.steps else None
+
+
+_UNCHANGED: Final = Decision(Change.NO_CHANGE)
+
+
+def decide(snapshot: Snapshot) -> Plan:
+    """The steps that are left. Raise Stall where a person must act first."""
+    if snapshot.deleting:
+        return Plan(tuple(_removal(snapshot)), _UNCHANGED)
+    _refuse_rivals(snapshot)
+    _refuse_invalid(snapshot)
+    if snapshot.tenant is None:
+        return _plan_absent(snapshot)
+    if not snapshot.was_created or snapshot.status.id != snapshot.tenant.id:
+        return Plan((_adoption(snapshot, snapshot.tenant),), _UNCHANGED)
+    return _plan_present(snapshot, snapshot.tenant)
+
+
+# Refusals
+
+
+def _refuse_rivals(snapshot: Snapshot) -> None:
+    for rival in snapshot.rivals:
+        if rival.claim == "name":
+            message = f"the tenant name {rival.value} belongs to {rival.holder}, which is older"
+            raise Stall(NAME_CONFLICT, message)
+        raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is claimed by {rival.holder}, which is older")
+
+
+def _refuse_invalid(snapshot: Snapshot) -> None:
+    spec = snapshot.spec
+    problems = [*spec_problems(snapshot.tenant_name, spec), *snapshot.refusals]
+    if snapshot.distribution is not None:
+        problems += distribution_problems(spec, snapshot.distribution)
+    elif snapshot.distribution_known:
+        problems.append(f"spec.distributionId: there is no distribution {spec.distribution_id}")
+    if problems:
+        raise Stall(VALIDATION_FAILED, "; ".join(problems))
+
+
+def _refuse_uncovered(snapshot: Snapshot) -> None:
+    """Before names are led to CloudFront, its certificate must be good for them."""
+    names = snapshot.certificate_names
+    if snapshot.spec.dns is None or is_managed(snapshot.spec) or names is None:
+        return
+    if missing := uncovered((item.domain for item in snapshot.spec.domains), names):
+        raise Stall(
+            SAN_MISMATCH,
+            f"the certificate does not cover {', '.join(missing)}: it is good for {', '.join(names)}",
+        )
+
+
+# A tenant that is not there
+
+
+def _plan_absent(snapshot: Snapshot) -> Plan:
+    """Create it: for the first time, because the spec is new, or because somebody deleted it and that is drift."""
+    observed = snapshot.status.observed_generation if snapshot.was_created else None
+    change = detect_change(snapshot.generation, observed, matches=False)
+    drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
+    if not drift.push:
+        return Plan((), drift)
+    _refuse_uncovered(snapshot)
+    return Plan(tuple(_creation(snapshot)), drift)
+
+
+def _creation(snapshot: Snapshot) -> Iterator[Step]:
+    spec = snapshot.spec
+    settings = settings_of(spec)
+    reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
+    if spec.dns is not None:
+        if snapshot.group is None:
+            settings = _without_records(snapshot)
+            reason = "the account has no endpoint yet for records to lead to: it comes with the first tenant"
+        else:
+            yield from _dns_before_creation(snapshot)
+    yield do.CreateTenant(
+        snapshot.tenant_name,
+        settings,
+        tags_of(spec, snapshot.owner),
+        certificate_request_of(spec),
+        reason=reason,
+    )
+
+
+def _without_records(snapshot: Snapshot) -> TenantSettings:
+    if snapshot.spec.connection_group_id:
+        group = snapshot.spec.connection_group_id
+        raise Stall(INVALID_SPEC, f"spec.connectionGroupId: there is no connection group {group}")
+    return replace(settings_of(snapshot.spec), enabled=False)
+
+
+def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
+    missing = tuple(_records_to_write(snapshot))
+    yield from _writing(snapshot, "the tenant's domains must lead to CloudFront before it is created")
+    if not snapshot.dns_in_sync and not missing:
+        why = "CloudFront looks the domains up when it is created"
+        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+
+
+# A tenant that is there, but not known as ours
+
+
+def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
+    details = snapshot.details
+    whose = is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED
+    if whose is Ownership.MINE:
+        return do.AdoptTenant(tenant, reason="it bears the mark of this object")
+    if snapshot.may_adopt and whose is Ownership.UNMARKED:
+        return do.AdoptTenant(tenant, reason="the object is annotated to take it over")
+    holder = "another object" if whose is Ownership.OTHERS else "somebody else"
+    raise Stall(
+        NAME_CONFLICT,
+        f"tenant {tenant.name} ({tenant.id}) exists and belongs to {holder}; "
+        'to take over one that nobody manages, annotate this object with edgekeeper.io/adopt: "true"',
+    )
+
+
+# A tenant that is there and ours
+
+
+def _plan_present(snapshot: Snapshot, tenant: TenantSummary) -> Plan:
+    found = (*differences(snapshot.spec, tenant), *dns_differences(snapshot))
+    matches = not found and not _requests_certificate(snapshot)
+    change = detect_change(snapshot.generation, snapshot.status.observed_generation, matches=matches)
+    drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
+    return Plan(tuple(_maintenance(snapshot, tenant, drift)), drift, found)
+
+
+def _requests_certificate(snapshot: Snapshot) -> bool:
+    """Is there a request that CloudFront was not sent? One that it has answered was sent, by whomever."""
+    known, wanted = snapshot.status.certificate_request, request_fingerprint(snapshot.spec)
+    return wanted not in ("", known) and not (known == "" and snapshot.certificate is not None)
+
+
+def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
+    yield from _marking(snapshot)
+    yield from _attachment(snapshot)
+    if drift.push:
+        yield from _pushing(snapshot, tenant, drift)
+    if tenant.in_progress:
+        yield do.AwaitDeployment(tenant, reason="CloudFront is deploying it")
+    if not snapshot.dns_in_sync and not snapshot.dns_work.pending:
+        why = "the change of the zone is not known everywhere yet"
+        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    yield from _certificate_waits(snapshot)
+
+
+def _marking(snapshot: Snapshot) -> Iterator[Step]:
+    """Whose it is must be on it; the spec's tags too. Tags of others stay."""
+    details = snapshot.details
+    if details is None or not snapshot.may_tag:
+        return
+    wanted = tags_of(snapshot.spec, snapshot.owner)
+    missing = {key: value for key, value in wanted.items() if details.tags.get(key) != value}
+    if missing:
+        yield do.MarkTenant(details.arn, missing, reason="its tags do not say what they should")
+
+
+def _attachment(snapshot: Snapshot) -> Iterator[Step]:
+    certificate, spec = snapshot.certificate, snapshot.spec
+    if not is_managed(spec) or certificate is None or certificate.status != ISSUED or not certificate.arn:
+        return
+    attached = (
+        spec.customizations.certificate.arn if spec.customizations and spec.customizations.certificate else ""
+    )
+    if attached != certificate.arn and not (attached and attached != snapshot.status.certificate_arn):
+        yield do.AttachCertificate(certificate.arn, reason="CloudFront has issued it")
+
+
+def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
+    found = differences(snapshot.spec, tenant)
+    cause = "it was changed outside the operator" if drift.drift_detected else "the spec has changed"
+    moves = _moves_group(snapshot, tenant)
+    if not moves:
+        _refuse_uncovered(snapshot)
+        yield from _writing(snapshot, f"{cause}, and a domain does not lead here")
+    yield from _removing(snapshot, "no domain of the spec needs them, and names must not lead nowhere")
+    if found or _requests_certificate(snapshot):
+        yield do.UpdateTenant(
+            tenant,
+            merged_settings(snapshot.spec, tenant),
+            found,
+            certificate_request_of(snapshot.spec) if _requests_certificate(snapshot) else None,
+            reason=f"{cause}: {describe(found)}" if found else "a certificate is requested",
+        )
+    if moves:
+        yield from _writing(snapshot, "the connection group, and with it the endpoint, has changed")
+
+
+def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """Is the tenant about to get another endpoint? Its names follow it, they do not go ahead."""
+    wanted = snapshot.spec.connection_group_id
+    return bool(wanted) and wanted != tenant.connection_group_id
+
+
+def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
+    if not is_managed(snapshot.spec):
+        return
+    status = (
+        snapshot.certificate.status if snapshot.certificate else snapshot.status.managed_certificate_status
+    )
+    if status == PENDING:
+        yield do.AwaitCertificate(reason="the domains are not validated yet")
+    elif status == ISSUED and snapshot.tenant and not all(one.is_active for one in snapshot.tenant.domains):
+        yield do.AwaitCertificate(reason="CloudFront has not activated all domains yet")
+
+
+# Records
+
+
+def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
+    if snapshot.spec.dns is None or snapshot.group is None or snapshot.zone is None:
+        return ()
+    return wanted_records(
+        snapshot.spec, apex=snapshot.zone.apex, target=normalise_name(snapshot.group.routing_endpoint)
+    )
+
+
+def _records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
+    """Wanted records that were not written yet, as they should be, or that the zone does not have so."""
+    written = {_meaning(entry) for entry in snapshot.inventory if entry.state == "Written"}
+    for wanted in _wanted(snapshot):
+        if _meaning(wanted) not in written or not _zone_has(snapshot, wanted):
+            yield wanted
+
+
+def _surplus(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
+    """What was written, or may have been, and no domain needs."""
+    wanted = {place_of(record) for record in _wanted(snapshot)}
+    return tuple(entry for entry in snapshot.inventory if place_of(entry) not in wanted)
+
+
+def dns_differences(snapshot: Snapshot) -> tuple[Difference, ...]:
+    """Where the zone is not what the spec says, in the words of a difference."""
+    missing = (
+        Difference(f"dns[{one.type} {one.name}]", _found(snapshot, one), one.target)
+        for one in _records_to_write(snapshot)
+    )
+    surplus = (Difference(f"dns[{one.type} {one.name}]", one.target, ABSENT) for one in _surplus(snapshot))
+    return (*missing, *surplus)
+
+
+def _zone_has(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
+    """Does the zone have the record? Where it may not be listed, what was accepted counts."""
+    view = snapshot.zone
+    if view is None or view.records is None:
+        return True
+    record = record_of(wanted)
+    found = view.records.get(RecordKey(record.name, record.type))
+    return found is not None and found.says_what(record)
+
+
+def _found(snapshot: Snapshot, wanted: InventoryRecord) -> object:
+    records = snapshot.zone.records if snapshot.zone else None
+    found = records.get(RecordKey(wanted.name, wanted.type)) if records else None
+    return ABSENT if found is None else ", ".join(found.target)
+
+
+def _writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
+    records = tuple(_records_to_write(snapshot))
+    if not records:
+        return
+    remembered = {_meaning(entry) for entry in snapshot.inventory}
+    forgotten = tuple(record for record in records if _meaning(record) not in remembered)
+    if forgotten:
+        yield do.RememberRecords(forgotten, reason="what is written must never be forgotten")
+    if snapshot.dns_work.pending:
+        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
+    else:
+        yield do.WriteRecords(records, reason=reason)
+
+
+def _removing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
+    surplus = _surplus(snapshot)
+    if surplus and snapshot.dns_work.pending:
+        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
+    elif surplus:
+        yield do.RemoveRecords(surplus, reason=reason)
+
+
+def _meaning(entry: InventoryRecord) -> tuple[str | int | None, ...]:
+    """All of a record but whether it was written."""
+    return (*place_of(entry), entry.target, entry.ttl, entry.role)
+
+
+# Deletion
+
+
+def _removal(snapshot: Snapshot) -> Iterator[Step]:
+    """Everything that was made, back to front. Nothing of this depends on the spec.
+
+    Where records cannot be removed the rest goes on: a person has to look after them anyway, and will be told.
+    """
+    records = tuple(_record_removal(snapshot))
+    if snapshot.dns_work.error is None:
+        yield from records
+    yield from _tenant_removal(snapshot)
+    if snapshot.dns_work.error is not None:
+        yield from records
+
+
+def _record_removal(snapshot: Snapshot) -> Iterator[Step]:
+    if snapshot.dns_work.pending:
+        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
+    elif snapshot.inventory:
+        yield do.RemoveRecords(snapshot.inventory, reason="the object is being deleted")
+
+
+def _tenant_removal(snapshot: Snapshot) -> Iterator[Step]:
+    tenant = snapshot.tenant
+    if tenant is None or not _is_ours(snapshot, tenant):
+        return
+    if tenant.enabled:
+        yield do.DisableTenant(tenant, reason="only a disabled tenant can be deleted")
+    elif tenant.in_progress:
+        yield do.AwaitDeployment(tenant, reason="a tenant can be deleted once it is disabled everywhere")
+    if not snapshot.dns_in_sync:
+        why = "names must not lead to a tenant that is gone"
+        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    yield do.DeleteTenant(tenant, reason="the object is being deleted")
+
+
+def _is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """By its mark, or by the id that was written down when it was created or taken over."""
+    if tenant.id == snapshot.status.id:
+        return True
+    details = snapshot.details
+    return details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE

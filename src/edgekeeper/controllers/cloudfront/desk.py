@@ -1,0 +1,101 @@
+"""Records on their way: what was handed to the writers of zones, for whom, and what became of it.
+
+A pass hands its records in and ends; the writer wakes the object when its batch is through, and the next pass collects
+the answers here. An answer is kept until the status has it, so that a pass that fails in between loses nothing. All of
+this is memory: after a restart the records are handed in again, and the writer finds that there is nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.cloud.aws.changes import Absent, Present
+from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.cloud.aws.zone import Written, Zone
+from edgekeeper.cloud.aws.zones import Zones
+from edgekeeper.cloud.coalescer import Ticket
+from edgekeeper.controllers.cloudfront.desired import place_of, record_of
+from edgekeeper.controllers.cloudfront.snapshot import DnsWork
+from edgekeeper.core.errors import PassError
+
+Wake = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    entry: InventoryRecord
+    removing: bool
+    tickets: tuple[Ticket[Written], ...]
+
+    @property
+    def done(self) -> bool:
+        return all(ticket.done for ticket in self.tickets)
+
+    def apply(self, inventory: tuple[InventoryRecord, ...]) -> tuple[InventoryRecord, ...]:
+        """The inventory after it was done: nothing at this place, or exactly this record."""
+        others = tuple(one for one in inventory if place_of(one) != place_of(self.entry))
+        return others if self.removing else (*others, self.entry)
+
+
+class DnsDesk:
+    """Hands records in, and collects the answers."""
+
+    def __init__(self, zones: Zones) -> None:
+        self._zones = zones
+        self._errands: dict[str, dict[tuple[str, str, str], _Errand]] = {}
+
+    def zone(self, entry: InventoryRecord) -> Zone:
+        return self._zones.get(entry.zone, Role(entry.role))
+
+    def write(
+        self, uid: str, records: Iterable[InventoryRecord], inventory: Iterable[InventoryRecord], wake: Wake
+    ) -> None:
+        """Hand records in. The inventory tells what stood at their places before, if that was ours."""
+        ours = {place_of(one): record_of(one) for one in inventory if one.state == "Written"}
+        for record in records:
+            wish = Present(record_of(record), ours.get(place_of(record)))
+            ticket = self.zone(record).submit(wish, wake=wake)
+            self._keep(uid, _Errand(replace(record, state="Written"), False, (ticket,)))
+
+    def remove(self, uid: str, entries: Iterable[InventoryRecord], wake: Wake) -> None:
+        """Have records removed. A place may have two entries, while it changes: whatever stands there goes."""
+        places: dict[tuple[str, str, str], list[InventoryRecord]] = {}
+        for entry in entries:
+            places.setdefault(place_of(entry), []).append(entry)
+        for found in places.values():
+            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in found)
+            self._keep(uid, _Errand(found[0], True, tickets))
+
+    def collect(
+        self, uid: str, inventory: tuple[InventoryRecord, ...]
+    ) -> tuple[tuple[InventoryRecord, ...], DnsWork]:
+        """The inventory with all answers in it, and what is still on its way."""
+        errands = self._errands.get(uid, {})
+        pending, change_id, error = False, "", None
+        for place, errand in list(errands.items()):
+            if not errand.done:
+                pending = True
+                continue
+            try:
+                results = [ticket.result() for ticket in errand.tickets]
+            except PassError as failure:
+                del errands[place]
+                error = error or failure
+                continue
+            change_id = next((one.change_id for one in results if one.change_id), change_id)
+            after = errand.apply(inventory)
+            if set(after) == set(inventory):
+                del errands[place]  # the status has it
+            inventory = after
+        return inventory, DnsWork(pending, change_id, error)
+
+    def forget(self, uid: str) -> None:
+        """The object is gone."""
+        self._errands.pop(uid, None)
+
+    def _keep(self, uid: str, errand: _Errand) -> None:
+        self._errands.setdefault(uid, {})[place_of(errand.entry)] = errand

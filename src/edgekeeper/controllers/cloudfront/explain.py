@@ -1,0 +1,109 @@
+"""Say in the status why a pass failed, or how far a deletion is; once per fact, and never what a retry will mend.
+
+error                                         conditions
+Stall of DNS                                  Ready and DNSReady False, with the reason
+Stall of anything else                        Ready and Synced False, with the reason
+Wait for the domain to be validated, a quota  Ready False, with the reason
+other Wait, Retry, Conflict                   none: they pass by themselves, and are counted
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR, DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED
+from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.decide import Plan
+from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
+from edgekeeper.controllers.cloudfront.report import DECLARATION, DEPLOYED, DNS, SYNCED
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.controllers.cloudfront.steps import pause_after
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.conditions import READY, Conditions
+from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
+from edgekeeper.core.json import dig_object
+from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
+from edgekeeper.runtime.contract import Request
+
+_DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
+_WORTH_TELLING: Final = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Puts errors and farewells into words."""
+
+    clock: Clock
+    metrics: TenantMetrics
+
+    def explain(self, request: Request, error: PassError) -> Outcome:
+        """The write and the event that tell of an error; nothing where that has been told."""
+        if isinstance(error, Conflict):
+            return done()
+        is_told = isinstance(error, Stall) or error.reason in _WORTH_TELLING
+        if is_told and self._is_known(request, error):
+            return done()
+        if error.error_type:
+            self.metrics.error(error.error_type)
+        if not is_told:
+            return done()
+        event = Event("Warning", error.reason, _told(error))
+        return done().writing(self._status(request, error)).saying(event)
+
+    def _is_known(self, request: Request, error: PassError) -> bool:
+        ready = Conditions.of(DECLARATION, request.object, self.clock.now()).before(READY)
+        return (
+            ready is not None
+            and (ready.reason, ready.message) == (error.reason, _told(error))
+            and ready.observed_generation == request.generation
+        )
+
+    def _status(self, request: Request, error: PassError) -> StatusWrite:
+        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        conditions.mark(DEPLOYED, False, error.reason, _told(error))
+        if error.reason in _DNS_REASONS:
+            conditions.mark(DNS, False, error.reason, error.message)
+        elif isinstance(error, Stall):
+            conditions.mark(SYNCED, False, error.reason, error.message)
+        status = {**dig_object(request.object, "status"), "conditions": conditions.to_list()}
+        return StatusWrite(status)
+
+    # Deletion
+
+    def removal(self, request: Request, after: Snapshot, plan: Plan) -> Outcome:
+        """How far a deletion is. What was written down about the tenant stays until it is gone."""
+        step = plan.next
+        assert step is not None  # noqa: S101 - with nothing left to do there is nothing to tell
+        reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
+        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
+        status = {**dig_object(request.object, "status"), "conditions": conditions.to_list()}
+        status["inventory"] = msgspec.to_builtins(list(after.inventory))
+        status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
+        if after.tenant is not None:
+            status["id"], status["arn"] = after.tenant.id, after.tenant.arn
+            status["eTag"] = after.tenant.etag
+            status["distributionTenantStatus"] = after.tenant.status
+        return requeue(pause_after(step)).writing(StatusWrite(_without_empty(status))).saying(*_events(step))
+
+
+def _events(step: do.Step) -> tuple[Event, ...]:
+    match step:
+        case do.DisableTenant(tenant=tenant):
+            return (Event("Normal", "Disabling", f"disabled tenant {tenant.id} before it is deleted"),)
+        case do.RemoveRecords(records=records):
+            return (Event("Normal", "DNSCleaned", f"removing {len(records)} records"),)
+    return ()
+
+
+def _told(error: PassError) -> str:
+    if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
+        return f"{error.message}; DNS may still be propagating"
+    return error.message
+
+
+def _without_empty(status: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in status.items() if value not in ("", [], None)}

@@ -1,0 +1,217 @@
+"""Gather: everything that a decision depends on, at the price of hardly any call.
+
+Mirrors and caches answer nearly all of it. Read live is what they cannot know: a tenant whose ETag is not the one in
+the status (its parameters and tags are in no listing), and a certificate whose ARN we have not learned yet. For a spec
+that will be refused nothing is read at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from edgekeeper.api.cloudfront import (
+    DistributionTenant,
+    DistributionTenantSpec,
+    DistributionTenantStatus,
+    InventoryRecord,
+)
+from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.mirrors import default_group
+from edgekeeper.cloud.aws.records import RecordKey, normalise_name
+from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
+from edgekeeper.cloud.aws.zone import Zone
+from edgekeeper.cloud.mirror import NotSyncedError
+from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.claims import Claims
+from edgekeeper.controllers.cloudfront.desired import is_managed, tags_fingerprint
+from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.validation import spec_problems
+from edgekeeper.core.drift import Policy, policy_for
+from edgekeeper.core.errors import Stall
+from edgekeeper.core.json import dig
+from edgekeeper.core.ownership import Owner
+from edgekeeper.runtime.contract import Request
+
+ADOPT = "edgekeeper.io/adopt"
+_TYPES = ("CNAME", "A", "AAAA")
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Looks at one object and at what AWS has for it."""
+
+    account: Account
+    claims: Claims
+    guards: Guards
+    cluster: str
+    """The id that marks what we create as this cluster's."""
+    drift_policy: Policy = Policy.ENFORCE
+
+    async def observe(self, request: Request, wake: Callable[[], None]) -> Snapshot:
+        """Everything that is to be known about the object. `wake` is called when what was pending is not any more."""
+        snapshot = self._begin(request)
+        if not snapshot.deleting and self._is_refused(snapshot):
+            return snapshot
+        snapshot = self._with_records(snapshot, wake)
+        snapshot = replace(snapshot, tenant=await self._tenant(snapshot))
+        if snapshot.deleting:
+            return snapshot
+        distribution, known = await self._distribution(snapshot.spec)
+        return replace(
+            snapshot,
+            distribution=distribution,
+            distribution_known=known,
+            certificate=await self._certificate(snapshot),
+            certificate_names=await self._names(snapshot.spec, distribution),
+            group=await self._group(snapshot.spec),
+            zone=self._zone(snapshot.spec),
+        )
+
+    def _begin(self, request: Request) -> Snapshot:
+        """What the cluster knows by itself."""
+        obj = request.decode(DistributionTenant)
+        owner = Owner.of(request.object, self.cluster)
+        return Snapshot(
+            owner=owner,
+            tenant_name=self.claims.tenant_name(request.object),
+            generation=request.generation,
+            spec=obj.spec,
+            status=obj.status,
+            policy=policy_for(request.object, self.drift_policy).policy,
+            may_adopt=dig(request.object, "metadata", "annotations", ADOPT) == "true",
+            may_tag="tagging" not in self.account.rights.denied,
+            deleting=request.deleting,
+            rivals=self.claims.rivals(request),
+            refusals=tuple(self.guards.refusals(owner.namespace, obj.spec)),
+            inventory=inventory_of(obj.spec, obj.status),
+        )
+
+    def _is_refused(self, snapshot: Snapshot) -> bool:
+        return bool(
+            snapshot.rivals or snapshot.refusals or spec_problems(snapshot.tenant_name, snapshot.spec)
+        )
+
+    # The tenant
+
+    async def _tenant(self, snapshot: Snapshot) -> TenantSummary | None:
+        status, tenants = snapshot.status, self.account.tenants
+        if not tenants.mirror.synced and "listing tenants" in self.account.rights.denied:
+            found = await tenants.read(status.id) if status.id else None
+            return found or await tenants.read(snapshot.tenant_name)
+        summary = tenants.get(status.id) if status.id else None
+        summary = summary or tenants.get_by_name(snapshot.tenant_name)
+        if summary is None or not self._needs_details(snapshot, summary):
+            return summary
+        return await tenants.details(summary.id)
+
+    def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
+        """Could parameters or tags, which no listing tells, be other than we left them?"""
+        status = snapshot.status
+        if status.id != summary.id or status.e_tag != summary.etag:
+            return True
+        if snapshot.deleting:
+            return False
+        tags = tags_fingerprint(snapshot.spec, snapshot.owner)
+        return status.observed_generation != snapshot.generation or (
+            snapshot.may_tag and status.tags_fingerprint != tags
+        )
+
+    # The certificate
+
+    async def _certificate(self, snapshot: Snapshot) -> ManagedCertificate | None:
+        if not is_managed(snapshot.spec) or snapshot.tenant is None:
+            return None
+        status, mirror = snapshot.status, self.account.certificates
+        if status.certificate_arn and mirror.synced and (listed := mirror.get(status.certificate_arn)):
+            return ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
+        is_settled = status.managed_certificate_status == "issued" and status.e_tag == snapshot.tenant.etag
+        if is_settled and all(domain.is_active for domain in snapshot.tenant.domains):
+            return ManagedCertificate(status.certificate_arn, "issued", "")
+        return await self.account.cloudfront.find_managed_certificate(snapshot.tenant.id)
+
+    async def _names(
+        self, spec: DistributionTenantSpec, distribution: Distribution | None
+    ) -> tuple[str, ...] | None:
+        if spec.dns is None or is_managed(spec):
+            return None
+        own = spec.customizations.certificate if spec.customizations else None
+        arn = own.arn if own else distribution.certificate_arn if distribution else ""
+        return await self.account.certificate_names.get(arn) if arn else None
+
+    async def _distribution(self, spec: DistributionTenantSpec) -> tuple[Distribution | None, bool]:
+        try:
+            return await self.account.distributions.get(spec.distribution_id), True
+        except Stall as refusal:
+            if refusal.error_type != "access_denied":
+                raise
+            self.account.rights.note("reading distributions", refusal)
+            return None, False
+
+    # DNS
+
+    def _with_records(self, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
+        inventory, work = self.account.desk.collect(snapshot.owner.uid, snapshot.inventory)
+        change_id = work.change_id or snapshot.status.dns_change_id
+        zone = self._zone_of_change(snapshot)
+        in_sync = not change_id or zone is None or zone.in_sync(change_id, wake)
+        return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
+
+    def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
+        """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role."""
+        if snapshot.spec.dns is not None:
+            return self._zone_named(snapshot.spec)
+        for entry in snapshot.status.inventory:
+            return self.account.desk.zone(entry)
+        return None
+
+    def _zone_named(self, spec: DistributionTenantSpec) -> Zone | None:
+        dns = spec.dns
+        return self.account.zones.get(dns.hosted_zone_id, Role(dns.assume_role_arn)) if dns else None
+
+    async def _group(self, spec: DistributionTenantSpec) -> ConnectionGroup | None:
+        if spec.dns is None:
+            return None
+        groups = self.account.groups
+        if not spec.connection_group_id:
+            return default_group(groups)
+        return groups.get(spec.connection_group_id) or await self.account.cloudfront.find_connection_group(
+            spec.connection_group_id
+        )
+
+    def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
+        zone = self._zone_named(spec)
+        if zone is None:
+            return None
+        if zone.is_blind:
+            return ZoneView("", None)
+        try:
+            keys = [RecordKey(normalise_name(item.domain), kind) for item in spec.domains for kind in _TYPES]
+            found = {key: zone.mirror.get(key) for key in keys}
+        except NotSyncedError:
+            if zone.mirror.problem is not None:
+                raise zone.mirror.problem from None
+            raise
+        return ZoneView(zone.apex, {key: record for key, record in found.items() if record is not None})
+
+
+def inventory_of(
+    spec: DistributionTenantSpec, status: DistributionTenantStatus
+) -> tuple[InventoryRecord, ...]:
+    """The inventory. A status from before there was one implies it: a CNAME for each domain, to the noted target."""
+    if status.inventory or not status.dns_target or spec.dns is None or status.tags_fingerprint:
+        return tuple(status.inventory)
+    dns, target = spec.dns, normalise_name(status.dns_target)
+    named = [*(one.domain for one in spec.domains), *(one.domain for one in status.domain_results)]
+    domains = set(map(normalise_name, named))
+    return tuple(
+        InventoryRecord(dns.hosted_zone_id, domain, "CNAME", target, dns.ttl, dns.assume_role_arn)
+        for domain in sorted(domains)
+    )
+
+
+def _as_cloudfront_says(status: str) -> str:
+    """`pending-validation` of ACM's `PENDING_VALIDATION`."""
+    return status.lower().replace("_", "-")

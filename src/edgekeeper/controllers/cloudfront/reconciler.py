@@ -1,0 +1,142 @@
+"""The pass of a DistributionTenant: gather → decide → one effect → one write.
+
+    observe    what is wanted and what is there        reads, mostly from memory
+    decide     the steps that are left                 pure
+    perform    the first of them                       at most one change in AWS
+    report     one status, and what happened           at most one write of the object
+
+What goes wrong is one of the four errors; `explain` says it in the conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from edgekeeper.api.cloudfront import DistributionTenant
+from edgekeeper.cloud.origin import Actor, acting_for
+from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.decide import Plan, decide
+from edgekeeper.controllers.cloudfront.explain import Explainer
+from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
+from edgekeeper.controllers.cloudfront.observe import Observer
+from edgekeeper.controllers.cloudfront.perform import Performer
+from edgekeeper.controllers.cloudfront.report import Reporter
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.controllers.cloudfront.steps import pause_after
+from edgekeeper.core.clock import Clock, parse_timestamp
+from edgekeeper.core.errors import PassError
+from edgekeeper.core.json import dig
+from edgekeeper.core.outcome import ApplyWrite, Event, Outcome, done, requeue
+from edgekeeper.kube.kinds import Key
+from edgekeeper.runtime.contract import Request
+
+STEADY: Final = timedelta(minutes=5)
+"""How often a tenant that is as it should be is compared with its spec, at the latest."""
+CERTIFICATE_MANAGER: Final = "edgekeeper-certificate"
+"""The field manager that owns the certificate's ARN in the spec, and nothing else."""
+DELETION_POLICY: Final = "edgekeeper.io/deletion-policy"
+
+
+@dataclass(frozen=True)
+class TenantReconciler:
+    """Keeps tenants as declared."""
+
+    observer: Observer
+    performer: Performer
+    explainer: Explainer
+    metrics: TenantMetrics
+    clock: Clock
+    wake: Callable[[Key], None]
+    cleanup_timeout: timedelta
+    """After which a deletion that fails is given up; zero for never."""
+
+    @property
+    def account(self) -> Account:
+        return self.performer.account
+
+    async def reconcile(self, request: Request) -> Outcome:
+        with acting_for(_actor(request)):
+            wake = partial(self.wake, request.key)
+            before = await self.observer.observe(request, wake)
+            if before.dns_work.error is not None:
+                raise before.dns_work.error
+            plan = decide(before)
+            after = await self.performer.perform(plan.next, before, wake)
+        if plan.drift.drift_detected:
+            self.metrics.drift_detected()
+        return self._outcome(request, before, after, plan)
+
+    async def finalize(self, request: Request) -> Outcome:
+        if dig(request.object, "metadata", "annotations", DELETION_POLICY) == "Orphan":
+            self.account.desk.forget(_uid(request))
+            return done().saying(
+                Event("Normal", "Orphaned", "the tenant and its records are left as they are")
+            )
+        try:
+            return await self._remove(request)
+        except PassError as error:
+            if not self._is_overdue(request):
+                raise
+            return self._given_up(request, error)
+
+    async def _remove(self, request: Request) -> Outcome:
+        with acting_for(_actor(request)):
+            wake = partial(self.wake, request.key)
+            before = await self.observer.observe(request, wake)
+            plan = decide(before)
+            if plan.next is None:
+                return self._gone(before)
+            if before.dns_work.error is not None and isinstance(plan.next, do.RemoveRecords):
+                raise before.dns_work.error
+            after = await self.performer.perform(plan.next, before, wake)
+        return self.explainer.removal(request, after, plan)
+
+    def explain(self, request: Request, error: PassError) -> Outcome:
+        return self.explainer.explain(request, error)
+
+    def _outcome(self, request: Request, before: Snapshot, after: Snapshot, plan: Plan) -> Outcome:
+        reporter = Reporter(request.object, before, after, plan, self.clock.now())
+        step = plan.next
+        outcome = requeue(pause_after(step) if step else STEADY).saying(*reporter.events())
+        if isinstance(step, do.AttachCertificate):
+            fields = {"spec": {"customizations": {"certificate": {"arn": step.arn}}}}
+            return outcome.writing(ApplyWrite(fields, CERTIFICATE_MANAGER))
+        return outcome.writing(reporter.status())
+
+    def _is_overdue(self, request: Request) -> bool:
+        since = dig(request.object, "metadata", "deletionTimestamp")
+        if not self.cleanup_timeout or not isinstance(since, str):
+            return False
+        return self.clock.now() - parse_timestamp(since) > self.cleanup_timeout
+
+    def _given_up(self, request: Request, error: PassError) -> Outcome:
+        """The object may go; what it leaves behind is told."""
+        self.account.desk.forget(_uid(request))
+        status = request.decode(DistributionTenant).status
+        left = [
+            *([f"tenant {status.id}"] if status.id else []),
+            *(f"{one.type} {one.name}" for one in status.inventory),
+        ]
+        message = f"giving up after {self.cleanup_timeout}: {error.message}; what may remain: {', '.join(left) or 'nothing'}"
+        return done().saying(Event("Warning", "CleanupAbandoned", message))
+
+    def _gone(self, snapshot: Snapshot) -> Outcome:
+        self.account.desk.forget(snapshot.owner.uid)
+        if not snapshot.was_created:
+            return done()
+        return done().saying(Event("Normal", "Deleted", f"tenant {snapshot.status.id} is gone"))
+
+
+def _actor(request: Request) -> Actor:
+    return Actor(
+        "DistributionTenant", request.key.namespace, request.key.name, _uid(request), request.generation
+    )
+
+
+def _uid(request: Request) -> str:
+    return str(dig(request.object, "metadata", "uid") or "")

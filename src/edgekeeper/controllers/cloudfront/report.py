@@ -1,0 +1,282 @@
+"""Report: one status that says what is, what we wait for and what a person must fix, and events that tell it once.
+
+`Ready` is concluded from one fact, whether the tenant is deployed as the spec says; Synced, CertificateReady and
+DNSReady stand beside it and speak for themselves. What a pass has done is already in the snapshot that it hands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
+from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
+from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan, dns_differences
+from edgekeeper.controllers.cloudfront.desired import is_managed, request_fingerprint, tags_fingerprint
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.controllers.cloudfront.steps import Step
+from edgekeeper.core.clock import timestamp
+from edgekeeper.core.conditions import Conditions, Declaration
+from edgekeeper.core.delta import describe
+from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_message
+from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.outcome import Event, StatusWrite
+
+SYNCED, CERTIFICATE, DNS = "Synced", "CertificateReady", "DNSReady"
+DEPLOYED: Final = "Deployed"
+SELF_HOSTED: Final = "self-hosted"
+
+DECLARATION = Declaration(
+    required=(DEPLOYED,),
+    unpublished=(DEPLOYED,),
+    informative=(SYNCED, CERTIFICATE, DNS),
+    ready_reason="Deployed",
+    ready_message="the tenant is deployed as the spec says",
+)
+
+_BEFORE_CREATION = (
+    do.RememberRecords,
+    do.WriteRecords,
+    do.AwaitRecords,
+    do.AwaitPropagation,
+    do.CreateTenant,
+)
+_RECORDS_UNDER_WAY = (do.RememberRecords, do.WriteRecords, do.AwaitRecords)
+_PUSHING = (do.RememberRecords, do.WriteRecords, do.RemoveRecords, do.UpdateTenant, do.AwaitRecords)
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Writes the status of one object after one pass."""
+
+    obj: JsonObject
+    before: Snapshot
+    after: Snapshot
+    plan: Plan
+    now: datetime
+
+    @property
+    def step(self) -> Step | None:
+        return self.plan.next
+
+    # The status
+
+    def status(self) -> StatusWrite:
+        present = dig_object(self.obj, "status")
+        status: JsonObject = msgspec.to_builtins(self._facts())
+        status["conditions"] = self._conditions()
+        if checked := present.get("lastDriftCheckTime"):
+            status["lastDriftCheckTime"] = checked
+        if status != present:
+            # When we looked last is worth a write only beside something that has changed.
+            status["lastDriftCheckTime"] = timestamp(self.now)
+        return StatusWrite(status)
+
+    def _facts(self) -> DistributionTenantStatus:
+        after, status, tenant = self.after, self.after.status, self.after.tenant
+        certificate = after.certificate
+        return DistributionTenantStatus(
+            observed_generation=self._observed_generation(),
+            id=tenant.id if tenant else "",
+            arn=tenant.arn if tenant else "",
+            e_tag=tenant.etag if tenant else "",
+            distribution_tenant_status=tenant.status if tenant else "",
+            created_time=tenant.created if tenant else None,
+            last_modified_time=tenant.modified if tenant else None,
+            domain_results=_domain_results(tenant),
+            certificate_arn=certificate.arn if certificate else _kept(after, status.certificate_arn),
+            managed_certificate_status=certificate.status
+            if certificate
+            else _kept(after, status.managed_certificate_status),
+            drift_detected=self.plan.drift.drift_detected,
+            dns_change_id="" if after.dns_in_sync else after.change_id,
+            dns_target=next((one.target for one in after.inventory), ""),
+            inventory=list(after.inventory),
+            certificate_request=self._certificate_request(),
+            tags_fingerprint=self._tags_fingerprint(),
+        )
+
+    def _observed_generation(self) -> int | None:
+        """The generation once nothing is left to push: what is pushed half is not carried out."""
+        if self.after.tenant is None and self.plan.drift.push:
+            return self.after.status.observed_generation
+        left = (
+            self.plan.steps[1:]
+            if isinstance(self.step, do.UpdateTenant | do.CreateTenant)
+            else self.plan.steps
+        )
+        if (
+            any(isinstance(step, (*_PUSHING, do.AttachCertificate)) for step in left)
+            or self._is_half_created()
+        ):
+            return self.after.status.observed_generation
+        return self.after.generation
+
+    def _is_half_created(self) -> bool:
+        """Created disabled, because there was nowhere for its records to lead to."""
+        return (
+            isinstance(self.step, do.CreateTenant) and self.step.settings.enabled != self.after.spec.enabled
+        )
+
+    def _certificate_request(self) -> str:
+        sent = isinstance(self.step, do.CreateTenant) or (
+            isinstance(self.step, do.UpdateTenant) and self.step.certificate is not None
+        )
+        known = self.after.status.certificate_request
+        is_known = not known and self.after.certificate is not None
+        return request_fingerprint(self.after.spec) if sent or is_known else known
+
+    def _tags_fingerprint(self) -> str:
+        """Noted where the tenant was seen with the tags that it should have."""
+        tenant, wanted = self.after.details, tags_fingerprint(self.after.spec, self.after.owner)
+        has_them = tenant is not None and not any(
+            isinstance(step, do.MarkTenant) for step in self.plan.steps[1:]
+        )
+        if not self.after.may_tag or not has_them or isinstance(self.step, do.AdoptTenant):
+            return self.after.status.tags_fingerprint
+        return wanted
+
+    # Conditions
+
+    def _conditions(self) -> list[Any]:
+        conditions = Conditions.of(DECLARATION, self.obj, self.now)
+        conditions.mark(DEPLOYED, *self._deployed())
+        if self.after.tenant is not None or self.plan.drift.drift_detected:
+            self._mark_synced(conditions)
+            self._mark_certificate(conditions)
+        self._mark_dns(conditions)
+        return conditions.to_list()
+
+    def _deployed(self) -> tuple[bool, str, str]:
+        tenant, step = self.after.tenant, self.step
+        if tenant is None:
+            if isinstance(step, _BEFORE_CREATION):
+                return False, "Creating", f"{step}: {step.reason}"
+            return False, "ExternalDeletion", "the tenant was deleted outside the operator"
+        if isinstance(step, do.CreateTenant):
+            return False, "Creating", f"tenant {tenant.id} is being deployed"
+        if tenant.in_progress or isinstance(step, do.UpdateTenant):
+            return False, "Deploying", f"tenant {tenant.id} is being deployed"
+        if self.plan.drift.push and isinstance(step, (*_PUSHING, do.AttachCertificate)):
+            return False, "Deploying", f"{step}: {step.reason}"
+        return True, "Deployed", DECLARATION.ready_message
+
+    def _mark_synced(self, conditions: Conditions) -> None:
+        drift, known = self.plan.drift, conditions.get(SYNCED)
+        if drift.unsynced:
+            conditions.mark(SYNCED, False, DRIFT_DETECTED, drift_message(self.plan.differences))
+        elif drift.change is Change.DRIFT:
+            return  # suspended: left as it is
+        elif isinstance(self.step, _PUSHING) and drift.push:
+            conditions.mark(SYNCED, True, "UpdatePending", "the change is being carried out")
+        elif (
+            self.after.tenant and self.after.tenant.in_progress and known and known.reason == "UpdatePending"
+        ):
+            conditions.mark(SYNCED, True, "UpdatePending", known.message)
+        else:
+            conditions.mark(SYNCED, True, "InSync", "the tenant is as the spec says")
+
+    def _mark_certificate(self, conditions: Conditions) -> None:
+        tenant, certificate = self.after.tenant, self.after.certificate
+        if not is_managed(self.after.spec):
+            conditions.mark(CERTIFICATE, True, "NotConfigured", "no managed certificate is requested")
+            return
+        status = certificate.status if certificate else self.after.status.managed_certificate_status
+        if status == ISSUED and tenant and all(domain.is_active for domain in tenant.domains):
+            conditions.mark(
+                CERTIFICATE, True, "Validated", "the certificate is issued and all domains are active"
+            )
+        elif status == ISSUED:
+            conditions.mark(CERTIFICATE, False, "Attaching", "the certificate is issued and being attached")
+        elif status in FAILED:
+            message = f"CloudFront says that the certificate is {status}: a new request is needed"
+            conditions.mark(CERTIFICATE, False, "CertificateFailed", message)
+        else:
+            conditions.mark(CERTIFICATE, False, "PendingValidation", self._validation_message(conditions))
+
+    def _validation_message(self, conditions: Conditions) -> str:
+        certificate, wish = self.after.certificate, self.after.spec.managed_certificate_request
+        if (
+            certificate is not None
+            and certificate.tokens
+            and wish
+            and wish.validation_token_host == SELF_HOSTED
+        ):
+            tokens = "; ".join(
+                f"{token.domain}: redirect {token.redirect_from} -> {token.redirect_to}"
+                for token in certificate.tokens
+            )
+            return f"waiting for the validation tokens to be served: {tokens}"
+        known = conditions.get(CERTIFICATE)
+        if known is not None and known.reason == "PendingValidation":
+            return known.message  # listings know no tokens, but they have not changed
+        return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
+
+    def _mark_dns(self, conditions: Conditions) -> None:
+        if self.after.spec.dns is None and not self.after.inventory:
+            conditions.mark(DNS, True, "DNSNotConfigured", "spec.dns is not set")
+        elif isinstance(self.step, _RECORDS_UNDER_WAY) and not self.plan.drift.drift_detected:
+            conditions.mark(DNS, False, "DNSRecordCreating", f"{self.step}: {self.step.reason}")
+        elif not self.after.dns_in_sync:
+            message = f"change {self.after.change_id} is not known everywhere yet"
+            conditions.mark(DNS, False, "DNSPropagating", message)
+        elif broken := dns_differences(self.after):
+            conditions.mark(
+                DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
+            )
+        else:
+            conditions.mark(DNS, True, "DNSReady", "all records are as the spec says")
+
+    # Events
+
+    def events(self) -> Iterator[Event]:
+        """What happened in this pass; each fact once."""
+        if self.before.was_created and self.before.tenant is None and self.before.status.id:
+            if not self.before.status.drift_detected:
+                yield Event("Warning", "ExternalDeletion", "the tenant was deleted outside the operator")
+        elif (event := drift_event(self.plan.drift, self.plan.differences)) is not None and self._is_told():
+            yield event
+        yield from self._told_step()
+
+    def _is_told(self) -> bool:
+        """A correction is told when it is made, not at each of the steps that lead to it."""
+        return self.plan.drift.event == DRIFT_DETECTED or isinstance(
+            self.step, do.UpdateTenant | do.WriteRecords
+        )
+
+    def _told_step(self) -> Iterator[Event]:
+        match self.step:
+            case do.CreateTenant() if self.after.tenant:
+                yield Event("Normal", "Created", f"created tenant {self.after.tenant.id}")
+            case do.UpdateTenant():
+                yield Event("Normal", "Updated", f"updated tenant {self.step.tenant.id}: {self.step.reason}")
+            case do.DisableTenant():
+                yield Event(
+                    "Normal", "Disabling", f"disabled tenant {self.step.tenant.id} before it is deleted"
+                )
+            case do.WriteRecords(records):
+                told = f"writing {len(records)} records that lead to {records[0].target}"
+                yield Event("Normal", "DNSRecordCreating", told)
+            case do.RemoveRecords(records):
+                yield Event("Normal", "DNSCleaned", f"removing {len(records)} records")
+            case do.AttachCertificate(arn):
+                yield Event("Normal", "CertificateAttaching", f"attaching certificate {arn}")
+
+
+def _domain_results(tenant: TenantSummary | None) -> list[DomainResult]:
+    if tenant is None:
+        return []
+    return [
+        DomainResult(one.domain, "active" if one.status == ACTIVE else "inactive" if one.status else None)
+        for one in tenant.domains
+    ]
+
+
+def _kept(snapshot: Snapshot, value: str) -> str:
+    """What was known of a certificate, for as long as one is requested."""
+    return value if is_managed(snapshot.spec) and snapshot.tenant is not None else ""

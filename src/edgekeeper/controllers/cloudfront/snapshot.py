@@ -1,0 +1,103 @@
+"""Everything that a decision about one tenant depends on, seen at one moment.
+
+What is None is known to be absent; what could not be found out is said to be unknown, and never taken for absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
+from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
+from edgekeeper.core.drift import Policy
+from edgekeeper.core.errors import PassError
+from edgekeeper.core.ownership import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """An older object of this cluster that claims the same thing."""
+
+    claim: Literal["name", "domain"]
+    value: str
+    holder: str
+    """As `namespace/name`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DnsWork:
+    """Records that were handed to the writers of their zones."""
+
+    pending: bool = False
+    """Not all of them have an answer."""
+    change_id: str = ""
+    """Of the last batch that wrote one of them."""
+    error: PassError | None = None
+    """What one of them met."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneView:
+    """The records of a zone, as far as they concern a tenant."""
+
+    apex: str
+    """The zone's own name; empty where it is not known."""
+    records: Mapping[RecordKey, Record] | None
+    """None where the zone may not be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One tenant: what is wanted, what is there, and what is on its way."""
+
+    owner: Owner
+    tenant_name: str
+    generation: int
+    spec: DistributionTenantSpec
+    status: DistributionTenantStatus
+    policy: Policy
+    may_adopt: bool = False
+    may_tag: bool = True
+    """False where AWS does not let us: then the status alone says whose a tenant is."""
+    deleting: bool = False
+
+    rivals: tuple[Rival, ...] = ()
+    refusals: tuple[str, ...] = ()
+    """What administrators do not allow."""
+
+    tenant: TenantSummary | None = None
+    """With parameters and tags (`DistributionTenant`) where those were needed."""
+    certificate: ManagedCertificate | None = None
+    distribution: Distribution | None = None
+    distribution_known: bool = False
+    """False where it may not be read. Then it is left to CloudFront what it requires."""
+    certificate_names: tuple[str, ...] | None = None
+    """The names of the certificate that the tenant would use; None where they are not known."""
+    group: ConnectionGroup | None = None
+    """Where records lead: the spec's connection group, or the account's default."""
+    zone: ZoneView | None = None
+    """The zone of `spec.dns`."""
+    inventory: tuple[InventoryRecord, ...] = ()
+    """The status's, brought up to date with what writers have answered."""
+    dns_work: DnsWork = field(default_factory=DnsWork)
+    dns_in_sync: bool = True
+    """Whether the world knows the last change of our records."""
+
+    @property
+    def details(self) -> DistributionTenant | None:
+        """The tenant with its parameters and tags, where they were read."""
+        return self.tenant if isinstance(self.tenant, DistributionTenant) else None
+
+    @property
+    def change_id(self) -> str:
+        """The change of our records that the world may not know yet."""
+        return self.dns_work.change_id or self.status.dns_change_id
+
+    @property
+    def was_created(self) -> bool:
+        """Did this object have a tenant before?"""
+        return bool(self.status.id)

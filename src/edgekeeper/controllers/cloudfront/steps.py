@@ -1,0 +1,189 @@
+"""What can be done for a tenant, one thing at a time.
+
+A step is a value: what, and why in words. `decide` lines them up, `perform` does the first, `report` tells of it, and
+`edgekeeper plan` prints them all. The steps of a tenant's life, in the order in which they are usually taken:
+
+    RememberRecords     the records that will be written go into the inventory, so that they cannot be forgotten
+    WriteRecords        they are handed to the writer of the zone
+    AwaitRecords        the writer has not answered yet
+    AwaitPropagation    the world does not know them yet
+    CreateTenant        AdoptTenant where it is there already and ours
+    MarkTenant          tags: whose it is, and what the spec says
+    AttachCertificate   the issued certificate goes into the spec
+    UpdateTenant        spec and tenant differ
+    RemoveRecords       records of domains that are gone, of another zone, of a deleted tenant
+    AwaitDeployment     CloudFront is at work
+    AwaitCertificate    somebody has to prove the domain, or CloudFront to issue
+    DisableTenant, DeleteTenant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.cloud.aws.tenants import ManagedCertificateRequest, TenantSettings, TenantSummary
+from edgekeeper.core.delta import Difference
+
+NOW: Final = timedelta(0)
+SOON: Final = timedelta(seconds=30)
+"""While something is on its way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    reason: str
+    """Why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class RememberRecords(_Step):
+    records: tuple[InventoryRecord, ...]
+
+    def __str__(self) -> str:
+        return f"remember {_named(self.records)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecords(_Step):
+    records: tuple[InventoryRecord, ...]
+
+    def __str__(self) -> str:
+        return f"write {_named(self.records)}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRecords(_Step):
+    records: tuple[InventoryRecord, ...]
+
+    def __str__(self) -> str:
+        return f"remove {_named(self.records)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitRecords(_Step):
+    def __str__(self) -> str:
+        return "wait for the zone to be written"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitPropagation(_Step):
+    change_id: str
+
+    def __str__(self) -> str:
+        return f"wait for change {self.change_id} to be known everywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTenant(_Step):
+    name: str
+    settings: TenantSettings
+    tags: Mapping[str, str]
+    certificate: ManagedCertificateRequest | None = None
+
+    def __str__(self) -> str:
+        return f"create tenant {self.name}{'' if self.settings.enabled else ', disabled'}"
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptTenant(_Step):
+    tenant: TenantSummary
+
+    def __str__(self) -> str:
+        return f"adopt tenant {self.tenant.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkTenant(_Step):
+    arn: str
+    tags: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"tag {self.arn} with {', '.join(sorted(self.tags))}"
+
+
+@dataclass(frozen=True, slots=True)
+class AttachCertificate(_Step):
+    arn: str
+
+    def __str__(self) -> str:
+        return f"attach certificate {self.arn}"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateTenant(_Step):
+    tenant: TenantSummary
+    settings: TenantSettings
+    differences: tuple[Difference, ...]
+    certificate: ManagedCertificateRequest | None = None
+
+    def __str__(self) -> str:
+        return f"update tenant {self.tenant.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class DisableTenant(_Step):
+    tenant: TenantSummary
+
+    def __str__(self) -> str:
+        return f"disable tenant {self.tenant.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTenant(_Step):
+    tenant: TenantSummary
+
+    def __str__(self) -> str:
+        return f"delete tenant {self.tenant.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitDeployment(_Step):
+    tenant: TenantSummary
+
+    def __str__(self) -> str:
+        return f"wait for tenant {self.tenant.id} to be deployed"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitCertificate(_Step):
+    def __str__(self) -> str:
+        return "wait for the certificate"
+
+
+Step: TypeAlias = (
+    RememberRecords
+    | WriteRecords
+    | RemoveRecords
+    | AwaitRecords
+    | AwaitPropagation
+    | CreateTenant
+    | AdoptTenant
+    | MarkTenant
+    | AttachCertificate
+    | UpdateTenant
+    | DisableTenant
+    | DeleteTenant
+    | AwaitDeployment
+    | AwaitCertificate
+)
+
+_WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
+_AT_ONCE = (RememberRecords, AdoptTenant, MarkTenant)
+
+
+def is_waiting(step: Step) -> bool:
+    """Is there nothing to do but to look again?"""
+    return isinstance(step, _WAITING)
+
+
+def pause_after(step: Step) -> timedelta:
+    """When to look again after a step."""
+    return NOW if isinstance(step, _AT_ONCE) else SOON
+
+
+def _named(records: tuple[InventoryRecord, ...]) -> str:
+    return ", ".join(f"{record.type} {record.name}" for record in records)

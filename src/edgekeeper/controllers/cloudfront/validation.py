@@ -1,0 +1,118 @@
+"""What is wrong with a spec, found before AWS is asked, all at once, and each with its field and its remedy.
+
+The schema has checked types and lengths. Here is what it cannot know: what fields mean together, what the distribution
+asks of its tenants, and what administrators allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from edgekeeper.api.cloudfront import DistributionTenantSpec
+from edgekeeper.cloud.aws.distributions import Distribution
+from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.controllers.cloudfront.countries import COUNTRIES
+from edgekeeper.core.ownership import TAG_PREFIX
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{1,126}[a-z0-9]")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,512}")
+_LONGEST_DOMAIN = 253
+
+
+def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
+    """Everything that is wrong with the spec by itself."""
+    return [
+        *_name_problems(tenant_name),
+        *_domain_problems(spec),
+        *_certificate_problems(spec),
+        *_location_problems(spec),
+        *_repeated("spec.parameters", (item.name for item in spec.parameters)),
+        *_tag_problems(spec),
+        *_role_problems(spec),
+    ]
+
+
+def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
+    """Everything that the distribution asks for and the spec lacks."""
+    problems: list[str] = []
+    has_own = spec.customizations is not None and spec.customizations.certificate is not None
+    if not distribution.covers_tenants and not has_own and spec.managed_certificate_request is None:
+        problems.append(
+            f"distribution {distribution.id} has no certificate for tenants: set "
+            "spec.customizations.certificate.arn or spec.managedCertificateRequest"
+        )
+    given = {item.name for item in spec.parameters}
+    missing = [item.name for item in distribution.parameters if item.must_be_given and item.name not in given]
+    if missing:
+        problems.append(f"spec.parameters lacks what the distribution requires: {', '.join(missing)}")
+    return problems
+
+
+def _name_problems(name: str) -> Iterator[str]:
+    if not _NAME.fullmatch(name):
+        yield (
+            f"the resource name {name!r} cannot be the name of a tenant: it takes 3 to 128 lower-case letters, "
+            "digits, dots and dashes, with a letter or digit at both ends"
+        )
+
+
+def _domain_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    for item in spec.domains:
+        if not is_domain(item.domain):
+            yield f"spec.domains: {item.domain!r} is not a domain name"
+    yield from _repeated("spec.domains", (normalise_name(item.domain) for item in spec.domains))
+
+
+def is_domain(name: str) -> bool:
+    """Is this a name that DNS and CloudFront take? A wildcard may stand for the first label."""
+    labels = name.lower().removesuffix(".").split(".")
+    if labels[0] == "*":
+        labels = labels[1:]
+    return len(name) <= _LONGEST_DOMAIN and len(labels) >= 2 and all(map(_LABEL.fullmatch, labels))
+
+
+def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    wish = spec.managed_certificate_request
+    if wish is None:
+        return
+    domains = {normalise_name(item.domain) for item in spec.domains}
+    if normalise_name(wish.primary_domain_name) not in domains:
+        yield (
+            f"spec.managedCertificateRequest.primaryDomainName {wish.primary_domain_name!r} "
+            "is none of spec.domains"
+        )
+
+
+def _location_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    geo = spec.customizations.geo_restrictions if spec.customizations else None
+    if geo is None:
+        return
+    path = "spec.customizations.geoRestrictions.locations"
+    for code in geo.locations:
+        if code not in COUNTRIES:
+            yield f"{path}: {code!r} is no country of ISO 3166-1 alpha-2"
+    if geo.restriction_type != "none" and not geo.locations:
+        yield f"{path} is empty: a {geo.restriction_type} needs at least one country"
+    yield from _repeated(path, geo.locations)
+
+
+def _tag_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    yield from _repeated("spec.tags", (tag.key for tag in spec.tags))
+    for tag in spec.tags:
+        if tag.key.lower().startswith(("aws:", TAG_PREFIX)):
+            yield f"spec.tags: the key {tag.key!r} is reserved"
+
+
+def _role_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    role = spec.dns.assume_role_arn if spec.dns else ""
+    if role and not _ROLE.fullmatch(role):
+        yield f"spec.dns.assumeRoleArn {role!r} is not the ARN of a role"
+
+
+def _repeated(path: str, names: Iterable[str]) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"{path}: {name!r} is listed {count} times"

@@ -1,0 +1,164 @@
+"""The controller of DistributionTenants, and who wakes it.
+
+the object itself                    its spec, annotations and deletion
+another that claims the same         when the elder lets go
+the mirror of tenants                what changed in CloudFront, by tenant name
+the mirror of certificates           when one is issued or fails, by its ARN
+the mirror and writer of a zone      when a record changes, or a batch is through
+the mirror of connection groups      when an endpoint appears
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+
+from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
+from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.tenants import TenantSummary
+from edgekeeper.cloud.aws.zone import Zone
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, BY_NAME, Claims
+from edgekeeper.controllers.cloudfront.explain import Explainer
+from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
+from edgekeeper.controllers.cloudfront.observe import Observer
+from edgekeeper.controllers.cloudfront.perform import Performer
+from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
+from edgekeeper.core.drift import Policy
+from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.kube.store import Change, Store
+from edgekeeper.runtime.contract import ControllerOptions, Services
+from edgekeeper.runtime.controller import Controller
+
+KIND: Final = Kind(
+    DISTRIBUTION_TENANT.group,
+    DISTRIBUTION_TENANT.version,
+    DISTRIBUTION_TENANT.kind,
+    DISTRIBUTION_TENANT.plural,
+)
+NAME: Final = "distributiontenant"
+CLEANUP_TIMEOUT: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class TenantOptions:
+    """What operators choose for all tenants."""
+
+    cluster: str
+    """The id that marks what we create as this cluster's."""
+    drift_policy: Policy = Policy.ENFORCE
+    tenant_name_template: str = "{name}"
+    guards: Guards = field(default_factory=Guards)
+    cleanup_timeout: timedelta = CLEANUP_TIMEOUT
+    """After which a deletion that cannot be finished is given up; zero for never."""
+    max_concurrent: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """Objects that claim what another one claims or has just given up."""
+
+    claims: Claims
+    kind: Kind = KIND
+    labels: str = ""
+
+    def concerned(self, change: Change) -> Iterable[Key]:
+        sides = [raw for raw in (change.old, change.new) if raw is not None]
+        return {key for raw in sides for key in self.claims.sharing(raw)} - {change.key}
+
+
+class TenantController(Controller):
+    """A controller whose account is kept fresh while it works."""
+
+    def __init__(
+        self,
+        services: Services,
+        account: Account,
+        claims: Claims,
+        metrics: TenantMetrics,
+        options: TenantOptions,
+    ) -> None:
+        reconciler = TenantReconciler(
+            Observer(account, claims, options.guards, options.cluster, options.drift_policy),
+            Performer(account),
+            Explainer(services.clock, metrics),
+            metrics,
+            services.clock,
+            self.wake,
+            options.cleanup_timeout,
+        )
+        settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
+        super().__init__(settings, reconciler, services, [_Rivals(claims)])
+        self.account = account
+
+    async def run(self) -> None:
+        keeping = asyncio.create_task(self.account.run(), name="AWS account")
+        working = asyncio.create_task(super().run(), name=NAME)
+        try:
+            await asyncio.wait({keeping, working}, return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():
+                keeping.result()
+            await working
+        finally:
+            for task in (keeping, working):
+                task.cancel()
+            await asyncio.gather(keeping, working, return_exceptions=True)
+
+
+def tenant_controller(
+    services: Services,
+    access: AwsAccess,
+    cloud_metrics: CloudMetrics,
+    registry: CollectorRegistry,
+    options: TenantOptions,
+) -> TenantController:
+    """Everything that it takes to keep DistributionTenants."""
+    account = Account(access, services.clock, cloud_metrics)
+    metrics = TenantMetrics(registry)
+    stores = _stores(services)
+    metrics.count(stores)
+    claims = Claims(stores, options.tenant_name_template, options.cluster)
+    controller = TenantController(services, account, claims, metrics, options)
+    _listen(controller, account, claims)
+    return controller
+
+
+def _stores(services: Services) -> list[Store]:
+    namespaces = services.namespaces or ("",)
+    return [services.informers.acquire(KIND, namespace=namespace).store for namespace in namespaces]
+
+
+def _listen(controller: TenantController, account: Account, claims: Claims) -> None:
+    def wake(index: str, value: str) -> None:
+        for key in claims.holders(index, value):
+            controller.wake(key)
+
+    def on_tenant(_: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
+        for name in {tenant.name for tenant in (old, new) if tenant is not None}:
+            wake(BY_NAME, name)
+
+    def on_certificate(arn: str, _: Any, __: Any) -> None:
+        wake(BY_CERTIFICATE, arn)
+
+    def on_group(_: str, __: Any, ___: Any) -> None:
+        for key in claims.all_keys():
+            controller.wake(key)
+
+    def on_zone(zone: Zone) -> None:
+        def on_record(key: RecordKey, _: Record | None, __: Record | None) -> None:
+            wake(BY_DOMAIN, key.name)
+
+        zone.mirror.subscribe(on_record)
+
+    account.tenants.subscribe(on_tenant)
+    account.certificates.subscribe(on_certificate)
+    account.groups.subscribe(on_group)
+    account.zones.on_new(on_zone)
