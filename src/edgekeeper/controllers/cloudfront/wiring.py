@@ -71,6 +71,8 @@ class _Rivals:
     labels: str = ""
 
     def concerned(self, change: Change) -> Iterable[Key]:
+        if change.initial:
+            return ()  # everybody has a pass of their own coming
         sides = [raw for raw in (change.old, change.new) if raw is not None]
         return {key for raw in sides for key in self.claims.sharing(raw)} - {change.key}
 
