@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from edgekeeper.cel.checker import CheckOptions, Declarations, FunctionTable, check
+from edgekeeper.cel.checker import CheckedAst, CheckOptions, Declarations, FunctionTable, check
 from edgekeeper.cel.errors import CompileError, Issue
 from edgekeeper.cel.evaluation.compiling import compile_code
 from edgekeeper.cel.evaluation.dispatch import Dispatcher
@@ -101,17 +101,27 @@ class Environment:
         except RecursionError:
             raise _too_deep() from None
 
+    def check(self, text: str, *, expected: Type | None = None) -> CheckedAst:
+        """Parse and check a text; raises `CompileError`. For those who want to know about it, not to evaluate it."""
+        ast = self.parse(text)
+        try:
+            return check(ast, self.declarations, expected=expected)
+        except RecursionError:
+            raise _too_deep() from None
+
     def compile(self, text: str, *, expected: Type | None = None, checked: bool = True) -> Program:
         """Parse, check and compile a text; raises `CompileError`.
 
         Without the check, whatever it would have found shows when the program is evaluated.
         """
-        ast = self.parse(text)
+        if not checked:
+            return self._program(self.parse(text), DYN, {})
+        found = self.check(text, expected=expected)
+        return self._program(found.ast, found.type, found.properties)
+
+    def _program(self, ast: Ast, kind: Type, properties: Mapping[int, str]) -> Program:
         try:
-            if not checked:
-                return Program(self, ast, DYN, compile_code(ast, self, {}))
-            found = check(ast, self.declarations, expected=expected)
-            return Program(self, ast, found.type, compile_code(ast, self, found.properties))
+            return Program(self, ast, kind, compile_code(ast, self, properties))
         except RecursionError:
             raise _too_deep() from None
 

@@ -20,7 +20,7 @@ from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_overload
 from edgekeeper.cel.functions import traversal_cost
 from edgekeeper.cel.limits import DEFAULT_BUDGET
 from edgekeeper.cel.types import Type
-from edgekeeper.cel.values import Duration, Optional, Timestamp, Uint, Value
+from edgekeeper.cel.values import Duration, Optional, Timestamp, Uint, UnorderedList, Value
 
 Allowance: TypeAlias = list[Any]
 """What is left to spend, as the first element."""
@@ -64,6 +64,8 @@ def _matching_parts(left: Value, right: Value, allowance: Allowance) -> _Pairs |
     """What must be equal for two values to be equal, or None if they differ in any case."""
     if isinstance(left, dict):
         return _map_parts(left, right, allowance) if isinstance(right, dict) else None
+    if isinstance(left, UnorderedList):
+        return _unordered_parts(left, right, allowance) if isinstance(right, list | tuple) else None
     if isinstance(left, list | tuple):
         return _list_parts(left, right, allowance) if isinstance(right, list | tuple) else None
     if isinstance(left, Optional):
@@ -75,13 +77,30 @@ def _map_parts(left: dict[Any, Any], right: dict[Any, Any], allowance: Allowance
     _pay(allowance, min(len(left), len(right)))
     if len(left) != len(right):
         return None
-    pairs = [(value, right.get(key, _ABSENT)) for key, value in left.items()]
-    return None if any(pair[1] is _ABSENT for pair in pairs) else pairs
+    return _unequal((value, right.get(key, _ABSENT)) for key, value in left.items())
 
 
 def _list_parts(left: Sequence[Any], right: Sequence[Any], allowance: Allowance) -> _Pairs | None:
     _pay(allowance, min(len(left), len(right)))
-    return zip(left, right, strict=True) if len(left) == len(right) else None
+    return _unequal(zip(left, right, strict=True)) if len(left) == len(right) else None
+
+
+def _unordered_parts(left: UnorderedList, right: Sequence[Any], allowance: Allowance) -> _Pairs | None:
+    _pay(allowance, min(len(left), len(right)))
+    return left.matching_parts(right)
+
+
+def _unequal(pairs: _Pairs) -> _Pairs | None:
+    """The pairs that need a closer look; plain values, which most are, do not. None if a pair differs."""
+    remaining = []
+    for pair in pairs:
+        mine, yours = pair
+        kind = type(mine)
+        if kind is not type(yours) or kind not in PLAIN:
+            remaining.append(pair)
+        elif mine != yours:
+            return None
+    return remaining
 
 
 def _optional_parts(left: Optional, right: Optional) -> _Pairs | None:

@@ -124,6 +124,8 @@ class EvaluationError(CelError):
         self.kind = kind
         self.offset = offset
         """Where in the source it happened, as far as that is known."""
+        self.cost = 0
+        """What the evaluation had cost by then."""
 
     @property
     def pending(self) -> bool:

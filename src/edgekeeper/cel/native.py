@@ -18,16 +18,12 @@ from typing import Any, Final, TypeAlias
 
 from edgekeeper.cel.errors import EvaluationError
 from edgekeeper.cel.standard.times import parse_duration, parse_timestamp
-from edgekeeper.cel.values import INT_MAX, INT_MIN, Duration, Timestamp, map_key
+from edgekeeper.cel.values import INT_MAX, INT_MIN, Duration, Timestamp, UnorderedList, map_key
 
 Schema: TypeAlias = Mapping[str, Any]
 
 Converter: TypeAlias = Callable[[Any], Any]
 """From a JSON value to a value of expressions; returns the same object if there is nothing to do."""
-
-
-Equality: TypeAlias = Callable[[Any, Any], bool]
-"""How elements are compared."""
 
 
 class TypedMap(dict[str, Any]):
@@ -41,22 +37,22 @@ class TypedMap(dict[str, Any]):
         """The JSON object it was made of: what a template gets when it asks for the object as a whole."""
 
 
-class SetList(list[Any]):
+class SetList(UnorderedList):
     """A list of type `set`: the order does not count, and adding leaves out what is already there."""
 
     __slots__ = ()
 
-    def cel_equals(self, other: Sequence[Any], _: Equality) -> bool:
-        """Sets hold scalars only, and each one once, so there is nothing to look into."""
-        return len(self) == len(other) and _keys(self) >= _keys(other)
+    def matching_parts(self, other: Sequence[Any]) -> Iterable[tuple[Any, Any]] | None:
+        """Sets hold each thing once, so it is enough that everything in the other is in this one."""
+        return () if len(self) == len(other) and _keys(self) >= _keys(other) else None
 
-    def __add__(self, other: Iterable[Any]) -> SetList:
+    def plus(self, other: Iterable[Any]) -> SetList:
         known = _keys(self)
         added = [item for item in other if _is_new(_scalar_key(item), known)]
         return SetList([*self, *added])
 
 
-class MapList(list[Any]):
+class MapList(UnorderedList):
     """A list of type `map`: its objects are known by some of their fields, and the order does not count."""
 
     __slots__ = ("_fields",)
@@ -69,14 +65,16 @@ class MapList(list[Any]):
         """What tells an object from the others."""
         return tuple([_scalar_key(item.get(name)) for name in self._fields]) if isinstance(item, dict) else ()
 
-    def cel_equals(self, other: Sequence[Any], equal: Equality) -> bool:
-        """Whether both hold the same keys with equal objects."""
+    def matching_parts(self, other: Sequence[Any]) -> Iterable[tuple[Any, Any]] | None:
+        """The objects with the same keys, if the keys are the same."""
         mine = {self.key_of(item): item for item in self}
-        return len(self) == len(other) and all(
-            (key := self.key_of(item)) in mine and equal(mine[key], item) for item in other
-        )
+        theirs = [(self.key_of(item), item) for item in other]
+        if len(self) != len(other) or any(key not in mine for key, _ in theirs):
+            return None
+        return [(mine[key], item) for key, item in theirs]
 
-    def __add__(self, other: Iterable[Any]) -> MapList:
+    def plus(self, other: Iterable[Any]) -> MapList:
+        """Objects of the other take the places of those with the same key; new ones come last."""
         merged = {self.key_of(item): item for item in self}
         for item in other:
             merged[self.key_of(item)] = item

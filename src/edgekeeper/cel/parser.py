@@ -217,8 +217,16 @@ class _Parser:
             count += 1
         if symbol == "-" and count == 1 and self._token.kind in _NUMBERS:
             return self._suffixes(self._literal(self._advance()._replace(offset=offset), "-"))
-        operand = self._suffixes(self._primary())
+        operand = self._suffixes(self._signed() if symbol == "!" else self._primary())
         return operand if count % 2 == 0 else Call(self._next_id(), offset, prefix, None, (operand,))
+
+    def _signed(self) -> Expr:
+        """A primary expression, to which the sign of a number belongs: `!-1` is wrong only because of its type."""
+        offset = self._token.offset
+        if self._token.kind == "-" and self._tokens[self._index + 1].kind in _NUMBERS:
+            self._advance()
+            return self._literal(self._advance()._replace(offset=offset), "-")
+        return self._primary()
 
     def _suffixes(self, operand: Expr) -> Expr:
         """Selections, indices, method calls, and the fields of a message."""

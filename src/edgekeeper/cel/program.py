@@ -71,6 +71,7 @@ class Program:
                 check_total_size(value)
         except EvaluationError as error:
             error.place(self.source)
+            error.cost = budget - frame[0]
             raise
         except RecursionError:
             raise EvaluationError(ErrorKind.TOO_DEEP, "values are nested too deeply") from None

@@ -15,6 +15,7 @@ nothing. What the engine is given it never changes, and what it returns may shar
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import NoneType
@@ -96,6 +97,20 @@ class Optional:
 
 NONE: Final = Optional(False, None)
 """The absent optional; there is only one."""
+
+
+class UnorderedList(list[Any]):
+    """A list whose order does not count, and which therefore has its own idea of equality and of sums."""
+
+    __slots__ = ()
+
+    def matching_parts(self, other: Sequence[Value]) -> Iterable[tuple[Value, Value]] | None:
+        """What must be equal for this list to equal another, or None if they differ in any case."""
+        raise NotImplementedError
+
+    def plus(self, other: Iterable[Value]) -> UnorderedList:
+        """Both lists in one, with nothing twice."""
+        raise NotImplementedError
 
 
 class BoolKey(Enum):

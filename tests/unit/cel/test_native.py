@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from operator import add
 from typing import Any
 
 import pytest
 
+from edgekeeper.cel.equality import equals
 from edgekeeper.cel.native import MapList, SetList, TypedMap, converter_for, raw
 from edgekeeper.cel.values import Duration, Timestamp
 
@@ -20,10 +20,6 @@ def string(format_name: str) -> dict[str, Any]:
 
 def converted(schema: dict[str, Any], value: Any) -> Any:
     return converter_for(schema)(value)
-
-
-def equal(one: Any, other: Any) -> bool:
-    return bool(one == other)
 
 
 @pytest.mark.parametrize(
@@ -150,19 +146,19 @@ MAP = {
 def test_sets_are_equal_whatever_their_order() -> None:
     one = converted(SET, ["a", "b"])
     assert isinstance(one, SetList)
-    assert one.cel_equals(["b", "a"], equal)
-    assert not one.cel_equals(["a", "c"], equal)
-    assert not one.cel_equals(["a"], equal)
+    assert equals(one, ["b", "a"])
+    assert not equals(one, ["a", "c"])
+    assert not equals(one, ["a"])
     assert one == ["a", "b"]
 
 
 def test_sets_tell_true_from_one() -> None:
-    assert not SetList([True]).cel_equals([1], equal)
-    assert SetList([1]).cel_equals([1.0], equal)
+    assert not equals(SetList([True]), [1])
+    assert equals(SetList([1]), [1.0])
 
 
 def test_adding_to_a_set_leaves_out_what_is_there() -> None:
-    result = add(converted(SET, ["a", "b"]), ["c", "b", "c", "d"])
+    result = converted(SET, ["a", "b"]).plus(["c", "b", "c", "d"])
     assert result == ["a", "b", "c", "d"]
     assert isinstance(result, SetList)
 
@@ -170,14 +166,14 @@ def test_adding_to_a_set_leaves_out_what_is_there() -> None:
 def test_lists_with_keys_are_equal_whatever_their_order() -> None:
     one = converted(MAP, [{"name": "a", "at": "1970-01-02"}, {"name": "b"}])
     assert isinstance(one, MapList)
-    assert one.cel_equals([{"name": "b"}, {"name": "a", "at": Timestamp(DAY)}], equal)
-    assert not one.cel_equals([{"name": "b"}, {"name": "a"}], equal)
-    assert not one.cel_equals([{"name": "b"}, {"name": "c"}], equal)
-    assert not one.cel_equals([{"name": "a", "at": Timestamp(DAY)}], equal)
+    assert equals(one, [{"name": "b"}, {"name": "a", "at": Timestamp(DAY)}])
+    assert not equals(one, [{"name": "b"}, {"name": "a"}])
+    assert not equals(one, [{"name": "b"}, {"name": "c"}])
+    assert not equals(one, [{"name": "a", "at": Timestamp(DAY)}])
 
 
 def test_adding_to_a_list_with_keys_replaces_in_place_and_appends() -> None:
-    result = add(converted(MAP, [{"name": "a"}, {"name": "b"}]), [{"name": "c"}, {"name": "a", "x": 1}])
+    result = converted(MAP, [{"name": "a"}, {"name": "b"}]).plus([{"name": "c"}, {"name": "a", "x": 1}])
     assert result == [{"name": "a", "x": 1}, {"name": "b"}, {"name": "c"}]
     assert isinstance(result, MapList)
 

@@ -229,9 +229,9 @@ class _Compiler:
 
     def optional_element(self, node: Call) -> Code:
         container, key = node.args
-        return access.optional_element(
-            self._attribute(container), _HANDLERS[type(key)](self, key), node.offset
-        )
+        renamed = self._properties.get(node.id)
+        code = _HANDLERS[type(key)](self, key) if renamed is None else constant(renamed)
+        return access.optional_element(self._attribute(container), code, node.offset)
 
     def addition(self, node: Call) -> Code:
         return operations.addition(*self._pair(node.args), self._invocation(node))

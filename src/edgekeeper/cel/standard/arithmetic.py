@@ -21,6 +21,7 @@ from edgekeeper.cel.values import (
     Duration,
     Timestamp,
     Uint,
+    UnorderedList,
 )
 
 _DIVISION_BY_ZERO: Final = "division by zero"
@@ -61,7 +62,7 @@ def add_texts(left: Any, right: Any) -> Any:
 
 def add_lists(left: Any, right: Any) -> list[Any]:
     check_size(len(left) + len(right))
-    return [*left, *right]
+    return left.plus(right) if isinstance(left, UnorderedList) else [*left, *right]
 
 
 def _sum_cost(left: Any, right: Any) -> int:
