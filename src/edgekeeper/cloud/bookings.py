@@ -14,7 +14,7 @@ class Bookings:
 
     def __init__(self) -> None:
         self._lines: dict[str, dict[str, float]] = {}
-        """By namespace and caller, until when the place is kept."""
+        """By namespace and caller, until when the place is kept. The first namespace is next."""
         self._soonest = float("inf")
         """No place is given up before."""
 
@@ -24,19 +24,24 @@ class Bookings:
         self._soonest = min(self._soonest, until)
 
     def redeem(self, namespace: str, caller: str) -> None:
-        """The caller is back, and needs its place no more."""
-        line = self._lines.get(namespace, {})
+        """The caller is back, and needs its place no more. The other namespaces are next."""
+        line = self._lines.pop(namespace, {})
         line.pop(caller, None)
-        if not line:
-            self._lines.pop(namespace, None)
+        if line:
+            self._lines[namespace] = line
 
     def ahead(self, namespace: str, caller: str, now: float) -> int:
         """How many of those who will come back go before this caller, who may have a place or not."""
         self._give_up(now)
         line = self._lines.get(namespace, {})
         mine = list(line).index(caller) if caller in line else len(line)
-        others = (len(line) for name, line in self._lines.items() if name != namespace)
-        return mine + sum(min(other, mine + 1) for other in others)
+        ahead, share = mine, mine + 1
+        for name, others in self._lines.items():
+            if name == namespace:
+                share = mine  # those behind us in the round have had one turn less when ours comes
+            else:
+                ahead += min(len(others), share)
+        return ahead
 
     def _give_up(self, now: float) -> None:
         if now < self._soonest:

@@ -32,7 +32,7 @@ class Bucket:
         """Seconds until there are enough tokens, also for those who go before; 0 where there are."""
         self._refill(now)
         missing = min(cost, self._burst) + ahead - self._tokens
-        wait = max(0.0, self._counted_until - now) + max(0.0, missing) / self._rate_at(now)
+        wait = self.paused_for(now) + max(0.0, missing) / self._rate_at(self._counted_until)
         return wait if wait > _TOLERANCE else 0.0
 
     def take(self, cost: int, now: float) -> None:

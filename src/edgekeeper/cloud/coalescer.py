@@ -13,8 +13,8 @@ the others would cost a call each. So changes are gathered, and written together
 *Expected flow*
  1. The first change opens a window. When it closes, or enough has come together, a batch is made.
  2. What is the case already (`already`) has its result, and is not written.
- 3. `write` gets the rest. It returns one result per change, or raises. Every ticket gets its own result, and whoever
-    handed it in is woken.
+ 3. `write` gets the rest. It returns one result per change, which may be an error, or raises. Every ticket gets its own
+    result, and whoever handed it in is woken.
  4. An error that may be one change's fault divides the batch: the halves are written for themselves, until the bad
     change is alone, and gets the error alone. What has come meanwhile takes turns with the parts.
 
@@ -35,18 +35,22 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
+import structlog
+
 from edgekeeper.cloud.batches import Batches, CoalescerOptions, Entry
 from edgekeeper.cloud.origin import acting_for, current_origin
 from edgekeeper.cloud.ticket import PendingError, Ticket, Waker
-from edgekeeper.core.errors import Conflict, Retry, Wait
+from edgekeeper.core.errors import Conflict, PassError, Retry, Wait
 
 __all__ = ["Coalescer", "CoalescerOptions", "PendingError", "Ticket", "Waker"]
+
+log = structlog.get_logger(__name__)
 
 C = TypeVar("C")
 R = TypeVar("R")
 
-Write: TypeAlias = Callable[[Sequence[C]], Awaitable[Sequence[R]]]
-"""Writes changes to the document, all or none, and returns the result of each."""
+Write: TypeAlias = Callable[[Sequence[C]], Awaitable[Sequence[R | PassError]]]
+"""Writes changes to the document, and returns the result of each: its error, where it was left out of the write."""
 
 DEFAULT_OPTIONS = CoalescerOptions()
 
@@ -189,12 +193,22 @@ class Coalescer(Generic[C, R]):
         if len(batch) == 1 or isinstance(error, Retry | Wait | Conflict):
             self._fail(batch, error)
             return
-        accused = set(self._accuse(error, [entry.change for entry in batch])) & set(range(len(batch)))
-        if not 0 < len(accused) < len(batch):
-            accused = set(range(len(batch) // 2))
-        self._batches.divide(batch, accused)
+        self._batches.divide(batch, self._suspects(batch, error))
 
-    def _resolve(self, entry: Entry[C, R], result: R) -> None:
+    def _suspects(self, batch: list[Entry[C, R]], error: Exception) -> Collection[int]:
+        """Those whom the error accuses, or half of the batch where it accuses nobody, or everybody."""
+        everybody = range(len(batch))
+        try:
+            accused = set(self._accuse(error, [entry.change for entry in batch])).intersection(everybody)
+        except Exception:
+            log.exception("It cannot be told which change is at fault", document=self.name)
+            accused = set()
+        return accused if 0 < len(accused) < len(batch) else everybody[: len(batch) // 2]
+
+    def _resolve(self, entry: Entry[C, R], result: R | PassError) -> None:
+        if isinstance(result, PassError):
+            self._fail([entry], result)
+            return
         self._forget(entry)
         entry.ticket.resolve(result)
 

@@ -57,14 +57,15 @@ class Members(Generic[K, M]):
 
     async def run(self) -> None:
         """Run all members, also those that come later, until cancelled."""
-        try:
-            async with asyncio.TaskGroup() as self._group:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
                 for key in self._members:
                     self._start(key)
                 await asyncio.Event().wait()
-        finally:
-            self._group = None
-            self._tasks.clear()
+            finally:
+                self._group = None
+                self._tasks.clear()
 
     def _start(self, key: K) -> None:
         if self._group is not None:

@@ -33,7 +33,7 @@ from typing import Generic, TypeVar
 
 from edgekeeper.cloud import audit
 from edgekeeper.cloud.budget import Budget, TooLongError
-from edgekeeper.cloud.circuit import Circuits
+from edgekeeper.cloud.circuit import Circuit, Circuits, State
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation, Verdict
 from edgekeeper.cloud.origin import Actor, Origin, Priority, acting_for, current_origin, sweeping
@@ -170,7 +170,7 @@ class Transport:
         if operation.mutating and self.dry_run:
             audit.audit(record, operation, order.account, order.origin, audit.KEPT_BACK)
             raise KeptBack(operation, order.subject)
-        circuit = self._circuits.of(operation.provider, operation.service, order.region)
+        circuit = self._circuit(order)
         circuit.check()
         await self._wait_for_turn(order)
         if operation.mutating and self.leadership is not None:
@@ -183,6 +183,9 @@ class Transport:
                 raise
             passage.answered = True
             return result
+
+    def _circuit(self, order: _Order[T]) -> Circuit:
+        return self._circuits.of(order.operation.provider, order.operation.service, order.region)
 
     async def _wait_for_turn(self, order: _Order[T]) -> None:
         loop = asyncio.get_running_loop()
@@ -242,6 +245,8 @@ class Transport:
             pause = self.budget.penalise(order.account, order.operation.lane, failure.retry_after)
             return pause.total_seconds() if order.operation.idempotent else None
         if failure.verdict is Verdict.REFUSED or not order.operation.idempotent:
+            return None
+        if self._circuit(order).state is not State.CLOSED:
             return None
         jitter = 0.5 + Random(number).random() / 2
         return min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * jitter
