@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from io import BytesIO
 from typing import Protocol
 
 import aiohttp
@@ -68,7 +69,7 @@ class HttpSender:
             async with self._opened().request(
                 method,
                 URL(url, encoded=True),
-                data=body or None,
+                data=BytesIO(body) if body else None,  # in pieces: a tunnel's rules may be megabytes
                 headers={**headers, "accept-encoding": "gzip"},
                 allow_redirects=False,
             ) as response:

@@ -46,6 +46,14 @@ async def test_sender_carries_method_address_headers_and_body() -> None:
     assert seen == [("POST", "/client/v4/zones?name=a%20b", "Bearer x", b"{}")] * 2
 
 
+async def test_sender_carries_large_bodies() -> None:
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text=str(len(await request.content.read())))
+
+    async with _serving(handler) as (sender, url):
+        assert (await sender("PUT", url, {}, b"x" * (3 * _MIB)))[2] == str(3 * _MIB).encode()
+
+
 async def test_sender_does_not_follow_redirects() -> None:
     requests = 0
 
