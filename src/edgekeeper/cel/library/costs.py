@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any, Final
 
 from edgekeeper.cel.functions import traversal_cost
+from edgekeeper.cel.library.members import inner_cost
 from edgekeeper.cel.library.nesting import walk_weight
 from edgekeeper.cel.sizes import PATTERN_FACTOR, TRAVERSAL_FACTOR
 
@@ -54,7 +55,7 @@ def new_list(size: float) -> int:
 def compare_all(elements: Any) -> int:
     """Every element with every other, as in the worst way of sorting."""
     factor = 2.0 + (TRAVERSAL_FACTOR if elements and isinstance(elements[0], str | bytes) else 0.0)
-    return new_list(len(elements) ** 2 * factor)
+    return new_list(len(elements) ** 2 * factor) + inner_cost(elements)
 
 
 def tree(value: Any, *_: Any) -> int:
@@ -71,6 +72,6 @@ def product_of_lists(factor: int) -> Callable[[Any, Any], int]:
     """Every element of one list with every element of another."""
 
     def cost(left: Any, right: Any) -> int:
-        return CALL + len(left) * len(right) * factor
+        return CALL + len(left) * len(right) * factor + inner_cost(left, right)
 
     return cost

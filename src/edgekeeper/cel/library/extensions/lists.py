@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from edgekeeper.cel.equality import ORDERED
 from edgekeeper.cel.errors import invalid_argument
-from edgekeeper.cel.functions import Function, Library
+from edgekeeper.cel.functions import Function, Library, traversal_cost
 from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import COMPARABLE, LIST_OF_T, function, on_call, on_target
 from edgekeeper.cel.library.members import Members
@@ -58,7 +58,7 @@ def flatten(elements: List, depth: int = 1) -> list[Any]:
 
 def _flatten_cost(elements: List, depth: int = 1) -> int:
     """cel-go charges for the outermost list only, though the result may be much longer."""
-    return costs.new_list(max(len(elements) * max(depth, 0), flattened_size(elements, depth)))
+    return costs.new_list(max(len(elements) * max(depth, 0), traversal_cost(flattened_size(elements, depth))))
 
 
 def sort(elements: List) -> List:

@@ -21,7 +21,7 @@ from edgekeeper.cel.library.nesting import check_depth
 from edgekeeper.cel.library.notation import json_double, span_of_time, utf8
 from edgekeeper.cel.standard.times import format_timestamp
 from edgekeeper.cel.types import DYN, STRING
-from edgekeeper.cel.values import NANOS, Duration, Optional, Timestamp, Uint, type_of_value
+from edgekeeper.cel.values import NANOS, Duration, Optional, Timestamp, Uint, key_value, type_of_value
 
 _SURROGATE: Final = "\\ud"
 _HTML: Final = str.maketrans(
@@ -88,7 +88,7 @@ def _write_list(text: Text, elements: Any, depth: int) -> None:
 def _write_map(text: Text, entries: dict[Any, Any], depth: int) -> None:
     for key in entries:
         if not isinstance(key, str):
-            raise _unmarshalable(f"map key must be string, got {type_of_value(key).name}")
+            raise _unmarshalable(f"map key must be string, got {type_of_value(key_value(key)).name}")
     text.add("{")
     for index, key in enumerate(sorted(entries)):
         text.add(f"{',' if index else ''}{_string(key)}:")

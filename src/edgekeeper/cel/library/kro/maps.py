@@ -15,7 +15,7 @@ from edgekeeper.cel.types import DYN, map_of, param
 Map = dict[Any, Any]
 
 _MAP: Final = map_of(param("K"), param("V"))
-_MOST_ENTRIES: Final = 1_000_000
+_MOST_ENTRIES: Final = 250_000
 """How many entries a deep merge may look at: maps may hold the same map many times."""
 
 

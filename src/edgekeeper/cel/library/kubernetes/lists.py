@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from edgekeeper.cel.equality import compare, equals_within
+from edgekeeper.cel.equality import compare
 from edgekeeper.cel.errors import invalid_argument, no_such_overload
 from edgekeeper.cel.functions import Function, Library
 from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import COMPARABLE, LIST_OF_T, T, function, on_target
-from edgekeeper.cel.limits import DEFAULT_BUDGET
+from edgekeeper.cel.library.members import find_position, inner_cost
 from edgekeeper.cel.standard.arithmetic import checked_duration, checked_int, checked_uint
 from edgekeeper.cel.types import BOOL, INT, Type, list_of
 from edgekeeper.cel.values import Duration, Uint
@@ -43,19 +43,16 @@ def _extreme(elements: List, name: str, worse: int) -> Any:
 
 
 def index_of(elements: List, wanted: Any) -> int:
-    return _find(elements, wanted, range(len(elements)))
+    return find_position(elements, wanted, range(len(elements)))
 
 
 def last_index_of(elements: List, wanted: Any) -> int:
-    return _find(elements, wanted, range(len(elements) - 1, -1, -1))
+    return find_position(elements, wanted, range(len(elements) - 1, -1, -1))
 
 
-def _find(elements: List, wanted: Any, positions: range) -> int:
-    allowance = [DEFAULT_BUDGET]
-    for position in positions:
-        if equals_within(elements[position], wanted, allowance):
-            return position
-    return -1
+def _search_cost(elements: List, wanted: Any) -> int:
+    """As kube-apiserver has it, which forgets that what is sought may be large."""
+    return costs.tree(elements) + inner_cost([wanted])
 
 
 def _sum_of_ints(elements: List) -> int:
@@ -139,7 +136,7 @@ KUBERNETES_LISTS: Final = Library(
         function(
             "indexOf",
             on_target(
-                "list_a_index_of_int", (LIST_OF_T, T), INT, index_of, costs.tree, estimates.walk_elements
+                "list_a_index_of_int", (LIST_OF_T, T), INT, index_of, _search_cost, estimates.walk_elements
             ),
         ),
         function(
@@ -149,7 +146,7 @@ KUBERNETES_LISTS: Final = Library(
                 (LIST_OF_T, T),
                 INT,
                 last_index_of,
-                costs.tree,
+                _search_cost,
                 estimates.walk_elements,
             ),
         ),
