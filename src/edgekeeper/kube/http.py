@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import quote
 
 import aiohttp
 from yarl import URL
@@ -29,6 +30,8 @@ from edgekeeper.kube.tls import TlsContexts
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, TransportError
 
 _MIB = 1024 * 1024
+_PLAIN_IN_PATHS = "/!$&'()*+,;=:@"
+"""What RFC 3986 lets stand for itself in a path, beside letters, digits and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class HttpTransport:
     async def _open(
         self, session: aiohttp.ClientSession, request: ApiRequest, identity: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
-        url = self._base.with_path(self._prefix + request.path).with_query(request.query)
+        url = self._url(request)
         secure = url.scheme == "https"
         context = self._tls.context(await self._credentials.certificate()) if secure else None
         try:
@@ -136,15 +139,21 @@ class HttpTransport:
         except (aiohttp.ClientError, OSError) as error:
             raise _failure(error) from error
 
+    def _url(self, request: ApiRequest) -> URL:
+        url = self._base.with_path(quote(self._prefix + request.path, safe=_PLAIN_IN_PATHS), encoded=True)
+        return url.with_query(request.query) if request.query else url
+
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         parts: list[bytes] = []
         size = 0
-        async with aclosing(_chunks(response)) as chunks:
-            async for part in chunks:
+        try:
+            while part := await response.content.readany():
                 size += len(part)
                 if size > self._options.largest_answer:
                     raise TransportError(f"the answer is larger than {self._options.largest_answer} bytes")
                 parts.append(part)
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error) from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _session(self, limit: int) -> aiohttp.ClientSession:

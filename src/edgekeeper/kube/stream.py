@@ -8,15 +8,18 @@ socket looks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from typing import TypeVar
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.kube.lines import Line, parse_line
 from edgekeeper.kube.requests import Selection
+
+T = TypeVar("T")
 
 _LINES_PER_TURN = 200
 """Lines after which others get their turn: one chunk can hold thousands, and reading them never waits."""
@@ -65,8 +68,7 @@ class Stream:
             fields=selection.fields,
             initial_events=initial_events,
         )
-        async with self._no_silence():
-            self._lines = await self._resources.enter_async_context(watch)
+        self._lines = await self._unless_silent(self._resources.enter_async_context(watch))
         self.heard = self._clock.monotonic()
 
     async def next_line(self) -> Line | None:
@@ -75,8 +77,7 @@ class Stream:
         Raise SilenceError where there is neither, and ShortStreamError where the stream ends right at its beginning.
         """
         assert self._lines is not None  # noqa: S101 - `open` comes first
-        async with self._no_silence():
-            line = await anext(self._lines, None)
+        line = await self._unless_silent(anext(self._lines, None))
         self.heard = self._clock.monotonic()
         if line is None:
             if self.count == 0 and self.heard - self._opened < _SHORT:
@@ -90,11 +91,11 @@ class Stream:
     async def aclose(self) -> None:
         await self._resources.aclose()
 
-    @asynccontextmanager
-    async def _no_silence(self) -> AsyncIterator[None]:
+    async def _unless_silent(self, word: Awaitable[T]) -> T:
+        """What the server says next, if it does not keep quiet for too long."""
         try:
             async with asyncio.timeout(self._silence.total_seconds()) as limit:
-                yield
+                return await word
         except TimeoutError as error:
             if not limit.expired():
                 raise

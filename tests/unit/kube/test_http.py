@@ -242,6 +242,18 @@ async def test_server_may_be_below_a_path() -> None:
         assert server.heard[0].target == "/k8s/clusters/c-1/api/v1/namespaces/default/configmaps/one"
 
 
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("system:node", "system:node"), ("a b?c#d", "a%20b%3Fc%23d"), ("ü", "%C3%BC")],
+    ids=["plain in paths", "reserved", "not ASCII"],
+)
+async def test_name_stays_one_segment_of_the_path(name: str, sent: str) -> None:
+    async with hostile(reply(200, OBJECT)) as server:
+        async with _client(server.url) as client:
+            await client.get(CONFIG_MAP, Key("default", name))
+        assert server.heard[0].target == f"/api/v1/namespaces/default/configmaps/{sent}"
+
+
 async def test_compressed_answers_are_unpacked() -> None:
     packed = gzip.compress(OBJECT)
     async with hostile(reply(200, packed, content_encoding="gzip")) as server:
