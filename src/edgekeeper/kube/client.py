@@ -25,9 +25,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from random import Random
 
 import msgspec
 import structlog
@@ -41,7 +40,6 @@ from edgekeeper.kube.dryrun import imagine_applied, imagine_created, imagine_mer
 from edgekeeper.kube.errors import (
     ApiError,
     NotFoundError,
-    ServerError,
     ThrottledError,
     UnreachableError,
     error_of,
@@ -51,14 +49,13 @@ from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.limits import TokenBucket
 from edgekeeper.kube.notices import Notices
 from edgekeeper.kube.pages import BrokenLineError, Page, parse_page, split_lines
+from edgekeeper.kube.raw import MalformedObjectError, peek
 from edgekeeper.kube.requests import Call, Preconditions, Selection
+from edgekeeper.kube.retrying import pause_before_retry
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport, TransportError
 
 log = structlog.get_logger(__name__)
 
-_GATEWAY_ERRORS = frozenset({502, 503, 504})
-_FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
 _LONGEST_REFUSAL = 64 * 1024
 """Bytes of the answer that refuses a watch which are read for its message."""
 
@@ -197,6 +194,16 @@ class KubeClient:
         except _KeptBackError:
             return imagine_merged(await self.get(kind, key), patch)
 
+    async def merge_patch_version(
+        self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
+    ) -> str:
+        """As `merge_patch`, for those who only ask of which version the object is now: most answers need no tree."""
+        call = requests.patch(kind, key, patch, requests.MERGE_PATCH, subresource)
+        try:
+            return _version_in(await self._send(call), call.request)
+        except _KeptBackError:
+            return str(imagine_merged(await self.get(kind, key), patch)["metadata"]["resourceVersion"])
+
     async def json_patch(
         self, kind: Kind, key: Key, operations: list[JsonObject], *, subresource: str = ""
     ) -> JsonObject:
@@ -260,7 +267,7 @@ class KubeClient:
             except ApiError as error:
                 error.about(call.request.method, call.request.path)
                 failures += 1
-                pause = _pause_before_retry(error, record, failures)
+                pause = pause_before_retry(error, record, failures)
                 if pause is None or loop.time() + pause >= until:
                     raise
             await asyncio.sleep(pause)
@@ -332,33 +339,12 @@ class KubeClient:
             raise ThrottledError(0, "", "our own rate limit left no room within the deadline") from error
 
     def _signed(self, request: ApiRequest) -> ApiRequest:
-        return replace(request, headers={**request.headers, "user-agent": self.options.user_agent})
+        headers = {**request.headers, "user-agent": self.options.user_agent}
+        return ApiRequest(request.method, request.path, request.query, headers, request.body)
 
     def _observe(self, method: str, status: int) -> None:
         if self.observe is not None:
             self.observe(method, status)
-
-
-def _pause_before_retry(error: ApiError, call: CallRecord, failures: int) -> float | None:
-    """Seconds until another attempt, or None where there is to be none.
-
-    The jitter comes from the number of the call: reads that failed together do not come back together, and a run that
-    is repeated pauses as it did before.
-    """
-    if isinstance(error.__cause__, TransportError) and error.__cause__.is_final:
-        return None
-    if call.mutating:
-        is_worth_it = isinstance(error, ThrottledError) and error.retry_after is not None
-    else:
-        is_worth_it = isinstance(error, UnreachableError | ThrottledError) or (
-            isinstance(error, ServerError)
-            and (error.status in _GATEWAY_ERRORS or error.retry_after is not None)
-        )
-    if not is_worth_it:
-        return None
-    jitter = 0.5 + Random(call.number).random() / 2
-    backoff = min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * jitter
-    return backoff + (error.retry_after.total_seconds() if error.retry_after else 0.0)
 
 
 def _decoded(response: ApiResponse, request: ApiRequest) -> JsonObject:
@@ -369,6 +355,13 @@ def _decoded(response: ApiResponse, request: ApiRequest) -> JsonObject:
     if not isinstance(tree, dict):
         raise _unreadable("it is no object", request)
     return tree
+
+
+def _version_in(response: ApiResponse, request: ApiRequest) -> str:
+    try:
+        return peek(response.body).resource_version
+    except MalformedObjectError as error:
+        raise _unreadable(error, request) from error
 
 
 def _unreadable(why: object, request: ApiRequest) -> ApiError:

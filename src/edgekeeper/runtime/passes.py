@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-import msgspec
 import structlog
 
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
@@ -41,7 +40,7 @@ from edgekeeper.runtime.contract import (
 from edgekeeper.runtime.finalizers import claim, has_finalizer, release
 from edgekeeper.runtime.queue import AT_ONCE
 from edgekeeper.runtime.staleness import OutdatedViews
-from edgekeeper.runtime.writer import Writer, as_pass_error, plan_write
+from edgekeeper.runtime.writer import Writer, as_pass_error, plan_write, read_for
 
 INTERNAL_ERROR = "InternalError"
 DEADLINE_EXCEEDED = "DeadlineExceeded"
@@ -51,7 +50,6 @@ UNFINISHED = timedelta(seconds=1)
 Ending: TypeAlias = Outcome | PassError
 
 _log = structlog.get_logger(__name__)
-_decode = msgspec.json.Decoder(dict).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ class PassRunner:
         outcome = _checked(await self.reconciler.finalize(request))
         if outcome.requeue_after is not None:
             return outcome
-        if plan_write(_decode(request.raw), outcome.write) is None:
+        if plan_write(read_for(outcome.write, request.raw), outcome.write) is None:
             return replace(outcome, write=release(finalizer))
         return replace(outcome, requeue_after=UNFINISHED)
 
@@ -119,19 +117,19 @@ class PassRunner:
         """Perform the one write, or drop it. Return what is left of the report, and what kept the write from happening."""
         if report.write is None:
             return report, None
-        # Compared with what was read, not with the request's tree: the reconciler may have worked on that.
-        obj = _decode(request.raw)
         try:
+            # Compared with what was read, not with the request's tree: the reconciler may have worked on that.
+            obj = read_for(report.write, request.raw)
             patch = plan_write(obj, report.write)
             if patch is None:
                 return replace(report, write=None), None
             outdated = await self.writer.perform(request.key, obj, patch)
         except Exception as error:  # noqa: BLE001 - what was to be written may be anything
             if isinstance(error, Conflict):
-                self.views.mark(request.key, _version_of(obj))
+                self.views.mark(request.key, request.raw)
             return report, self._meaning(error)
         if outdated:
-            self.views.mark(request.key, _version_of(obj))
+            self.views.mark(request.key, request.raw)
         return report, None
 
     def _explained(self, request: Request, error: PassError) -> Outcome:
@@ -169,11 +167,6 @@ class PassRunner:
 
 def _warning(error: PassError) -> Outcome:
     return done().saying(Event("Warning", error.reason, error.message))
-
-
-def _version_of(obj: JsonObject) -> str:
-    version: str = obj["metadata"]["resourceVersion"]
-    return version
 
 
 def _checked(outcome: object) -> Outcome:

@@ -25,7 +25,7 @@ PATIENCE = timedelta(seconds=10)
 
 @dataclass(slots=True)
 class _Outdated:
-    version: str
+    raw: bytes
     until: float
     wanted: bool = False
 
@@ -41,10 +41,10 @@ class OutdatedViews:
     def __len__(self) -> int:
         return len(self._outdated)
 
-    def mark(self, key: Key, version: str) -> None:
-        """The object was of this version when it was read, and is not any more."""
-        if self._store.resource_version(key) == version:
-            self._outdated[key] = _Outdated(version, _now() + self._patience)
+    def mark(self, key: Key, raw: bytes) -> None:
+        """The object was like this when it was read, and is not any more."""
+        if self._store.raw(key) == raw:
+            self._outdated[key] = _Outdated(raw, _now() + self._patience)
 
     def wait_for(self, key: Key) -> timedelta | None:
         """How long the key may have to wait for the store, or None where there is no need. It counts as wanted."""
@@ -53,7 +53,7 @@ class OutdatedViews:
             return None
         # What is left of a microsecond is nothing: a pause of it would end before it began, again and again.
         left = timedelta(seconds=outdated.until - _now())
-        if left <= timedelta(0) or self._store.resource_version(key) != outdated.version:
+        if left <= timedelta(0) or self._store.raw(key) != outdated.raw:
             del self._outdated[key]
             return None
         outdated.wanted = True

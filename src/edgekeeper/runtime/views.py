@@ -16,11 +16,10 @@ EVERYWHERE = ""
 
 
 class View(Protocol):
-    """Where objects are looked up. Both raise NotSyncedError while nothing is known for certain."""
+    """Where objects are looked up."""
 
-    def raw(self, key: Key) -> bytes | None: ...
-
-    def resource_version(self, key: Key) -> str | None: ...
+    def raw(self, key: Key) -> bytes | None:
+        """The object as JSON. Raise NotSyncedError while nothing is known for certain."""
 
 
 class NamespacedView:
@@ -32,10 +31,6 @@ class NamespacedView:
     def raw(self, key: Key) -> bytes | None:
         store = self._stores.get(key.namespace)
         return store.raw(key) if store is not None else None
-
-    def resource_version(self, key: Key) -> str | None:
-        store = self._stores.get(key.namespace)
-        return store.resource_version(key) if store is not None else None
 
 
 def watched_namespaces(kind: Kind, namespaces: tuple[str, ...]) -> tuple[str, ...]:

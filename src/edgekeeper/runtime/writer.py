@@ -21,10 +21,12 @@ Caveats
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, cast
+
+import msgspec
 
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig, dig_object
@@ -40,12 +42,23 @@ DEFAULT_THROTTLE = timedelta(seconds=5)
 """How long to leave a server alone that is busy and does not say for how long."""
 
 
+class _Outer(TypedDict, total=False):
+    """An object without what it declares."""
+
+    metadata: Any
+    status: Any
+
+
+_decode_all = msgspec.json.Decoder(dict).decode
+_decode_outer = cast("Callable[[bytes], JsonObject]", msgspec.json.Decoder(_Outer).decode)
+
+
 class WritingClient(Protocol):
     """What a writer needs of `KubeClient`."""
 
-    async def merge_patch(
+    async def merge_patch_version(
         self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
-    ) -> JsonObject: ...
+    ) -> str: ...
 
     async def apply(
         self, kind: Kind, key: Key, fields: JsonObject, *, manager: str, force: bool = True
@@ -77,21 +90,26 @@ class Writer:
         where it is refused for good. An object that is gone needs no write.
         """
         try:
-            answer = await self._send(key, patch)
+            version = await self._send(key, patch)
         except NotFoundError:
             return True
         except StaleError as error:
             raise stale_error(error) from error
         except ApiError as error:
             raise as_pass_error(error) from error
-        return _version_of(answer) != _version_of(obj)
+        return bool(version != dig(obj, "metadata", "resourceVersion"))
 
-    async def _send(self, key: Key, patch: Patch) -> JsonObject:
+    async def _send(self, key: Key, patch: Patch) -> str:
+        """Return the version that the object has now."""
         if patch.manager:
-            return await self._client.apply(
+            applied = await self._client.apply(
                 self._kind, key, patch.body, manager=patch.manager, force=patch.force
             )
-        return await self._client.merge_patch(self._kind, key, patch.body, subresource=patch.subresource)
+            version: str = dig(applied, "metadata", "resourceVersion")
+            return version
+        return await self._client.merge_patch_version(
+            self._kind, key, patch.body, subresource=patch.subresource
+        )
 
 
 def as_pass_error(error: ApiError) -> PassError:
@@ -112,6 +130,11 @@ def stale_error(error: StaleError) -> PassError:
     if any(cause.get("reason") == FIELD_CONFLICT for cause in error.causes):
         return Stall(FIELD_CONFLICT, str(error))
     return Conflict(str(error))
+
+
+def read_for(write: Write | None, raw: bytes) -> JsonObject:
+    """As much of the object as it takes to plan a write: its spec is most of it, and only an apply looks at that."""
+    return _decode_all(raw) if isinstance(write, ApplyWrite) else _decode_outer(raw)
 
 
 def plan_write(obj: JsonObject, write: Write | None) -> Patch | None:

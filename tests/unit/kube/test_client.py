@@ -60,6 +60,7 @@ WRITES: dict[str, Verb] = {
     "create": lambda client: client.create(WIDGET, widget(), namespace="default"),
     "replace": lambda client: client.replace(WIDGET, KEY, widget()),
     "merge patch": lambda client: client.merge_patch(WIDGET, KEY, {"spec": {"size": 2}}),
+    "merge patch version": lambda client: client.merge_patch_version(WIDGET, KEY, {"spec": {"size": 2}}),
     "json patch": lambda client: client.json_patch(WIDGET, KEY, [{"op": "remove", "path": "/spec/size"}]),
     "apply": lambda client: client.apply(WIDGET, KEY, {"spec": {"size": 2}}, manager="sizes"),
     "delete": lambda client: client.delete(WIDGET, KEY),
@@ -346,8 +347,11 @@ async def test_call_can_be_cancelled_at_any_time() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"kind": "Wid', b"[]", b'"text"', b"\xff\xfe"])
 async def test_answer_that_cannot_be_read_is_no_answer(body: bytes) -> None:
+    client = client_of(ScriptedTransport(ApiResponse(200, {}, body)))
     with pytest.raises(UnreachableError, match="cannot be read"):
-        await client_of(ScriptedTransport(ApiResponse(200, {}, body))).replace(WIDGET, KEY, widget())
+        await client.replace(WIDGET, KEY, widget())
+    with pytest.raises(UnreachableError, match="cannot be read"):
+        await client.merge_patch_version(WIDGET, KEY, {})
 
 
 async def test_error_names_method_and_path_but_no_query() -> None:

@@ -160,6 +160,11 @@ async def test_client_answers_writes_from_the_live_object() -> None:
     assert patched["metadata"]["resourceVersion"] == "5"
 
 
+async def test_client_imagines_no_new_version() -> None:
+    client = client_of(ScriptedTransport(OK), dry_run=True)
+    assert await client.merge_patch_version(WIDGET, KEY, {"status": {"ready": True}}) == "5"
+
+
 async def test_client_refuses_to_patch_what_is_not_there() -> None:
     client = client_of(ScriptedTransport(refusal(404, "NotFound")), dry_run=True)
     with pytest.raises(NotFoundError):

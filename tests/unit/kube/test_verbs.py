@@ -125,6 +125,13 @@ async def test_merge_patch_with_a_version_is_a_precondition(client: KubeClient) 
         await client.merge_patch(WIDGET, ONE, {**version, "spec": {"size": 3}})
 
 
+async def test_merge_patch_version_is_that_of_the_object_from_then_on(client: KubeClient) -> None:
+    await _create(client, size=1)
+    version = await client.merge_patch_version(WIDGET, ONE, {"spec": {"size": 2}})
+    patched = await client.get(WIDGET, ONE)
+    assert (patched["spec"], patched["metadata"]["resourceVersion"]) == ({"size": 2}, version)
+
+
 async def test_status_is_written_apart_from_spec(client: KubeClient) -> None:
     await _create(client, size=1)
     change = {"spec": {"size": 9}, "status": {"ready": True}}

@@ -37,7 +37,7 @@ async def test_key_waits_until_the_store_shows_another_version() -> None:
     store.mark_synced()
     views = OutdatedViews(store)
     assert views.wait_for(KEY) is None
-    views.mark(KEY, "10")
+    views.mark(KEY, raw("10"))
     assert views.wait_for(KEY) == PATIENCE
     await asyncio.sleep(4)
     assert views.wait_for(KEY) == PATIENCE - timedelta(seconds=4)
@@ -53,7 +53,7 @@ async def test_key_waits_no_longer_than_patience_lasts() -> None:
     store.put(KEY, raw("10"))
     store.mark_synced()
     views = OutdatedViews(store)
-    views.mark(KEY, "10")
+    views.mark(KEY, raw("10"))
     await asyncio.sleep(PATIENCE.total_seconds())
     assert views.wait_for(KEY) is None
     assert len(views) == 0
@@ -65,7 +65,7 @@ async def test_store_that_is_ahead_already_keeps_nobody_waiting() -> None:
     store.put(KEY, raw("12"))
     store.mark_synced()
     views = OutdatedViews(store)
-    views.mark(KEY, "10")
+    views.mark(KEY, raw("10"))
     assert len(views) == 0
     assert not views.caught_up(KEY)
 

@@ -6,13 +6,14 @@ from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.outcome import ApplyWrite, MetadataWrite, StatusWrite
+from edgekeeper.core.outcome import ApplyWrite, MetadataWrite, StatusWrite, Write
 from edgekeeper.kube.errors import (
     ApiError,
     ForbiddenError,
@@ -23,7 +24,7 @@ from edgekeeper.kube.errors import (
     ThrottledError,
     UnreachableError,
 )
-from edgekeeper.runtime.writer import as_pass_error, means_same, merge_difference, plan_write
+from edgekeeper.runtime.writer import as_pass_error, means_same, merge_difference, plan_write, read_for
 
 READY = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 SYNCED = {"type": "Synced", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -130,6 +131,22 @@ def test_write_that_would_change_nothing_is_not_sent(write: Any) -> None:
         status={"size": 1, "conditions": [READY, SYNCED]},
     )
     assert plan_write(obj, write) is None
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        StatusWrite({"size": 2}),
+        MetadataWrite(add_finalizers=("new",), labels={"a": "c"}),
+        ApplyWrite({"spec": {"size": 2}}, "manager"),
+    ],
+    ids=["status", "metadata", "apply"],
+)
+def test_what_is_read_for_a_write_plans_it_as_the_whole_object_would(write: Write) -> None:
+    obj = an_object(metadata={"labels": {"a": "b"}}, spec={"size": 1}, status={"size": 1, "old": True})
+    patch = plan_write(read_for(write, msgspec.json.encode(obj)), write)
+    assert patch is not None
+    assert patch == plan_write(obj, write)
 
 
 def test_metadata_write_changes_only_what_it_names() -> None:
