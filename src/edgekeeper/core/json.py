@@ -12,7 +12,7 @@ JsonObject: TypeAlias = dict[str, Any]
 def dig(tree: Any, *path: str | int) -> Any:
     """Return the value at `path`, or `None` where any step of it is missing or of another type."""
     for step in path:
-        if isinstance(tree, dict) and isinstance(step, str):
+        if isinstance(tree, dict):
             tree = tree.get(step)
         elif isinstance(tree, list) and isinstance(step, int) and -len(tree) <= step < len(tree):
             tree = tree[step]
