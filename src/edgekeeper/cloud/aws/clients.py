@@ -21,10 +21,11 @@ from urllib.parse import urlsplit
 
 from aiobotocore.client import AioBaseClient
 from aiobotocore.config import AioConfig
+from aiobotocore.credentials import AioCredentials
 from aiobotocore.session import AioSession
 
 from edgekeeper import __version__
-from edgekeeper.cloud.aws.credentials import Credentials, new_session
+from edgekeeper.cloud.aws.credentials import new_session
 from edgekeeper.cloud.aws.http import GuardedSession, refuse_broken
 from edgekeeper.cloud.aws.roles import OWN, Role
 
@@ -92,7 +93,7 @@ class AwsClients:
         return "" if service in _GLOBAL_SERVICES else region or self.region
 
     async def get(
-        self, service: str, region: str = "", role: Role = OWN, credentials: Credentials | None = None
+        self, service: str, region: str = "", role: Role = OWN, credentials: AioCredentials | None = None
     ) -> AioBaseClient:
         """The client of a service as `role`, whose credentials are needed when it is first asked for."""
         key = (service, self.region_of(service, region), role)
@@ -120,7 +121,7 @@ class AwsClients:
         await self._open.aclose()
 
     async def _make(
-        self, service: str, region: str, role: Role, credentials: Credentials | None
+        self, service: str, region: str, role: Role, credentials: AioCredentials | None
     ) -> AioBaseClient:
         session: Any = self._session_of(role, credentials)  # its stubs know a type per name of a service
         creator = session.create_client(
@@ -134,7 +135,7 @@ class AwsClients:
         client.meta.events.register("before-parse", refuse_broken)
         return client
 
-    def _session_of(self, role: Role, credentials: Credentials | None) -> AioSession:
+    def _session_of(self, role: Role, credentials: AioCredentials | None) -> AioSession:
         """One session per role. All share the loader, which holds megabytes of service models."""
         if role not in self._sessions:
             session = new_session(credentials)

@@ -13,15 +13,11 @@ and no operation of ours is among them.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from aiobotocore.credentials import AioCredentials, AioRefreshableCredentials
+from aiobotocore.credentials import AioCredentials
 from aiobotocore.session import AioSession
 
-Credentials: TypeAlias = AioCredentials | AioRefreshableCredentials
 
-
-def new_session(credentials: Credentials | None = None) -> AioSession:
+def new_session(credentials: AioCredentials | None = None) -> AioSession:
     """A session that signs with the given credentials, or with what the chain finds."""
     session = AioSession()
     if credentials is not None:
@@ -37,8 +33,8 @@ def static_session(key_id: str, secret_key: str, token: str | None = None) -> Ai
 class _Given:
     """Stands where botocore looks for its chain."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: AioCredentials) -> None:
         self._credentials = credentials
 
-    async def load_credentials(self) -> Credentials:
+    async def load_credentials(self) -> AioCredentials:
         return self._credentials

@@ -1,26 +1,37 @@
 """Sessions of assumed roles: one per role, shared by all its clients, renewed before it ends.
 
-A session lasts an hour and is renewed in its last quarter by the first call that comes along; in its last ten minutes
-calls wait for the new one. All who wait share one AssumeRole. A refusal is remembered for a moment, because a thousand
-objects that name the same wrong role would otherwise ask a thousand times.
+    left of the hour      whoever makes a call
+    over 15 min           uses the session
+    15 to 10 min          renews it, if nobody does so already; if that fails, there is still time
+    under 10 min          waits for the new one
+
+All who wait share one AssumeRole. A failure is remembered for a moment, because a thousand objects that name the same
+wrong role would otherwise ask a thousand times.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from aiobotocore.credentials import AioDeferredRefreshableCredentials
+import structlog
+from aiobotocore.credentials import AioCredentials
+from botocore.credentials import ReadOnlyCredentials
 
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.errors import PassError
+
+log = structlog.get_logger(__name__)
 
 SESSION_LENGTH: Final = timedelta(hours=1)
 """The longest that AWS allows where one role assumes another."""
-REFUSAL_REMEMBERED: Final = timedelta(seconds=30)
+FAILURE_REMEMBERED: Final = timedelta(seconds=10)
+_RENEWED_FROM: Final = timedelta(minutes=15)
+_RENEWED_AT_LATEST: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,45 +50,71 @@ class AssumedSession:
 Assume: TypeAlias = Callable[[Role], Awaitable[AssumedSession]]
 
 
+class RoleCredentials(AioCredentials):
+    """Credentials of a role, as botocore's signers ask for them: at every call."""
+
+    def __init__(self, role: Role, assume: Assume, clock: Clock) -> None:
+        super().__init__("", "", method="assume-role", account_id=role.account)
+        self._role = role
+        self._assume = assume
+        self._clock = clock
+        self._session: AssumedSession | None = None
+        self._failure: tuple[float, PassError] | None = None
+        self._renewing = asyncio.Lock()
+
+    async def get_frozen_credentials(  # type: ignore[override] # as all of aiobotocore differs from botocore
+        self,
+    ) -> ReadOnlyCredentials:
+        session = await self._fresh_session()
+        return ReadOnlyCredentials(session.key_id, session.secret_key, session.token, self._role.account)
+
+    async def _fresh_session(self) -> AssumedSession:
+        if self._session is not None and (
+            self._lasts(_RENEWED_FROM) or (self._lasts(_RENEWED_AT_LATEST) and self._renewing.locked())
+        ):
+            return self._session
+        async with self._renewing:
+            if self._session is None or not self._lasts(_RENEWED_FROM):
+                self._session = await self._renewed()
+            return self._session
+
+    def _lasts(self, margin: timedelta) -> bool:
+        return self._session is not None and self._session.expires - self._clock.now() > margin
+
+    async def _renewed(self) -> AssumedSession:
+        try:
+            return await self._attempt()
+        except PassError as error:
+            if self._session is None or not self._lasts(_RENEWED_AT_LATEST):
+                raise
+            log.warning("Session of a role cannot be renewed yet", role=self._role.arn, error=error.message)
+            return self._session
+
+    async def _attempt(self) -> AssumedSession:
+        now = self._clock.monotonic()
+        if self._failure is not None and now < self._failure[0]:
+            raise self._failure[1].with_traceback(None)
+        try:
+            session = await self._assume(self._role)
+        except PassError as error:
+            self._failure = (self._clock.monotonic() + FAILURE_REMEMBERED.total_seconds(), error)
+            raise
+        self._failure = None
+        return session
+
+
 class Roles:
     """The sessions of all roles that are in use."""
 
     def __init__(self, assume: Assume, clock: Clock) -> None:
         self._assume = assume
         self._clock = clock
-        self._sessions: dict[Role, AioDeferredRefreshableCredentials] = {}
-        self._refusals: dict[Role, tuple[float, PassError]] = {}
+        self._credentials: dict[Role, RoleCredentials] = {}
 
-    async def credentials(self, role: Role) -> AioDeferredRefreshableCredentials:
+    async def credentials(self, role: Role) -> RoleCredentials:
         """The credentials of a role, fresh enough for a call. They renew themselves afterwards."""
-        session = self._sessions.get(role) or self._sessions.setdefault(role, self._new_session(role))
-        await session.get_frozen_credentials()
-        return session
-
-    def _new_session(self, role: Role) -> AioDeferredRefreshableCredentials:
-        async def renew() -> dict[str, str]:
-            return await self._renew(role)
-
-        return AioDeferredRefreshableCredentials(
-            refresh_using=renew, method="assume-role", time_fetcher=self._clock.now
-        )
-
-    async def _renew(self, role: Role) -> dict[str, str]:
-        """Assume the role, in the words that botocore understands."""
-        until, refusal = self._refusals.get(role, (0.0, None))
-        if refusal is not None and self._clock.monotonic() < until:
-            raise refusal
-        try:
-            session = await self._assume(role)
-        except Stall as refused:
-            until = self._clock.monotonic() + REFUSAL_REMEMBERED.total_seconds()
-            self._refusals[role] = (until, refused)
-            raise
-        self._refusals.pop(role, None)
-        return {
-            "access_key": session.key_id,
-            "secret_key": session.secret_key,
-            "token": session.token,
-            "expiry_time": session.expires.isoformat(),
-            "account_id": role.account,
-        }
+        if role not in self._credentials:
+            self._credentials[role] = RoleCredentials(role, self._assume, self._clock)
+        credentials = self._credentials[role]
+        await credentials.get_frozen_credentials()
+        return credentials

@@ -54,7 +54,7 @@ _LOADER = Loader()
 """Shared by all tests: reading the models of the services takes longer than most of them."""
 
 
-def _session(key_id: str) -> AioSession:
+def session_of(key_id: str) -> AioSession:
     session = static_session(key_id, "secret")
     session.register_component("data_loader", _LOADER)
     return session
@@ -103,7 +103,7 @@ async def in_process(*, rates: Rates = PUBLISHED, key_id: str = ACCOUNT) -> Asyn
     cloud = AwsCloud(clock, rates=rates)
     clients = AwsClients(
         AwsSettings(region=REGION),
-        session=_session(key_id),
+        session=session_of(key_id),
         http_session_class=session_class(cloud),
     )
     try:
@@ -120,7 +120,7 @@ async def over_http(*, key_id: str = ACCOUNT) -> AsyncIterator[World]:
     async with serve(cloud) as server:
         clients = AwsClients(
             AwsSettings(region=REGION, endpoint_url=server.url),
-            session=_session(key_id),
+            session=session_of(key_id),
             http_session_class=GuardedSession,
         )
         try:

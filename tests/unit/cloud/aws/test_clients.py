@@ -1,0 +1,137 @@
+"""Clients: made once, closed together, and never in the clear."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings, InsecureEndpointError
+from edgekeeper.cloud.aws.credentials import new_session, static_session
+from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.local.aws.cloud import AwsCloud
+from edgekeeper.local.aws.session import session_class
+from edgekeeper.local.virtual import LoopClock, run_virtual
+from tests.unit.cloud.aws.world import World, both_ways, session_of
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_ROLE_ARN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def _clients(settings: AwsSettings) -> AwsClients:
+    cloud = AwsCloud(LoopClock())
+    return AwsClients(settings, session=static_session("k", "s"), http_session_class=session_class(cloud))
+
+
+def test_client_is_made_once_for_all_who_ask_at_once() -> None:
+    async def main() -> None:
+        clients = _clients(AwsSettings(region="eu-west-1"))
+        made = await asyncio.gather(*(clients.get("route53") for _ in range(5)))
+        assert len({id(client) for client in made}) == 1
+        assert await clients.get("acm", "us-east-1") is not await clients.get("acm")
+        assert await clients.get("acm") is await clients.get("acm", "eu-west-1")
+        await clients.close()
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize(
+    ("service", "asked", "region"),
+    [
+        ("cloudfront", "eu-west-1", "us-east-1"),
+        ("route53", "", "us-east-1"),
+        ("acm", "us-east-1", "us-east-1"),
+        ("acm", "", "eu-central-1"),
+        ("apigateway", "ap-south-1", "ap-south-1"),
+        ("lambda", "", "eu-central-1"),
+    ],
+)
+def test_global_services_have_one_region_whatever_is_asked(service: str, asked: str, region: str) -> None:
+    clients = AwsClients(AwsSettings(region="eu-central-1"), session=session_of("k"))
+    assert clients.region_of(service, asked) == region
+    is_global = service in ("cloudfront", "route53")
+    assert clients.budget_region(service, asked) == ("" if is_global else region)
+
+
+def test_region_comes_from_the_environment_where_none_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert AwsClients(session=session_of("k")).region == "us-east-1"
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-south-1")
+    assert AwsClients(session=session_of("k")).region == "ap-south-1"
+    assert AwsClients(AwsSettings(region="eu-west-1"), session=session_of("k")).region == "eu-west-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "accepted"),
+    [
+        ("https://aws.example.com", True),
+        ("http://127.0.0.1:4566", True),
+        ("http://[::1]:4566", True),
+        ("http://localhost:4566", True),
+        ("http://aws.example.com", False),
+        ("http://169.254.169.254", False),
+        ("http://127.0.0.1.example.com", False),
+    ],
+)
+def test_endpoint_in_the_clear_is_refused_unless_it_is_here(url: str, accepted: bool) -> None:
+    async def main() -> None:
+        clients = _clients(AwsSettings(endpoint_url=url))
+        try:
+            if accepted:
+                await clients.get("route53")
+                return
+            for _ in range(2):
+                with pytest.raises(InsecureEndpointError, match="refusing the endpoint"):
+                    await clients.get("route53")
+        finally:
+            await clients.close()
+
+    run_virtual(main)
+
+
+def test_endpoint_of_the_environment_is_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://aws.example.com")
+
+    async def main() -> None:
+        clients = _clients(AwsSettings())
+        with pytest.raises(InsecureEndpointError):
+            await clients.get("cloudfront")
+        await clients.close()
+        allowed = _clients(AwsSettings(insecure_endpoint=True))
+        await allowed.get("cloudfront")
+        await allowed.close()
+
+    run_virtual(main)
+
+
+def test_credentials_of_the_environment_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDENV")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+
+    async def main() -> str:
+        credentials = await new_session().get_credentials()
+        assert credentials is not None
+        return str((await credentials.get_frozen_credentials()).access_key)
+
+    assert run_virtual(main) == "AKIDENV"
+
+
+@both_ways
+async def test_calls_say_who_makes_them(world: World) -> None:
+    await world.cloudfront.find_tenant("nobody")
+    (call,) = world.cloud.journal.calls("GetDistributionTenant")
+    assert "app/edgekeeper" in call.user_agent
+    assert "md/edgekeeper#" in call.user_agent
+
+
+@both_ways
+async def test_every_service_has_a_client(world: World) -> None:
+    await world.access.clients.warm_up("cloudfront", "route53", "acm", "apigateway", "lambda", "sts")
+    role = Role("arn:aws:iam::222222222222:role/dns")
+    credentials = await static_session("k", "s").get_credentials()
+    assert await world.access.clients.get(
+        "route53", "", role, credentials
+    ) is not await world.access.clients.get("route53")
