@@ -74,8 +74,10 @@ class AwsClients:
     ) -> None:
         """`session` brings credentials of its own; `http_session_class` another way for requests to travel."""
         self._settings = settings
-        self._sessions: dict[Role, AioSession] = {OWN: session or new_session()}
         self._http_session_class = http_session_class
+        self._sessions: dict[Role, AioSession] = {OWN: session or new_session()}
+        # For the clients that botocore makes on its own to get credentials as well.
+        self._sessions[OWN].set_default_client_config(self._config())
         self._making: dict[tuple[str, str, Role], asyncio.Task[AioBaseClient]] = {}
         self._open = AsyncExitStack()
 
@@ -128,7 +130,6 @@ class AwsClients:
             _BOTOCORE_NAMES.get(service, service),
             region_name=region,
             endpoint_url=self._settings.endpoint_url or None,
-            config=self._config(),
         )
         client: AioBaseClient = await self._open.enter_async_context(creator)
         self._confirm_endpoint(client.meta.endpoint_url)
@@ -139,6 +140,7 @@ class AwsClients:
         """One session per role. All share the loader, which holds megabytes of service models."""
         if role not in self._sessions:
             session = new_session(credentials)
+            session.set_default_client_config(self._config())
             session.register_component("data_loader", self._sessions[OWN].get_component("data_loader"))
             self._sessions[role] = session
         return self._sessions[role]
