@@ -22,6 +22,14 @@ SECTIONS = (
         (CommandEntry("up", "edgekeeper.cli.up:up", "Start a Kubernetes API server that needs no cluster."),),
     ),
     Section(
+        "Run it in a cluster",
+        (
+            CommandEntry(
+                "crds", "edgekeeper.cli.crds:crds", "Print the CustomResourceDefinitions of all kinds."
+            ),
+        ),
+    ),
+    Section(
         "Set up your shell",
         (
             CommandEntry(
