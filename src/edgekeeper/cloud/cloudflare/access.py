@@ -13,6 +13,7 @@ import msgspec
 
 from edgekeeper.cloud.cloudflare import operations
 from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.echo import Echo
 from edgekeeper.cloud.cloudflare.errors import unreadable
 from edgekeeper.cloud.cloudflare.models import Application, Group, Organization, Policy, Tag
 from edgekeeper.cloud.cloudflare.operations import Endpoint
@@ -26,6 +27,8 @@ class Access:
     """What one account has of Access."""
 
     def __init__(self, client: CloudflareClient, account_id: str) -> None:
+        self.written_applications: Echo[Application] = Echo()
+        self.written_policies: Echo[Policy] = Echo()
         self._client = client
         self._account = account_id
 
@@ -56,7 +59,7 @@ class Access:
     ) -> Application:
         """Make an application with its policies. Look for one of that domain first: this is not repeatable."""
         question = self._question(operations.CREATE_APPLICATION, _application(settings, policies))
-        return application_of(await self._client.ask(question, dict[str, Any]))
+        return self._wrote(await self._client.ask(question, dict[str, Any]))
 
     async def put_application(
         self, application_id: str, settings: JsonObject, policies: Sequence[JsonObject | str]
@@ -66,13 +69,19 @@ class Access:
         question = self._question(operations.PUT_APPLICATION, body, application=application_id)
         found = await self._client.ask_for(question, dict[str, Any])
         if found is None:
+            self.written_applications.remove(application_id)
             raise Conflict(f"there is no Access application {application_id} any more")
-        return application_of(found)
+        return self._wrote(found)
 
     async def delete_application(self, application_id: str) -> None:
         """Delete an application. One that is gone already counts as deleted."""
         question = self._question(operations.DELETE_APPLICATION, application=application_id)
         await self._client.ask_for(question, dict[str, Any])
+        self.written_applications.remove(application_id)
+
+    def _wrote(self, document: JsonObject) -> Application:
+        application = application_of(document)
+        return self.written_applications.put(application.id, application)
 
     # Reusable policies
 
@@ -88,7 +97,8 @@ class Access:
     async def create_policy(self, fields: JsonObject) -> Policy:
         """Make a reusable policy. Look for one of that name first: this is not repeatable."""
         _check_policy(fields)
-        return await self._client.ask(self._question(operations.CREATE_POLICY, fields), Policy)
+        made = await self._client.ask(self._question(operations.CREATE_POLICY, fields), Policy)
+        return self.written_policies.put(made.id, made)
 
     async def put_policy(self, policy_id: str, fields: JsonObject) -> Policy:
         """Replace a reusable policy. Raise Conflict where it is gone."""
@@ -96,12 +106,15 @@ class Access:
         question = self._question(operations.PUT_POLICY, fields, policy=policy_id)
         found = await self._client.ask_for(question, Policy)
         if found is None:
+            self.written_policies.remove(policy_id)
             raise Conflict(f"there is no Access policy {policy_id} any more")
-        return found
+        return self.written_policies.put(policy_id, found)
 
     async def delete_policy(self, policy_id: str) -> None:
         """Delete a reusable policy. One that is gone already counts as deleted."""
-        await self._client.ask_for(self._question(operations.DELETE_POLICY, policy=policy_id), dict[str, Any])
+        question = self._question(operations.DELETE_POLICY, policy=policy_id)
+        await self._client.ask_for(question, dict[str, Any])
+        self.written_policies.remove(policy_id)
 
     # Groups and tags
 

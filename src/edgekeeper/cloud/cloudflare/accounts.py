@@ -7,7 +7,7 @@
         account = cloudflare.account(credential, account_id)
         zone = account.zone_of("app.example.com")                       from a mirror
         account.tunnel(tunnel_id).submit(HostnameChange(…), wake=…)     one write for all who ask meanwhile
-        account.zone(zone).submit(RecordChange(…), wake=…)
+        account.zone(zone.id).submit(RecordChange(…), wake=…)
         await account.access.create_application(…)
 
 What is kept is kept per credential: nobody sees or changes through another's token what its own would not allow. Only
@@ -161,11 +161,15 @@ class Account:
 
     @cached_property
     def applications(self) -> Mirror[str, Application]:
-        return self._mirror("applications", self.access.application_pages)
+        self.access.written_applications.mirror = made = self._mirror(
+            "applications", self.access.application_pages
+        )
+        return made
 
     @cached_property
     def policies(self) -> Mirror[str, Policy]:
-        return self._mirror("policies", self.access.policy_pages)
+        self.access.written_policies.mirror = made = self._mirror("policies", self.access.policy_pages)
+        return made
 
     @cached_property
     def groups(self) -> Mirror[str, Group]:
@@ -173,7 +177,8 @@ class Account:
 
     @cached_property
     def issued_tokens(self) -> Mirror[str, ServiceToken]:
-        return self._mirror("service tokens", self.service_tokens.pages)
+        self.service_tokens.written.mirror = made = self._mirror("service tokens", self.service_tokens.pages)
+        return made
 
     def zone_of(self, hostname: str) -> Zone | None:
         """The active zone that a hostname belongs to. Raise NotSyncedError where the zones are not known yet."""

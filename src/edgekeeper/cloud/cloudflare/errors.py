@@ -42,9 +42,8 @@ UNREACHABLE: Final = "Unreachable"
 
 
 class Noun(Enum):
-    """Which of the four errors."""
+    """Which of the four errors. What may work next time, `Retry`, has no code: it is no answer at all."""
 
-    RETRY = auto()
     WAIT = auto()
     STALL = auto()
     CONFLICT = auto()
@@ -62,8 +61,6 @@ class Meaning:
 
     def error(self, message: str) -> PassError:
         match self.noun:
-            case Noun.RETRY:
-                return Retry(message, self.reason)
             case Noun.WAIT:
                 return Wait(self.after, self.reason, message)
             case Noun.STALL:

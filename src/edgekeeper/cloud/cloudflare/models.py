@@ -172,7 +172,12 @@ class Issued(msgspec.Struct, frozen=True):
     client_id: str
     client_secret: str
     name: str = ""
+    duration: str = ""
+    enabled: bool = True
     expires_at: datetime | None = None
+
+    def without_secret(self) -> ServiceToken:
+        return ServiceToken(self.id, self.client_id, self.name, self.duration, self.enabled, self.expires_at)
 
     def __repr__(self) -> str:
         return f"Issued(id={self.id!r})"

@@ -44,7 +44,7 @@ class RecordChange:
     name: str
     """As `hostnames.normalise` spells it."""
     mark: str
-    """How the comments of our records begin: who the owner is."""
+    """The first words of the comments of our records: who the owner is."""
     wanted: tuple[WantedRecord, ...] = ()
     """None at all withdraws the name."""
     comment: str = ""
@@ -53,6 +53,17 @@ class RecordChange:
     """For a withdrawal: type and content of what we wrote. What is different now is not deleted."""
     adopt: bool = False
     """Whether records of others may be taken over."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where what we write would not be known as ours again."""
+        if not self.mark or len(self.mark) > LONGEST_COMMENT:
+            raise ValueError("a mark has to be there, and to fit into a comment")
+        if not self.marks(self.whole_comment):
+            raise ValueError(f"the comment does not begin with the mark {self.mark!r}")
+
+    def marks(self, comment: str | None) -> bool:
+        """Whether a record with this comment is ours."""
+        return comment is not None and f"{comment} ".startswith(f"{self.mark} ")
 
     @property
     def whole_comment(self) -> str:
@@ -94,7 +105,7 @@ def plan_change(change: RecordChange, same_name: Iterable[DnsRecord]) -> RecordP
     """What to do, given the records of that name. Raise Stall where others are in the way."""
     there = [record for record in same_name if record.type in _TYPES]
     if not change.wanted:
-        return _withdrawal(change, [record for record in there if _is_ours(change, record)])
+        return _withdrawal(change, [record for record in there if change.marks(record.comment)])
     _check_foreign(change, there)
     left = list(there)
     kept, patches, unmatched = _match_exactly(change, left)
@@ -146,15 +157,13 @@ def _check_foreign(change: RecordChange, there: Sequence[DnsRecord]) -> None:
     if change.adopt:
         return
     for record in there:
-        if not _is_ours(change, record) and not any(_same_target(record, wanted) for wanted in change.wanted):
+        if not change.marks(record.comment) and not any(
+            _same_target(record, wanted) for wanted in change.wanted
+        ):
             raise Stall(
                 RECORD_CONFLICT,
                 f"there is a record {record.type} {record.name} to {record.content} that is not ours",
             )
-
-
-def _is_ours(change: RecordChange, record: DnsRecord) -> bool:
-    return bool(record.comment) and (record.comment or "").startswith(change.mark)
 
 
 def _same_target(record: DnsRecord, wanted: WantedRecord) -> bool:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from edgekeeper.cloud.cloudflare import operations
 from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.echo import Echo
 from edgekeeper.cloud.cloudflare.models import Issued, IssuedToken, SecretText, ServiceToken
 from edgekeeper.cloud.cloudflare.operations import Endpoint
 from edgekeeper.core.clock import timestamp
@@ -24,6 +25,7 @@ class ServiceTokens:
     """The service tokens of one account."""
 
     def __init__(self, client: CloudflareClient, account_id: str) -> None:
+        self.written: Echo[ServiceToken] = Echo()
         self._client = client
         self._account = account_id
 
@@ -49,15 +51,17 @@ class ServiceTokens:
         """Make a token. Look for one of that name first: this is not repeatable."""
         body = {"name": name, "duration": duration}
         question = Question(operations.CREATE_SERVICE_TOKEN, {"account": self._account}, body=body)
-        return _issued(await self._client.ask(question, Issued))
+        made = await self._client.ask(question, Issued)
+        self.written.put(made.id, made.without_secret())
+        return _issued(made)
 
     async def refresh(self, token_id: str) -> ServiceToken:
         """Let the token live for its whole duration again. Its secret stays. Raise Conflict where it is gone."""
         question = self._question(operations.REFRESH_SERVICE_TOKEN, token_id)
         found = await self._client.ask_for(question, ServiceToken)
         if found is None:
-            raise Conflict(f"there is no service token {token_id} any more")
-        return found
+            raise self._gone(token_id)
+        return self.written.put(token_id, found)
 
     async def rotate(self, token_id: str, *, old_until: datetime) -> IssuedToken:
         """Make a new secret. The old one works until then. Raise Conflict where the token is gone."""
@@ -65,12 +69,17 @@ class ServiceTokens:
         question = self._question(operations.ROTATE_SERVICE_TOKEN, token_id, body)
         found = await self._client.ask_for(question, Issued)
         if found is None:
-            raise Conflict(f"there is no service token {token_id} any more")
+            raise self._gone(token_id)
         return _issued(found)
 
     async def delete(self, token_id: str) -> None:
         """Delete the token. One that is gone already counts as deleted."""
         await self._client.ask_for(self._question(operations.DELETE_SERVICE_TOKEN, token_id), dict)
+        self.written.remove(token_id)
+
+    def _gone(self, token_id: str) -> Conflict:
+        self.written.remove(token_id)
+        return Conflict(f"there is no service token {token_id} any more")
 
     def _question(self, endpoint: Endpoint, token_id: str, body: JsonObject | None = None) -> Question:
         return Question(endpoint, {"account": self._account, "token": token_id}, body=body)

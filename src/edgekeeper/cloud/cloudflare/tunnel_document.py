@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgekeeper.cloud.cloudflare.hostnames import covers, is_wildcard
-from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule
+from edgekeeper.cloud.cloudflare.errors import INVALID_SPEC
+from edgekeeper.cloud.cloudflare.hostnames import covers, is_wildcard, normalise
+from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule, check_rule
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
 
@@ -33,6 +34,16 @@ class HostnameChange:
     """None at all withdraws the hostname."""
     ours: bool = False
     """Whether rules that are there already are ours, or may be taken over."""
+
+
+def check_change(change: HostnameChange) -> None:
+    """Raise Stall where cloudflared would not take the rules, or they are about something else."""
+    if normalise(change.hostname) != change.hostname:
+        raise Stall(INVALID_SPEC, f"{change.hostname!r} is not written as Cloudflare writes it")
+    for rule in change.rules:
+        check_rule(rule)
+        if rule.hostname != change.hostname:
+            raise Stall(INVALID_SPEC, f"a rule for {rule.hostname} is no rule for {change.hostname}")
 
 
 @dataclass(frozen=True, slots=True)

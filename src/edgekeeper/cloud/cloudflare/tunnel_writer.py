@@ -23,11 +23,9 @@ from datetime import timedelta
 
 import structlog
 
-from edgekeeper.cloud.cloudflare.submission import Submission
-from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, merge, rules_by_hostname
-from edgekeeper.cloud.cloudflare.tunnel_rules import check_rule
+from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_change, merge, rules_by_hostname
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
-from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.core.errors import PassError, Retry
 from edgekeeper.core.json import JsonObject
@@ -59,7 +57,7 @@ class TunnelWriter:
         self._tunnels = tunnels
         self._tunnel = tunnel_id
         self._lock = lock
-        self._coalescer: Coalescer[HostnameChange, Rules | PassError] = Coalescer(
+        self._coalescer: Coalescer[HostnameChange, Rules] = Coalescer(
             f"tunnel {tunnel_id}",
             self._write,
             key=lambda change: change.hostname,
@@ -68,14 +66,13 @@ class TunnelWriter:
         self.run = self._coalescer.run
         self.stop = self._coalescer.stop
 
-    def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Submission[Rules]:
+    def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Ticket[Rules]:
         """Hand in what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
 
         The result is the rules as they are then.
         """
-        for rule in change.rules:
-            check_rule(rule)
-        return Submission(self._coalescer.submit(change, wake=wake))
+        check_change(change)
+        return self._coalescer.submit(change, wake=wake)
 
     async def _write(self, changes: Sequence[HostnameChange]) -> Sequence[Rules | PassError]:
         async with self._lock:

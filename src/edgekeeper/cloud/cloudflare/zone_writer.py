@@ -21,8 +21,7 @@ from edgekeeper.cloud.cloudflare.hostnames import normalise
 from edgekeeper.cloud.cloudflare.models import BatchResult, DnsRecord
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, plan_change
 from edgekeeper.cloud.cloudflare.records import Records, by_name
-from edgekeeper.cloud.cloudflare.submission import Submission
-from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror, NotSyncedError
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 
@@ -46,7 +45,7 @@ class ZoneWriter:
         mirror.subscribe(self._follow)
         self._unsure = False
         """Whether the last call had no answer."""
-        self._coalescer: Coalescer[RecordChange, Stored | PassError] = Coalescer(
+        self._coalescer: Coalescer[RecordChange, Stored] = Coalescer(
             f"zone {name}",
             self._write,
             key=lambda change: change.name,
@@ -57,14 +56,14 @@ class ZoneWriter:
         self.run = self._coalescer.run
         self.stop = self._coalescer.stop
 
-    def submit(self, change: RecordChange, *, wake: Callable[[], None] | None = None) -> Submission[Stored]:
+    def submit(self, change: RecordChange, *, wake: Callable[[], None] | None = None) -> Ticket[Stored]:
         """Hand in what the address records of a name should be. Raise Stall where it is no name.
 
         The result is the records as they are then.
         """
         if normalise(change.name) != change.name:
             raise Stall(INVALID_SPEC, f"{change.name!r} is not written as Cloudflare writes it")
-        return Submission(self._coalescer.submit(change, wake=wake))
+        return self._coalescer.submit(change, wake=wake)
 
     def records_of(self, name: str) -> Stored:
         """The records of a name, as the mirror knows them. Raise NotSyncedError where it does not know yet."""
@@ -139,6 +138,7 @@ class ZoneWriter:
             stored = _stored(plans, result)
         except Retry:
             self._unsure = True
+            self.mirror.poke()
             raise
         for plan, records in zip(plans, stored, strict=True):
             self._reflect(plan, records)

@@ -13,7 +13,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange, WantedRecord
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule
 from edgekeeper.cloud.mirror import Mirror, NotSyncedError
-from edgekeeper.core.errors import PassError, Stall, Wait
+from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from tests.unit.cloud.cloudflare.world import World, both_ways, gather, in_virtual_time
 
 MARK = "cfzt:v1 o=0123456789ab"
@@ -183,3 +183,43 @@ async def test_mirrors_of_an_account_cost_one_call_each_in_five_minutes(world: W
     world.cloud.journal.clear()
     await asyncio.sleep(3000)
     assert 7 * 10 <= world.count() <= 7 * 12
+
+
+@both_ways
+async def test_own_writes_are_seen_in_the_mirrors_at_once(world: World) -> None:
+    account = world.account
+    for mirror in (
+        account.applications.wait_synced(),
+        account.policies.wait_synced(),
+        account.issued_tokens.wait_synced(),
+    ):
+        await mirror
+    fields = {"name": "people", "decision": "allow", "include": [{"everyone": {}}]}
+    policy = await account.access.create_policy(fields)
+    assert account.policies.get(policy.id) == policy
+    application = await account.access.create_application({"domain": "app.example.com"}, [policy.id])
+    assert account.applications.get(application.id) == application
+    changed = await account.access.put_application(application.id, {"domain": "b.example.com"}, [policy.id])
+    assert account.applications.get(application.id) == changed
+    token = await account.service_tokens.create("app", "24h")
+    assert account.issued_tokens.get(token.id) == await account.service_tokens.get(token.id)
+    await account.service_tokens.delete(token.id)
+    await account.access.delete_application(application.id)
+    await account.access.delete_policy(policy.id)
+    for gone in (
+        account.issued_tokens.get(token.id),
+        account.applications.get(application.id),
+        account.policies.get(policy.id),
+    ):
+        assert gone is None
+
+
+@in_virtual_time
+async def test_object_that_turns_out_to_be_gone_leaves_the_mirror(world: World) -> None:
+    account = world.account
+    await account.issued_tokens.wait_synced()
+    token = await account.service_tokens.create("app", "24h")
+    world.cloud.act("DELETE", f"/accounts/{world.owner.id}/access/service_tokens/{token.id}")
+    with pytest.raises(Conflict):
+        await account.service_tokens.refresh(token.id)
+    assert account.issued_tokens.get(token.id) is None

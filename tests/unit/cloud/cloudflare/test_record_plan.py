@@ -109,6 +109,19 @@ def test_withdrawal_does_not_delete_what_somebody_has_changed() -> None:
     assert "t.cfargotunnel.com" in caught.value.message
 
 
+@pytest.mark.parametrize("comment", [f"{MARK}0", f"{MARK}: more", f" {MARK}", MARK.upper()])
+def test_mark_of_others_that_looks_like_ours_is_not_ours(comment: str) -> None:
+    assert plan_change(_change(), [_record("1", "A", "192.0.2.1", comment=comment)]).size == 0
+
+
+@pytest.mark.parametrize(
+    ("mark", "comment"), [("", ""), ("x" * 101, ""), (MARK, "another"), (MARK, f"{MARK}0")]
+)
+def test_change_that_would_not_be_known_as_ours_again_is_a_mistake(mark: str, comment: str) -> None:
+    with pytest.raises(ValueError, match="mark"):
+        RecordChange(NAME, mark, (TUNNEL,), comment=comment)
+
+
 def test_comment_fits_every_plan_of_cloudflare() -> None:
     change = RecordChange(NAME, MARK, (TUNNEL,), comment=f"{MARK} {'x' * 300}")
     assert len(plan_change(change, []).posts[0]["comment"]) == 100

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.cloud.cloudflare.hostnames import covers, is_wildcard
-from edgekeeper.cloud.cloudflare.tunnel_document import CATCH_ALL, HostnameChange, merge, rules_by_hostname
+from edgekeeper.cloud.cloudflare.tunnel_document import (
+    CATCH_ALL,
+    HostnameChange,
+    check_change,
+    merge,
+    rules_by_hostname,
+)
 from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule, check_rule
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
@@ -226,6 +232,12 @@ def test_rule_that_cloudflared_would_refuse_is_refused(rule: TunnelRule) -> None
     with pytest.raises(Stall) as caught:
         check_rule(rule)
     assert caught.value.reason == "InvalidSpec"
+
+
+@pytest.mark.parametrize("hostname", ["b.example.com", "A.example.com", "*"])
+def test_change_is_about_one_hostname_spelled_properly(hostname: str) -> None:
+    with pytest.raises(Stall):
+        check_change(HostnameChange(hostname, (TunnelRule("a.example.com", "http://origin"),)))
 
 
 @pytest.mark.parametrize(

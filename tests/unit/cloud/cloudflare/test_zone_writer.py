@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.cloudflare.models import DnsRecord
-from edgekeeper.cloud.cloudflare.record_plan import RecordChange, WantedRecord
+from edgekeeper.cloud.cloudflare.models import BatchResult, DnsRecord
+from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, WantedRecord
 from edgekeeper.cloud.cloudflare.zone_writer import ZoneWriter
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.core.errors import Retry, Stall, Wait
@@ -233,3 +235,49 @@ async def test_zone_writer_refuses_a_name_that_is_not_spelled_as_cloudflare_spel
     writer = await _writer(world)
     with pytest.raises(Stall):
         writer.submit(_cname("A.example.com"))
+
+
+@in_virtual_time
+async def test_zone_mirror_never_takes_a_broken_listing_for_an_empty_zone(world: World) -> None:
+    for number in range(20):
+        world.add_record(type="A", name=f"host-{number}", content="192.0.2.1")
+    writer = await _writer(world)
+    gone: list[str] = []
+    writer.mirror.subscribe(lambda id_, _, new: gone.append(id_) if new is None else None)
+    for kind in ("html", "truncated", "redirect", "huge", "unsent", "error"):
+        status = 200 if kind == "html" else 503
+        world.cloud.faults.add(Fault(kind, status=status, size=10, times=None, lasting=timedelta(minutes=10)))
+        await asyncio.sleep(600)
+    assert not gone
+    assert len(writer.mirror.items()) == 20
+
+
+@in_virtual_time
+async def test_zone_writer_does_not_believe_an_answer_that_lacks_a_record(world: World) -> None:
+    writer = await _writer(world)
+    change = writer._records.change
+
+    async def forgetful(plans: Sequence[RecordPlan]) -> BatchResult:
+        await change(plans)
+        return BatchResult()
+
+    writer._records.change = forgetful  # type: ignore[method-assign]  # a provider that forgets to say what it did
+    (first,) = await _written(world, _cname("a.example.com"))
+    assert isinstance(first, Retry)
+    writer._records.change = change  # type: ignore[method-assign]
+    (second,) = await _written(world, _cname("a.example.com"))
+    assert isinstance(second, tuple)
+    assert len(world.records()) == 1
+
+
+@in_virtual_time
+async def test_zone_writer_splits_what_turns_out_to_be_more_than_a_call_takes(world: World) -> None:
+    """The mirror has it that 150 names are free. In fact each has a record of ours of another type."""
+    writer = await _writer(world)
+    for number in range(150):
+        world.add_record(type="A", name=f"host-{number}", content="192.0.2.1", comment=MARK)
+    assert not writer.mirror.items()
+    results = await _written(world, *[_cname(f"host-{number}.example.com") for number in range(150)])
+    assert not [result for result in results if isinstance(result, Exception)]
+    assert {record["type"] for record in world.records()} == {"CNAME"}
+    assert world.count(BATCH) == 3, "one that failed, and two that took 300 operations"
