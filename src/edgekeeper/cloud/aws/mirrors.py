@@ -1,31 +1,43 @@
 """The collections of an AWS account that are kept as local copies.
 
     Tenants                 every distribution tenant, from listings; parameters and tags are read once per ETag
+    Distributions           those that tenants name, read now and then
     connection_groups       where tenants' DNS points to
     certificates            ACM's certificates of one region, to find one that fits
     (records of a zone are with their writer, in `zone`)
 
 Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
-ETag: as long as that stays the same nothing else has changed either, and where it has changed one read tells.
+ETag: as long as that stays the same nothing else has changed either, and where it has changed one read tells. Where we
+may not list, tenants are read one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Final
 
+import structlog
+
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
-from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Stall
+
+log = structlog.get_logger(__name__)
 
 SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
+REMEMBERED: Final = timedelta(minutes=5)
+ABSENCE_REMEMBERED: Final = timedelta(seconds=30)
+"""Shorter: somebody may be about to create it."""
 
 
 class Tenants:
@@ -39,9 +51,11 @@ class Tenants:
         *,
         options: MirrorOptions | None = None,
     ) -> None:
+        self.is_blind = False
+        """Whether we may not list tenants."""
         self.mirror: Mirror[str, TenantSummary] = Mirror(
             "tenants",
-            cloudfront.tenants,
+            self._list,
             clock,
             metrics,
             options=options or MirrorOptions(),
@@ -71,6 +85,8 @@ class Tenants:
 
     async def details(self, tenant_id: str) -> DistributionTenant | None:
         """A tenant with its parameters and tags: read live if its ETag is another than at the last reading."""
+        if self.is_blind:
+            return await self.read(tenant_id)
         summary = self.mirror.get(tenant_id)
         if summary is None:
             return None
@@ -97,6 +113,17 @@ class Tenants:
         """We have just deleted this tenant, or found that it is gone."""
         self.mirror.remove(tenant_id)
 
+    async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
+        try:
+            async for page in self._cloudfront.tenants():
+                yield page
+        except Stall as refusal:
+            if not self.is_blind and refusal.error_type == "access_denied":
+                log.warning("Tenants may not be listed and are read one by one", error=refusal.message)
+                self.is_blind = True
+            raise
+        self.is_blind = False
+
     async def _confirm(self, tenant_id: str) -> TenantSummary | None:
         tenant = await self._cloudfront.find_tenant(tenant_id)
         return None if tenant is None else tenant.summary
@@ -113,6 +140,31 @@ class Tenants:
 def _completed(known: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
     """What a listing knows better, above all how far a deployment has come, and what only a reading knows."""
     return replace(known, **{field.name: getattr(summary, field.name) for field in fields(summary)})
+
+
+class Distributions:
+    """Distributions as they were read a moment ago: all their tenants ask for the same few."""
+
+    def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
+        self._cloudfront = cloudfront
+        self._clock = clock
+        self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._known: dict[str, tuple[float, Distribution | None]] = {}
+
+    async def get(self, distribution_id: str) -> Distribution | None:
+        """A distribution, at most a few minutes old. All who ask at once share one call."""
+        async with self._reading[distribution_id]:
+            until, known = self._known.get(distribution_id, (0.0, None))
+            if self._clock.monotonic() < until:
+                return known
+            found = await self._cloudfront.find_distribution(distribution_id)
+            lasting = REMEMBERED if found is not None else ABSENCE_REMEMBERED
+            self._known[distribution_id] = (self._clock.monotonic() + lasting.total_seconds(), found)
+            return found
+
+    def forget(self, distribution_id: str) -> None:
+        """Something says that what we know is wrong."""
+        self._known.pop(distribution_id, None)
 
 
 def connection_groups(

@@ -17,6 +17,8 @@ _READ = timedelta(seconds=45)
 _WRITE = timedelta(seconds=45)
 _LISTING = timedelta(seconds=120)
 """For one page of a sweep: it can wait behind user changes for longer."""
+_BATCH = timedelta(minutes=3)
+"""A large batch waits for the account's throughput. No worker waits with it."""
 _DOMAIN_LANE = timedelta(seconds=90)
 """API Gateway takes one domain call per half minute. Whoever would wait for longer is told so at once."""
 
@@ -50,7 +52,7 @@ LIST_DOMAIN_CONFLICTS: Final = _read("cloudfront", "ListDomainConflicts", lanes.
 LIST_TENANTS: Final = _read("cloudfront", "ListDistributionTenants", lanes.CLOUDFRONT_READ, _LISTING)
 LIST_CONNECTION_GROUPS: Final = _read("cloudfront", "ListConnectionGroups", lanes.CLOUDFRONT_READ, _LISTING)
 
-CHANGE_RECORDS: Final = _write("route53", "ChangeResourceRecordSets", lanes.ROUTE53_CHANGE)
+CHANGE_RECORDS: Final = _write("route53", "ChangeResourceRecordSets", lanes.ROUTE53_CHANGE, deadline=_BATCH)
 GET_CHANGE: Final = _read("route53", "GetChange", lanes.ROUTE53)
 GET_ZONE: Final = _read("route53", "GetHostedZone", lanes.ROUTE53)
 LIST_RECORDS: Final = _read("route53", "ListResourceRecordSets", lanes.ROUTE53, _LISTING)

@@ -14,7 +14,8 @@ from edgekeeper.cloud.aws.records import AliasTarget, Record, records_for
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.zone import Written, Zone, accuse
 from edgekeeper.cloud.coalescer import Ticket
-from edgekeeper.core.errors import PassError, Retry, Stall
+from edgekeeper.cloud.lanes import DEFAULT_RATES, ROUTE53
+from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.local.aws import faults
 from edgekeeper.local.aws.route53.records import Record as RemoteRecord
 from edgekeeper.local.aws.route53.state import Zone as RemoteZone
@@ -281,6 +282,37 @@ async def test_change_that_we_may_not_ask_about_says_so(world: World) -> None:
         assert not zone.in_sync(written.change_id)
         await asyncio.sleep(90)
         assert zone.in_sync(written.change_id)
+
+
+async def _insist(zone: Zone, wish: Wish) -> None:
+    """Come again as an object does whose pass could not finish."""
+    while True:
+        try:
+            await zone.submit(wish).wait()
+        except Wait as wait:
+            await asyncio.sleep(wait.after.total_seconds())
+        except Retry:
+            await asyncio.sleep(5)
+        else:
+            return
+
+
+@in_virtual_time
+async def test_throttled_zone_gets_its_records_and_no_more_calls_than_allowed(world: World) -> None:
+    async with _zone(world) as (zone, remote):
+        throttling = faults.error("Throttling", "Rate exceeded", 400)
+        world.cloud.faults.add(throttling, service="route53", probability=0.3, times=None)
+        world.cloud.faults.add(throttling, service="route53", times=None, until=timedelta(minutes=5))
+        async with asyncio.timeout(3600), asyncio.TaskGroup() as group:
+            for number in range(300):
+                group.create_task(_insist(zone, Present(_record(number))))
+                await asyncio.sleep(0.5)
+        assert len(_targets(remote)) == 300
+    allowed = DEFAULT_RATES[ROUTE53]
+    moments = [call.moment for call in world.cloud.journal.calls(service="route53")]
+    for first, since in enumerate(moments):
+        for count, until in enumerate(moments[first:], 1):
+            assert count <= allowed.burst + allowed.rate * (until - since) + 1e-6
 
 
 @in_virtual_time
