@@ -5,19 +5,19 @@ rather than an error, and NaN is unequal to everything. Python's own `==` differ
 and maps, so these are compared element by element.
 
 Comparing can be much work: a list may hold the same list twice, which holds another twice, and so on. So each container
-that is looked at is paid for from an `Allowance`, whose first element is what is left. The frame of an evaluation is one,
-which is how `==` in an expression charges its budget.
+that is looked at is paid for from an `Allowance`, whose first element is what is left: the outermost as cel-go has it, a
+tenth per element, and those inside in full, which cel-go does not charge at all. The frame of an evaluation is an
+allowance, which is how `==` in an expression charges its budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import isnan
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
 from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_overload
-from edgekeeper.cel.functions import traversal_cost
 from edgekeeper.cel.limits import DEFAULT_BUDGET
 from edgekeeper.cel.types import Type
 from edgekeeper.cel.values import Duration, Optional, Timestamp, Uint, UnorderedList, Value
@@ -47,60 +47,48 @@ def equals_within(left: Value, right: Value, allowance: Allowance) -> bool:
     if left_class is type(right) and left_class in PLAIN:
         return bool(left == right)
     # Containers are compared with a list of our own instead of recursion: values may be nested as deep as they like.
-    waiting = [(left, right)]
+    waiting, elements_per_unit = [(left, right)], 10
     while waiting:
         mine, yours = waiting.pop()
-        pairs = _matching_parts(mine, yours, allowance)
+        pairs = _matching_parts(mine, yours, allowance, elements_per_unit)
         if pairs is None:
             return False
-        waiting.extend(pairs)
+        elements_per_unit = 1
+        for pair in pairs:
+            part, counterpart = pair
+            kind = type(part)
+            if kind is not type(counterpart) or kind not in PLAIN:
+                waiting.append(pair)
+            elif part != counterpart:
+                return False
     return True
 
 
 _Pairs: TypeAlias = Iterable[tuple[Value, Value]]
 
 
-def _matching_parts(left: Value, right: Value, allowance: Allowance) -> _Pairs | None:
+def _matching_parts(left: Value, right: Value, allowance: Allowance, elements_per_unit: int) -> _Pairs | None:
     """What must be equal for two values to be equal, or None if they differ in any case."""
-    if isinstance(left, dict):
-        return _map_parts(left, right, allowance) if isinstance(right, dict) else None
-    if isinstance(left, UnorderedList):
-        return _unordered_parts(left, right, allowance) if isinstance(right, list | tuple) else None
     if isinstance(left, list | tuple):
-        return _list_parts(left, right, allowance) if isinstance(right, list | tuple) else None
+        if not isinstance(right, list | tuple):
+            return None
+        _pay(allowance, min(len(left), len(right)), elements_per_unit)
+        if isinstance(left, UnorderedList):
+            return left.matching_parts(right)
+        return zip(left, right, strict=True) if len(left) == len(right) else None
+    if isinstance(left, dict):
+        if not isinstance(right, dict):
+            return None
+        _pay(allowance, min(len(left), len(right)), elements_per_unit)
+        return _map_parts(left, right) if len(left) == len(right) else None
     if isinstance(left, Optional):
         return _optional_parts(left, right) if isinstance(right, Optional) else None
     return () if _equal_atoms(left, right) else None
 
 
-def _map_parts(left: dict[Any, Any], right: dict[Any, Any], allowance: Allowance) -> _Pairs | None:
-    _pay(allowance, min(len(left), len(right)))
-    if len(left) != len(right):
-        return None
-    return _unequal((value, right.get(key, _ABSENT)) for key, value in left.items())
-
-
-def _list_parts(left: Sequence[Any], right: Sequence[Any], allowance: Allowance) -> _Pairs | None:
-    _pay(allowance, min(len(left), len(right)))
-    return _unequal(zip(left, right, strict=True)) if len(left) == len(right) else None
-
-
-def _unordered_parts(left: UnorderedList, right: Sequence[Any], allowance: Allowance) -> _Pairs | None:
-    _pay(allowance, min(len(left), len(right)))
-    return left.matching_parts(right)
-
-
-def _unequal(pairs: _Pairs) -> _Pairs | None:
-    """The pairs that need a closer look; plain values, which most are, do not. None if a pair differs."""
-    remaining = []
-    for pair in pairs:
-        mine, yours = pair
-        kind = type(mine)
-        if kind is not type(yours) or kind not in PLAIN:
-            remaining.append(pair)
-        elif mine != yours:
-            return None
-    return remaining
+def _map_parts(left: dict[Any, Any], right: dict[Any, Any]) -> _Pairs:
+    """Pairs of values by key; nothing equals the counterpart of a key that the other map lacks."""
+    return [(value, right.get(key, _ABSENT)) for key, value in left.items()]
 
 
 def _optional_parts(left: Optional, right: Optional) -> _Pairs | None:
@@ -123,9 +111,9 @@ def _equal_atoms(left: Value, right: Value) -> bool:
     return related and isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _pay(allowance: Allowance, elements: int) -> None:
-    """A tenth per element, as cel-go has it, but at least 1, so that nothing is for free."""
-    allowance[0] -= max(1, traversal_cost(elements))
+def _pay(allowance: Allowance, elements: int, elements_per_unit: int) -> None:
+    """At least 1, so that nothing is for free."""
+    allowance[0] -= max(1, -(-elements // elements_per_unit))
     if allowance[0] < 0:
         raise EvaluationError(ErrorKind.COST_EXCEEDED, "operation cancelled: actual cost limit exceeded")
 
