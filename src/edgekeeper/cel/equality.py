@@ -12,12 +12,13 @@ allowance, which is how `==` in an expression charges its budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isnan
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
 from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_overload
+from edgekeeper.cel.functions import traversal_cost
 from edgekeeper.cel.limits import DEFAULT_BUDGET
 from edgekeeper.cel.types import Type
 from edgekeeper.cel.values import Duration, Optional, Timestamp, Uint, UnorderedList, Value
@@ -47,13 +48,13 @@ def equals_within(left: Value, right: Value, allowance: Allowance) -> bool:
     if left_class is type(right) and left_class in PLAIN:
         return bool(left == right)
     # Containers are compared with a list of our own instead of recursion: values may be nested as deep as they like.
-    waiting, elements_per_unit = [(left, right)], 10
+    waiting, price = [(left, right)], _outer_price
     while waiting:
         mine, yours = waiting.pop()
-        pairs = _matching_parts(mine, yours, allowance, elements_per_unit)
+        pairs = _matching_parts(mine, yours, allowance, price)
         if pairs is None:
             return False
-        elements_per_unit = 1
+        price = _inner_price
         for pair in pairs:
             part, counterpart = pair
             kind = type(part)
@@ -64,22 +65,32 @@ def equals_within(left: Value, right: Value, allowance: Allowance) -> bool:
     return True
 
 
+def _outer_price(elements: int) -> int:
+    return max(1, traversal_cost(elements))
+
+
+def _inner_price(elements: int) -> int:
+    return 1 + elements
+
+
 _Pairs: TypeAlias = Iterable[tuple[Value, Value]]
 
 
-def _matching_parts(left: Value, right: Value, allowance: Allowance, elements_per_unit: int) -> _Pairs | None:
+def _matching_parts(
+    left: Value, right: Value, allowance: Allowance, price: Callable[[int], int]
+) -> _Pairs | None:
     """What must be equal for two values to be equal, or None if they differ in any case."""
     if isinstance(left, list | tuple):
         if not isinstance(right, list | tuple):
             return None
-        _pay(allowance, min(len(left), len(right)), elements_per_unit)
+        _pay(allowance, price(min(len(left), len(right))))
         if isinstance(left, UnorderedList):
             return left.matching_parts(right)
         return zip(left, right, strict=True) if len(left) == len(right) else None
     if isinstance(left, dict):
         if not isinstance(right, dict):
             return None
-        _pay(allowance, min(len(left), len(right)), elements_per_unit)
+        _pay(allowance, price(min(len(left), len(right))))
         return _map_parts(left, right) if len(left) == len(right) else None
     if isinstance(left, Optional):
         return _optional_parts(left, right) if isinstance(right, Optional) else None
@@ -111,9 +122,8 @@ def _equal_atoms(left: Value, right: Value) -> bool:
     return related and isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _pay(allowance: Allowance, elements: int, elements_per_unit: int) -> None:
-    """At least 1, so that nothing is for free."""
-    allowance[0] -= max(1, -(-elements // elements_per_unit))
+def _pay(allowance: Allowance, price: int) -> None:
+    allowance[0] -= price
     if allowance[0] < 0:
         raise EvaluationError(ErrorKind.COST_EXCEEDED, "operation cancelled: actual cost limit exceeded")
 
