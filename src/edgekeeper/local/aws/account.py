@@ -18,15 +18,15 @@ CLOUDFRONT_REGION = "us-east-1"
 class Account:
     """What one customer of AWS has."""
 
-    def __init__(self, world: World, id: str, peers: Callable[[str], Account]) -> None:  # noqa: A002 - everybody's word
+    def __init__(self, world: World, number: str, peers: Callable[[str], Account]) -> None:
         self.world = world
-        self.id = id
+        self.id = number
         self._certificates: dict[str, Certificates] = {}
         self._gateways: dict[str, ApiGateway] = {}
         self._functions: dict[str, Functions] = {}
         edge = self.certificates(CLOUDFRONT_REGION)
-        self.cloudfront = CloudFront(world, id, edge, lambda other: peers(other).cloudfront)
-        self.route53 = Route53(world, id)
+        self.cloudfront = CloudFront(world, number, edge, lambda other: peers(other).cloudfront)
+        self.route53 = Route53(world, number)
 
     def certificates(self, region: str = CLOUDFRONT_REGION) -> Certificates:
         if region not in self._certificates:

@@ -117,12 +117,12 @@ class AwsCloud:
         self._accounts: dict[str, Account] = {}
         self._numbers = count(1)
 
-    def account(self, id: str | None = None) -> Account:  # noqa: A002 - what everybody calls it
+    def account(self, number: str | None = None) -> Account:
         """An account, which exists from the moment at which somebody asks for it."""
-        name = id or self.world.identities.account
-        if name not in self._accounts:
-            self._accounts[name] = Account(self.world, name, self.account)
-        return self._accounts[name]
+        id_ = number or self.world.identities.account
+        if id_ not in self._accounts:
+            self._accounts[id_] = Account(self.world, id_, self.account)
+        return self._accounts[id_]
 
     def serve_token(self, domain: str) -> None:
         """Let a domain's own web server answer with the validation token of a managed certificate."""

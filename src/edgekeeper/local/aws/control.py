@@ -2,7 +2,7 @@
 
     POST /_control/advance        {"seconds": 120}
     POST /_control/fault          {"kind": "error", "code": "Throttling", "operation": "GetChange", "times": 3}
-    POST /_control/distribution   {"id": "E1XNX8R2GOAABC", "covers": ["*.example.com"]}
+    POST /_control/distribution   {"name": "E1XNX8R2GOAABC", "covers": ["*.example.com"]}
     POST /_control/journal        {"operation": "CreateDistributionTenant"}
 
 A command is a function of this module's table; its arguments are a JSON object, its result a JSON value. What Python
@@ -203,12 +203,11 @@ def tenant(cloud: AwsCloud, identifier: str, account: str | None = None, **chang
 def record(cloud: AwsCloud, zone: str, account: str | None = None, **details: Any) -> Any:
     """Write a record (name, type, ttl, values) behind everybody's back; without values, remove it."""
     state = cloud.account(account).route53
-    found, name = state.zone(zone), normal(details.pop("name"))
-    values = tuple(details.pop("values", ()))
-    if values:
-        state.put_record(found, Record(name, values=values, **details))
+    found, name, kind = state.zone(zone), normal(details["name"]), details["type"]
+    if details.get("values"):
+        state.put_record(found, Record(name, kind, details.get("ttl", 300), tuple(details["values"])))
     else:
-        state.remove_record(found, name, **details)
+        state.remove_record(found, name, kind)
     return {}
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 from edgekeeper.local.aws.cloudtime import CloudTime
 from edgekeeper.local.aws.errors import AwsError
@@ -132,9 +133,9 @@ class FaultPlan:
         self._random = Random(seed)
         self.rules: list[Rule] = []
 
-    def add(self, fault: Fault, *, until: timedelta | None = None, **conditions: object) -> Rule:
+    def add(self, fault: Fault, *, until: timedelta | None = None, **conditions: Any) -> Rule:
         """Put a rule in force: conditions are those of `Rule`; `until` is counted from now."""
-        rule = Rule(fault, **conditions)  # type: ignore[arg-type] # checked by the dataclass
+        rule = Rule(fault, **conditions)
         if until is not None:
             rule.ends = self._time.after(until)
         self.rules.append(rule)

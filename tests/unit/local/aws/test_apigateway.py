@@ -133,7 +133,7 @@ async def test_a_certificate_of_a_domain_is_in_use() -> None:
     async with clients(cloud) as aws:
         created = await create(aws, cloud)
         arn = created["DomainNameConfigurations"][0]["CertificateArn"]
-        assert store.used_by(arn) == [created["DomainNameArn"]]
+        assert store.usage()[arn] == [created["DomainNameArn"]]
 
 
 @virtual_time

@@ -27,6 +27,7 @@ Client = Any
 def walk_cloudfront(cloudfront: Client, cloud: AwsCloud) -> None:
     cloud.cloudfront.add_distribution("E1", aliases=("www.example.com",))
     cloud.cloudfront.add_distribution("E2", aliases=("old.example.com",), tenant_only=False)
+    cloud.cloudfront.change_distribution("E2", enabled=False)
     group = cloudfront.create_connection_group(Name="edge", Tags={"Items": [{"Key": "a", "Value": "b"}]})
     group_id, endpoint = group["ConnectionGroup"]["Id"], group["ConnectionGroup"]["RoutingEndpoint"]
     cloud.world.dns.publish("a.example.com", endpoint)

@@ -52,7 +52,7 @@ async def remote_scenario() -> AsyncIterator[Remote]:
 
 
 async def tenant(remote: Remote) -> Any:
-    await remote.do("distribution", id="E1", parameters=[{"name": "origin", "required": False}])
+    await remote.do("distribution", name="E1", parameters=[{"name": "origin", "required": False}])
     wanted = {"DistributionId": "E1", "Name": "shop", "Domains": [{"Domain": "shop.example.com"}]}
     return (await remote.call("cloudfront", "create_distribution_tenant", **wanted))["DistributionTenant"]
 

@@ -106,9 +106,10 @@ async def test_a_domain_moves_between_resources_of_an_account() -> None:
     async with clients(cloud) as aws:
         id_ = await tenant(aws)
         before = (await aws.cloudfront.get_distribution_tenant(Identifier=id_))["ETag"]
-        moved = await aws.cloudfront.update_domain_association(
-            Domain="www.example.com", TargetResource={"DistributionTenantId": id_}, IfMatch=before
-        )
+        target: Any = {"Domain": "www.example.com", "TargetResource": {"DistributionTenantId": id_}}
+        assert await code(aws.cloudfront.update_domain_association(**target)) == "IllegalUpdate"
+        cloud.cloudfront.change_distribution("EOLD", enabled=False)
+        moved = await aws.cloudfront.update_domain_association(**target, IfMatch=before)
         after = await aws.cloudfront.get_distribution_tenant(Identifier=id_)
         assert (moved["Domain"], moved["ResourceId"], moved["ETag"]) == (
             "www.example.com",
@@ -120,6 +121,7 @@ async def test_a_domain_moves_between_resources_of_an_account() -> None:
             "www.example.com",
         ]
         assert not cloud.cloudfront.distributions["EOLD"].aliases
+        cloud.cloudfront.change_tenant(id_, enabled=False)
         await aws.cloudfront.update_domain_association(
             Domain="www.example.com", TargetResource={"DistributionId": "EOLD"}
         )
@@ -137,6 +139,10 @@ async def test_a_domain_of_another_account_moves_only_with_proof() -> None:
             400,
             "IllegalUpdate",
         )
+        cloud.account(OTHER).cloudfront.change_distribution("EFOREIGN", enabled=False)
+        status, refused, message = await refusal(aws.cloudfront.update_domain_association(**target))
+        assert (status, refused) == (400, "IllegalUpdate")
+        assert "TXT record _far.example.com" in message
         group = cloud.cloudfront.default_group()
         zone = cloud.route53.add_zone("example.com")
         cloud.route53.put_record(zone, Record("_far.example.com.", "TXT", 300, (f'"{group.endpoint}"',)))

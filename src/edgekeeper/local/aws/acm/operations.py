@@ -50,7 +50,8 @@ def request(call: Call) -> Result:
 def describe(call: Call) -> Result:
     store = _store(call)
     store.settle()
-    return {"Certificate": _detail(store, _certificate(store, call.params["CertificateArn"]))}
+    certificate = _certificate(store, call.params["CertificateArn"])
+    return {"Certificate": _detail(store, certificate, store.usage().get(certificate.arn, []))}
 
 
 def list_all(call: Call) -> Result:
@@ -62,8 +63,11 @@ def list_all(call: Call) -> Result:
     start = _position(params.get("NextToken"))
     size = params.get("MaxItems", MOST_LISTED)
     following = str(start + size) if len(found) > start + size else None
+    usage = store.usage()
     return {
-        "CertificateSummaryList": [_summary(store, each) for each in found[start : start + size]],
+        "CertificateSummaryList": [
+            _summary(store, each, in_use=each.arn in usage) for each in found[start : start + size]
+        ],
         "NextToken": following,
     }
 
@@ -71,7 +75,7 @@ def list_all(call: Call) -> Result:
 def delete(call: Call) -> Result:
     store = _store(call)
     certificate = _certificate(store, call.params["CertificateArn"])
-    if store.used_by(certificate.arn):
+    if certificate.arn in store.usage():
         raise AwsError(
             "ResourceInUseException", f"Certificate {certificate.arn} in account {store.account} is in use."
         )
@@ -151,7 +155,7 @@ def _position(token: str | None) -> int:
     return int(token)
 
 
-def _shared(store: Certificates, certificate: Certificate) -> dict[str, Any]:
+def _shared(store: Certificates, certificate: Certificate, *, in_use: bool) -> dict[str, Any]:
     """What details and summaries have in common."""
     lifetime = store.world.timings.certificate_lifetime
     return {
@@ -165,26 +169,25 @@ def _shared(store: Certificates, certificate: Certificate) -> dict[str, Any]:
         "ImportedAt": certificate.issued if certificate.imported else None,
         "NotBefore": certificate.issued,
         "NotAfter": certificate.issued + lifetime if certificate.issued else None,
-        "RenewalEligibility": "ELIGIBLE" if store.used_by(certificate.arn) else "INELIGIBLE",
+        "RenewalEligibility": "ELIGIBLE" if in_use else "INELIGIBLE",
         "ManagedBy": certificate.managed_by,
     }
 
 
-def _summary(store: Certificates, certificate: Certificate) -> dict[str, Any]:
-    shared = _shared(store, certificate)
-    return shared | {
+def _summary(store: Certificates, certificate: Certificate, *, in_use: bool) -> dict[str, Any]:
+    return _shared(store, certificate, in_use=in_use) | {
         "SubjectAlternativeNameSummaries": list(certificate.names[:100]),
         "HasAdditionalSubjectAlternativeNames": len(certificate.names) > 100,
-        "InUse": shared["RenewalEligibility"] == "ELIGIBLE",
+        "InUse": in_use,
     }
 
 
-def _detail(store: Certificates, certificate: Certificate) -> dict[str, Any]:
-    return _shared(store, certificate) | {
+def _detail(store: Certificates, certificate: Certificate, users: list[str]) -> dict[str, Any]:
+    return _shared(store, certificate, in_use=bool(users)) | {
         "SubjectAlternativeNames": list(certificate.names),
         "Subject": f"CN={certificate.names[0]}",
         "Issuer": "Amazon",
-        "InUseBy": store.used_by(certificate.arn),
+        "InUseBy": users,
         "FailureReason": certificate.failure_reason,
         "SignatureAlgorithm": "SHA256WITHRSA",
         "Options": {"CertificateTransparencyLoggingPreference": certificate.transparency},

@@ -7,7 +7,8 @@ deadline there is nothing to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from math import inf
@@ -30,8 +31,8 @@ class Certificates:
         self.shelf: Shelf[str, Certificate] = Shelf(world.time, lambda: world.behaviour.read_lag)
         self.token_served: HttpCheck = lambda _certificate, _domain: False
         """Whether a domain serves a managed certificate's token: CloudFront knows."""
-        self.users: list[Callable[[str], list[str]]] = []
-        """Who can tell the ARNs of what uses a certificate."""
+        self.users: list[Callable[[], Iterable[tuple[str, str]]]] = []
+        """Who can tell which certificates are in use, and by what."""
         self.changed: list[Callable[[Certificate], None]] = []
         self._pending: dict[str, None] = {}
         self._next_look = inf
@@ -70,8 +71,13 @@ class Certificates:
         self._pending.pop(arn, None)
         self.shelf.remove(arn)
 
-    def used_by(self, arn: str) -> list[str]:
-        return [user for users in self.users for user in users(arn)]
+    def usage(self) -> Mapping[str, list[str]]:
+        """What uses each certificate, by ARN."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for uses in self.users:
+            for certificate, user in uses():
+                found[certificate].append(user)
+        return found
 
     def look_at(self, arn: str) -> None:
         """Something may have changed that one certificate waits for."""

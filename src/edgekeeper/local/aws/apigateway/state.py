@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,7 +78,7 @@ class ApiGateway:
         self.domains: Shelf[str, ApiDomain] = Shelf(world.time, lambda: world.behaviour.read_lag)
         self.apis: dict[str, tuple[str, ...]] = {}
         """The stages of each API. Scenarios make them."""
-        certificates(region).users.append(self._users_of)
+        certificates(region).users.append(self._uses)
 
     def add_api(self, name: str | None = None, stages: Iterable[str] = ("$default",)) -> str:
         """An API with its stages; return its id."""
@@ -125,12 +125,11 @@ class ApiGateway:
                 "BadRequestException", f"The domain name {name} is not covered by the specified certificate."
             )
 
-    def _users_of(self, arn: str) -> list[str]:
-        return [
-            self.arn(each)
-            for each in self.domains.values()
-            if each.configuration.get("CertificateArn") == arn
-        ]
+    def _uses(self) -> Iterator[tuple[str, str]]:
+        """Certificates in use, and what uses them."""
+        return (
+            (domain.configuration["CertificateArn"], self.arn(domain)) for domain in self.domains.values()
+        )
 
 
 def _existing(domain: ApiDomain | None) -> ApiDomain:

@@ -113,24 +113,21 @@ def _hidden(text: str) -> str:
 def _check_movable(
     state: CloudFront, domain: str, source: DomainOwner, target: Tenant | Distribution
 ) -> None:
-    """Within an account a domain moves freely. From another one it moves when DNS says so, or its source is off."""
-    if source.account == state.account:
-        return
-    endpoint = target.endpoint if isinstance(target, Distribution) else state.groups[target.group].endpoint
-    if endpoint in state.world.dns.texts(f"_{domain}"):
-        return
+    """The source must be off, and somebody else's domain moves only when DNS says that it should."""
     if state.peers(source.account).is_enabled(source):
         raise AwsError(
+            "IllegalUpdate", "The resource that the domain is associated with must be disabled first."
+        )
+    endpoint = target.endpoint if isinstance(target, Distribution) else state.groups[target.group].endpoint
+    if source.account != state.account and endpoint not in state.world.dns.texts(f"_{domain}"):
+        raise AwsError(
             "IllegalUpdate",
-            "The domain is associated with an enabled resource of another account; disable that one, or create a "
-            f"TXT record _{domain} with the value {endpoint}.",
+            f"The domain belongs to another account; create a TXT record _{domain} with the value {endpoint}.",
         )
 
 
 def _receive(state: CloudFront, target: Tenant | Distribution, domain: str) -> Tenant | Distribution:
     if isinstance(target, Tenant):
         return state.keep_tenant(replace(target, domains=(*target.domains, domain)))
-    changed = replace(target, aliases=(*target.aliases, domain), etag=state.new_etag(target.id))
     state.claim((domain,), DISTRIBUTION, target.id)
-    state.distributions[target.id] = changed
-    return changed
+    return state.change_distribution(target.id, aliases=(*target.aliases, domain))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from edgekeeper.local.aws.acm.certificate import ISSUED, Certificate
 from edgekeeper.local.aws.acm.store import Certificates
@@ -51,14 +52,14 @@ class CloudFront:
         self._etags: dict[str, str] = {}
         """Every ETag ever given, and whose it was."""
         certificates.token_served = self._token_served
-        certificates.users.append(self._users_of)
+        certificates.users.append(self._uses)
         certificates.changed.append(self._certificate_changed)
 
     # --- For scenarios ---
 
     def add_distribution(
         self,
-        id: str | None = None,  # noqa: A002 - what everybody calls it
+        name: str | None = None,
         *,
         parameters: Iterable[ParameterDefinition] = (),
         covers: Sequence[str] = ("example.com", "*.example.com"),
@@ -67,13 +68,13 @@ class CloudFront:
     ) -> Distribution:
         """A distribution that is there already, with an issued certificate for what it `covers`."""
         world = self.world
-        name = id or "E" + world.ids.upper(13)
+        id_ = name or "E" + world.ids.upper(13)
         certificate = self.certificates.add_issued(*covers).arn if covers else None
         distribution = Distribution(
-            id=name,
-            arn=f"arn:aws:cloudfront::{self.account}:distribution/{name}",
+            id=id_,
+            arn=f"arn:aws:cloudfront::{self.account}:distribution/{id_}",
             endpoint=self.new_endpoint(),
-            etag=self.new_etag(name),
+            etag=self.new_etag(id_),
             modified=world.time.now(),
             deployed_at=world.time.monotonic(),
             tenant_only=tenant_only,
@@ -81,14 +82,26 @@ class CloudFront:
             parameters=tuple(parameters),
             certificate=certificate,
         )
-        self.claim(aliases, DISTRIBUTION, name)
-        self.distributions[name] = distribution
+        self.claim(aliases, DISTRIBUTION, id_)
+        self.distributions[id_] = distribution
         return distribution
 
-    def change_tenant(self, identifier: str, **changes: object) -> Tenant:
+    def change_tenant(self, identifier: str, **changes: Any) -> Tenant:
         """Somebody else edits a tenant, in the console say: any field of it."""
         tenant = self.tenant(identifier)
-        return self.keep_tenant(replace(tenant, **changes))  # type: ignore[arg-type] # the scenario's own risk
+        return self.keep_tenant(replace(tenant, **changes))
+
+    def change_distribution(self, name: str, **changes: Any) -> Distribution:
+        """Somebody edits a distribution: any field of it."""
+        time = self.world.time
+        self.distributions[name] = replace(
+            self.distribution(name),
+            etag=self.new_etag(name),
+            modified=time.now(),
+            deployed_at=time.after(self.world.timings.distribution_deployment),
+            **changes,
+        )
+        return self.distributions[name]
 
     def remove_tenant(self, identifier: str) -> None:
         """Somebody else deletes a tenant, enabled or not."""
@@ -130,8 +143,8 @@ class CloudFront:
             self.new_group(f"CreatedByCloudFront-{self.world.ids.mixed(7)}", is_default=True)
         )
 
-    def distribution(self, id: str) -> Distribution:  # noqa: A002
-        found = self.distributions.get(id)
+    def distribution(self, name: str) -> Distribution:
+        found = self.distributions.get(name)
         if found is None:
             raise AwsError("EntityNotFound", "The specified distribution does not exist.")
         return found
@@ -156,8 +169,8 @@ class CloudFront:
             deployed_at=world.time.after(world.timings.tenant_deployment),
             serving=self.active_domains(before) if before else frozenset(),
         )
-        self.release(set(before.domains) - set(tenant.domains) if before else ())
         self.claim(tenant.domains, TENANT, tenant.id)
+        self.release(set(before.domains) - set(tenant.domains) if before else ())
         self._tenant_names[tenant.name] = tenant.id
         if tenant.managed_certificate:
             self._certified[tenant.managed_certificate] = tenant.id
@@ -176,17 +189,16 @@ class CloudFront:
                 replace(tenant, domains=tuple(each for each in tenant.domains if each != domain))
             )
             return
-        distribution = self.distributions[owner.id]
-        aliases = tuple(each for each in distribution.aliases if each != domain)
+        aliases = tuple(each for each in self.distributions[owner.id].aliases if each != domain)
         self.release((domain,))
-        self.distributions[owner.id] = replace(distribution, aliases=aliases, etag=self.new_etag(owner.id))
+        self.change_distribution(owner.id, aliases=aliases)
 
     def drop_tenant(self, tenant: Tenant) -> None:
         self.release(tenant.domains)
         del self._tenant_names[tenant.name]
         self.tenants.remove(tenant.id)
 
-    def new_group(self, name: str, **details: object) -> ConnectionGroup:
+    def new_group(self, name: str, **details: Any) -> ConnectionGroup:
         world = self.world
         id_ = "cg_" + world.ids.mixed(27)
         group = ConnectionGroup(
@@ -199,7 +211,7 @@ class CloudFront:
             modified=world.time.now(),
             deployed_at=0.0,
         )
-        return replace(group, **details)  # type: ignore[arg-type] # checked by the dataclass
+        return replace(group, **details)
 
     def keep_group(self, group: ConnectionGroup) -> ConnectionGroup:
         world = self.world
@@ -225,26 +237,26 @@ class CloudFront:
             raise AwsError("PreconditionFailed", STALE)
         raise AwsError("InvalidIfMatchVersion", NO_VERSION)
 
-    def claim(self, domains: Collection[str], kind: str, id: str) -> None:  # noqa: A002
+    def claim(self, domains: Collection[str], kind: str, owner: str) -> None:
         """Take domains for a resource. Nothing is taken where one of them belongs to another."""
-        self.check_free(domains, id)
+        self.check_free(domains, owner)
         for domain in domains:
-            self.world.edge_domains[domain] = DomainOwner(self.account, kind, id)
+            self.world.edge_domains[domain] = DomainOwner(self.account, kind, owner)
 
-    def check_free(self, domains: Collection[str], id: str) -> None:  # noqa: A002
+    def check_free(self, domains: Collection[str], owner: str) -> None:
         """Refuse domains that belong to another resource than this one."""
-        if any(self._taken(domain, id) for domain in domains):
+        if any(self._taken(domain, owner) for domain in domains):
             raise AwsError("CNAMEAlreadyExists", CNAME_TAKEN)
 
     def release(self, domains: Iterable[str]) -> None:
         for domain in domains:
             self.world.edge_domains.pop(domain, None)
 
-    def _taken(self, domain: str, id: str) -> bool:  # noqa: A002
+    def _taken(self, domain: str, owner: str) -> bool:
         """Whether another resource has a domain, or another account its wildcard."""
         holder = self.world.edge_domains.get(domain)
         if holder is not None:
-            return holder.id != id
+            return holder.id != owner
         wildcard = self.world.edge_domains.get("*." + domain.partition(".")[2])
         return wildcard is not None and wildcard.account != self.account
 
@@ -280,9 +292,12 @@ class CloudFront:
             changed = replace(changed, customizations=customizations)
         self.tenants.put(tenant.id, changed)
 
-    def _users_of(self, arn: str) -> list[str]:
-        used = [tenant.arn for tenant in self.tenants.values() if tenant.certificate == arn]
-        return used + [each.arn for each in self.distributions.values() if each.certificate == arn]
+    def _uses(self) -> Iterator[tuple[str, str]]:
+        """Certificates in use, and what uses them."""
+        resources: list[Tenant | Distribution] = [*self.tenants.values(), *self.distributions.values()]
+        for resource in resources:
+            if resource.certificate:
+                yield resource.certificate, resource.arn
 
     # --- New names ---
 

@@ -7,6 +7,7 @@ than letters, digits, hyphens, underscores and dots is an octal escape, the aste
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _SPECIAL = re.compile(r"[^a-z0-9\-_.]")
@@ -23,6 +24,7 @@ def escaped(name: str) -> str:
     return _SPECIAL.sub(lambda match: f"\\{ord(match.group()):03o}", name)
 
 
+@lru_cache(maxsize=65_536)
 def order(name: str) -> tuple[str, ...]:
     """Zones and records are listed by their labels from the right."""
     return tuple(reversed(name.rstrip(".").split(".")))

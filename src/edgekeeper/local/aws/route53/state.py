@@ -116,10 +116,10 @@ class Route53:
         if not zone.private:
             self.world.dns.remove_zone(zone)
 
-    def zone(self, id: str) -> Zone:  # noqa: A002 - what everybody calls it
-        found = self.zones.get(id)
+    def zone(self, name: str) -> Zone:
+        found = self.zones.get(name)
         if found is None:
-            raise AwsError("NoSuchHostedZone", f"No hosted zone found with ID: {id}")
+            raise AwsError("NoSuchHostedZone", f"No hosted zone found with ID: {name}")
         return found
 
     def put_record(self, zone: Zone, record: Record) -> None:
@@ -127,8 +127,8 @@ class Route53:
         zone.put(record)
         self.world.dns.changed()
 
-    def remove_record(self, zone: Zone, name: str, type: str, identifier: str = "") -> None:  # noqa: A002
-        zone.remove((normal(name), type, identifier))
+    def remove_record(self, zone: Zone, name: str, kind: str, identifier: str = "") -> None:
+        zone.remove((normal(name), kind, identifier))
         self.world.dns.changed()
 
     def submit(self, comment: str | None) -> Change:
