@@ -23,18 +23,21 @@ from typing import Final
 import structlog
 
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
-from edgekeeper.cloud.aws.cloudfront import CloudFront
+from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
+from edgekeeper.cloud.origin import sweeping
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import PassError, Stall
 
 log = structlog.get_logger(__name__)
 
 SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
+FOLLOWED_EVERY: Final = timedelta(seconds=30)
+"""While a tenant is in progress."""
 REMEMBERED: Final = timedelta(minutes=5)
 ABSENCE_REMEMBERED: Final = timedelta(seconds=30)
 """Shorter: somebody may be about to create it."""
@@ -59,17 +62,21 @@ class Tenants:
             clock,
             metrics,
             options=options or MirrorOptions(),
-            in_progress=lambda tenant: tenant.in_progress,
             confirm=self._confirm,
         )
         self._cloudfront = cloudfront
         self._ids_by_name: dict[str, str] = {}
         self._details: dict[str, DistributionTenant] = {}
+        self._unfinished: set[str] = set()
+        """Tenants that CloudFront is still at work on."""
+        self._news = asyncio.Event()
         self.mirror.subscribe(self._index)
 
     async def run(self) -> None:
         """Keep the copy fresh until cancelled."""
-        await self.mirror.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.mirror.run(), name="mirror of tenants")
+            group.create_task(self._follow(), name="tenants in progress")
 
     def subscribe(self, handler: Handler[str, TenantSummary]) -> Callable[[], None]:
         """Tell `handler` of every tenant that changes, by id. Call what is returned to end that."""
@@ -113,6 +120,24 @@ class Tenants:
         """We have just deleted this tenant, or found that it is gone."""
         self.mirror.remove(tenant_id)
 
+    async def _follow(self) -> None:
+        """Look more often while something is in progress: at each tenant, or where that is cheaper, at all."""
+        while True:
+            await self._news.wait()
+            await asyncio.sleep(FOLLOWED_EVERY.total_seconds())
+            if len(self._unfinished) > 1 + self.mirror.count // PAGE_SIZE and not self.is_blind:
+                self.mirror.poke()
+                continue
+            for tenant_id in sorted(self._unfinished):
+                with sweeping():
+                    await self._look(tenant_id)
+
+    async def _look(self, tenant_id: str) -> None:
+        try:
+            await self.read(tenant_id)
+        except PassError as error:
+            log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
+
     async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
         try:
             async for page in self._cloudfront.tenants():
@@ -135,6 +160,14 @@ class Tenants:
             self._ids_by_name[new.name] = tenant_id
         else:
             self._details.pop(tenant_id, None)
+        if new is not None and new.in_progress:
+            self._unfinished.add(tenant_id)
+        else:
+            self._unfinished.discard(tenant_id)
+        if self._unfinished:
+            self._news.set()
+        else:
+            self._news.clear()
 
 
 def _completed(known: DistributionTenant, summary: TenantSummary) -> DistributionTenant:

@@ -129,15 +129,19 @@ class Zone:
 
     def _plan(self, wish: Wish) -> Change | None:
         """What it takes, by what is known of the zone. Raise Stall where it must not be."""
-        found = None if self.is_blind else self.mirror.get(_key(wish))
+        known = None if self.is_blind else self._known(_key(wish))
         try:
-            return plan(wish, None if self.is_blind else {found.key: found} if found else {})
+            return plan(wish, known)
         except TakenError as taken:
             raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
 
+    def _known(self, key: RecordKey) -> dict[RecordKey, Record]:
+        found = self.mirror.get(key)
+        return {} if found is None else {key: found}
+
     def _already(self, wish: Wish) -> Written | None:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
-            raise self._refusal[1]
+            raise self._refusal[1].with_traceback(None)
         return UNCHANGED if not self._is_doubtful and self._plan(wish) is None else None
 
     def _weigh(self, wish: Wish) -> int:
@@ -198,9 +202,8 @@ class Zone:
     async def _settle_stale(self, changes: Sequence[Change], stale: Conflict) -> str:
         """The zone is not as we know it. Find the record, and see what is there now."""
         if len(changes) > 1:
-            raise error_for(
-                DNS_TAKEN, stale.message
-            ) from stale  # of one record, so the batch is to be divided
+            # Some record is to blame, and the writer divides a batch only for what stalls.
+            raise error_for(DNS_TAKEN, stale.message) from stale
         (change,) = changes
         if self.is_blind:
             found = None if "not found" in stale.message else change.record

@@ -81,7 +81,7 @@ async def test_pod_identity_is_asked_with_the_pods_token(
     user = cloud.world.identities.add_user("pod")
     asked: list[str] = []
 
-    async def agent(request: web.BaseRequest) -> web.StreamResponse:
+    async def service_of_the_node(request: web.BaseRequest) -> web.StreamResponse:
         asked.append(request.headers.get("authorization", ""))
         expires = datetime.now(UTC) + timedelta(hours=6)
         keys = {
@@ -92,7 +92,7 @@ async def test_pod_identity_is_asked_with_the_pods_token(
         }
         return web.Response(text=json.dumps(keys), content_type="application/json")
 
-    runner = web.ServerRunner(web.Server(agent, access_log=None), shutdown_timeout=0.1)
+    runner = web.ServerRunner(web.Server(service_of_the_node, access_log=None), shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:

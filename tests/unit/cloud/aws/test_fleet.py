@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE
+from edgekeeper.cloud.aws.tenants import DistributionTenant
 from edgekeeper.local.aws import faults
 from edgekeeper.local.aws.route53.records import Record as RemoteRecord
 from edgekeeper.local.virtual import run_virtual
-from tests.unit.cloud.aws.fleet import create_records, settle, steady_fleet, watched
+from tests.unit.cloud.aws.fleet import Fleet, create_records, settle, steady_fleet, watched
 from tests.unit.cloud.aws.world import World, in_virtual_time
 
 SWEEPS = 13
@@ -78,36 +79,51 @@ async def test_drift_of_a_record_is_seen_within_its_interval(world: World) -> No
         assert fleet.changes == {"record": 1}
 
 
+async def _disable(world: World, fleet: Fleet, name: str) -> DistributionTenant:
+    live = await fleet.tenants.read(name)
+    assert live is not None
+    updated = await world.cloudfront.update_tenant(live.id, live.etag, replace(live.settings, enabled=False))
+    fleet.tenants.put(updated)
+    return updated
+
+
 @in_virtual_time
-async def test_tenant_in_progress_is_followed_closely(world: World) -> None:
+async def test_tenant_in_progress_is_followed_closely_and_alone(world: World) -> None:
     zone_id = await settle(world, 5)
     async with watched(world, zone_id) as fleet:
-        live = await fleet.tenants.read("tenant-00001")
-        assert live is not None
-        updated = await world.cloudfront.update_tenant(
-            live.id, live.etag, replace(live.settings, enabled=False)
-        )
-        fleet.tenants.put(updated)
+        updated = await _disable(world, fleet, "tenant-00001")
+        world.cloud.journal.clear()
         deployment = world.cloud.world.timings.tenant_deployment.total_seconds()
         await asyncio.sleep(deployment + 35)
-        details = await fleet.tenants.details(live.id)
+        details = await fleet.tenants.details(updated.id)
         assert details is not None
-        assert details.status == "Deployed"
+        assert (details.status, details.enabled) == ("Deployed", False)
+        assert world.counts["GetDistributionTenant"] <= deployment / 30 + 1
+        assert world.counts.get("ListDistributionTenants", 0) <= 1
+
+
+@in_virtual_time
+async def test_many_tenants_in_progress_are_followed_by_listings(world: World) -> None:
+    zone_id = await settle(world, 8)
+    async with watched(world, zone_id) as fleet:
+        updated = [await _disable(world, fleet, f"tenant-{number:05}") for number in range(8)]
+        world.cloud.journal.clear()
+        deployment = world.cloud.world.timings.tenant_deployment.total_seconds()
+        await asyncio.sleep(deployment + 35)
+        summaries = [fleet.tenants.get(tenant.id) for tenant in updated]
+        assert {summary.status for summary in summaries if summary} == {"Deployed"}
+        assert world.counts["ListDistributionTenants"] <= deployment / 30 + 2
+        assert world.counts.get("GetDistributionTenant", 0) <= 2
 
 
 @in_virtual_time
 async def test_own_write_is_seen_at_once_and_not_undone(world: World) -> None:
     zone_id = await settle(world, 5)
     async with watched(world, zone_id) as fleet:
-        live = await fleet.tenants.read("tenant-00001")
-        assert live is not None
         listing = asyncio.create_task(fleet.tenants.mirror.refresh())
-        updated = await world.cloudfront.update_tenant(
-            live.id, live.etag, replace(live.settings, enabled=False)
-        )
-        fleet.tenants.put(updated)
+        updated = await _disable(world, fleet, "tenant-00001")
         await listing
-        assert fleet.tenants.get(live.id) == updated.summary
+        assert fleet.tenants.get(updated.id) == updated.summary
 
 
 @in_virtual_time

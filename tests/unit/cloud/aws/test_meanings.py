@@ -14,7 +14,7 @@ from edgekeeper.cloud.aws.meanings import Meaning, Noun, is_known, meaning_of
 
 BOTOCORE_NAMES = {"apigateway": "apigatewayv2"}
 
-SEED_LABELS = {
+DASHBOARD_LABELS = {
     *("domain_conflict", "access_denied", "invalid_spec", "distribution_not_found", "unknown", "throttling"),
     *("connection_group_not_found", "retryable", "domain_validation_pending", "dns_zone_not_found"),
     *("dns_access_denied", "dns_invalid_input", "dns_error", "dns_throttling", "dns_retryable"),
@@ -89,7 +89,7 @@ def _all_meanings() -> set[Meaning]:
 
 
 def test_labels_are_those_that_dashboards_know() -> None:
-    assert {meaning.error_type for meaning in _all_meanings()} <= SEED_LABELS | OWN_LABELS
+    assert {meaning.error_type for meaning in _all_meanings()} <= DASHBOARD_LABELS | OWN_LABELS
 
 
 def test_waits_say_for_how_long_and_nothing_else_does() -> None:
