@@ -7,9 +7,9 @@ decrease). Where a call costs more than the bucket can hold, a full bucket will 
 
 from __future__ import annotations
 
-_SLOWER = 0.7
+_SLOWER = 0.8
 _SLOWEST = 0.25
-_RECOVERY = 120.0
+_RECOVERY = 60.0
 """Seconds in which a stopped lane would be at full speed again."""
 _SHORTEST_PAUSE = 1.0
 _TOLERANCE = 1e-6

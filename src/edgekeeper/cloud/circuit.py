@@ -27,6 +27,7 @@ from edgekeeper.core.errors import Wait
 TOLERATED = 5
 """Calls in a row that may stay unanswered."""
 _REST = Backoff(first=timedelta(seconds=10), longest=timedelta(minutes=2), jitter=0)
+_SHORTEST_WAIT = timedelta(seconds=1)
 _UNTIL_PROVEN = timedelta(seconds=5)
 """When to come back while a call is out to see."""
 
@@ -67,7 +68,8 @@ class Circuit:
     def check(self) -> None:
         """Raise Wait where a call would not be let through now."""
         if self.state is State.OPEN and self._open_until is not None:
-            raise self._wait(timedelta(seconds=self._open_until - self._clock.monotonic()))
+            left = timedelta(seconds=self._open_until - self._clock.monotonic())
+            raise self._wait(max(left, _SHORTEST_WAIT))
         if self.state is State.HALF_OPEN and self._scout is not None:
             raise self._wait(_UNTIL_PROVEN)
 

@@ -17,6 +17,7 @@ from edgekeeper.cloud.fairness import FairQueue
 from edgekeeper.cloud.lanes import LaneRate
 from edgekeeper.cloud.origin import Priority
 
+SHORTEST_ABSENCE = timedelta(seconds=1)
 LONGEST_ABSENCE = timedelta(minutes=5)
 """After which a caller should ask again, however long its turn will take: by then others may have given up."""
 _GRACE = timedelta(minutes=1)
@@ -30,7 +31,7 @@ class TooLongError(Exception):
         super().__init__(f"the turn is expected in {expected}")
         self.expected = expected
         """When one's turn will come."""
-        self.come_back_in = min(expected, LONGEST_ABSENCE)
+        self.come_back_in = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
         """When to ask again, to find one's place."""
 
 

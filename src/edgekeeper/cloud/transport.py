@@ -9,8 +9,8 @@ Every attempt of every call takes the same way:
  - A call that is not idempotent is sent at most once. Others are repeated, while the deadline lasts, where there was no
    answer or where the provider was too busy to look. Each attempt is a call with a number of its own.
  - Throttling pauses the lane for everybody who uses the credential.
- - Nothing waits in vain: where the turn, the end of a pause or a provider's recovery is further away than the deadline,
-   `Wait` says so at once.
+ - Nothing waits in vain: where the turn, the end of a pause or a provider's recovery is too far away for the deadline,
+   `Wait` says so at once. At least half of the time is for sending.
  - In a dry run, and without leadership, no mutation is sent. A dry run raises `KeptBack`, which is a `Wait`.
  - Every mutation that was sent leaves an audit line, also where it was cancelled half-way.
  - What a provider does wrong leaves as one of the four errors of `core.errors`, with the metric label in `error_type`.
@@ -190,9 +190,10 @@ class Transport:
     async def _wait_for_turn(self, order: _Order[T]) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
+        patience = (order.until - began) / 2  # a call that is sent too late to be answered is worse than none
         origin, lane = order.origin, order.operation.lane
         try:
-            async with asyncio.timeout_at(order.until):
+            async with asyncio.timeout(patience):
                 await self.budget.acquire(
                     order.account,
                     lane,
@@ -200,7 +201,7 @@ class Transport:
                     priority=origin.priority,
                     namespace=origin.namespace,
                     caller=f"{order.operation.name} {order.subject}",
-                    within=timedelta(seconds=order.until - began),
+                    within=timedelta(seconds=patience),
                 )
         except TooLongError as error:
             raise _wait_for_budget(lane, error) from error

@@ -204,13 +204,12 @@ async def test_deadline_covers_all_attempts_and_pauses() -> None:
 @virtual_time
 async def test_deadline_that_a_turn_would_miss_ends_the_call_at_once() -> None:
     world = World(rate=LaneRate(1 / 30))
-    brief = replace(CREATE, deadline=timedelta(seconds=20))
-    await world.call(brief, "one")
+    await world.call(CREATE, "one")
     for expected, name in ((30, "two"), (60, "three"), (90, "four")):
         with pytest.raises(
             Wait, match=f"of test is not due yet: expected in {timedelta(seconds=expected)}"
         ) as caught:
-            await world.call(brief, name)
+            await world.call(CREATE, name)
         assert caught.value.reason == "BudgetExhausted"
         assert caught.value.after == timedelta(seconds=expected)
     assert now() == 0
@@ -220,16 +219,27 @@ async def test_deadline_that_a_turn_would_miss_ends_the_call_at_once() -> None:
 @virtual_time
 async def test_deadline_that_passes_while_others_are_let_in_ends_in_a_wait() -> None:
     world = World(rate=LaneRate(1 / 10))
-    brief = replace(GET, deadline=timedelta(seconds=15))
-    await world.call(brief, "first")
+    patient = replace(GET, deadline=timedelta(minutes=2))
+    await world.call(GET, "first")
     with sweeping():
-        late = asyncio.create_task(world.call(brief, "late"))
+        late = asyncio.create_task(world.call(GET, "late"))
     await asyncio.sleep(5)
-    users = [asyncio.create_task(world.call(GET, f"user {n}")) for n in range(2)]
+    users = [asyncio.create_task(world.call(patient, f"user {n}")) for n in range(2)]
     with pytest.raises(Wait, match="expected in"):
         await late
     await asyncio.gather(*users)
     assert "late" not in world.provider.sent
+
+
+@virtual_time
+async def test_deadline_leaves_time_to_send_what_had_to_wait_for_its_turn() -> None:
+    world = World(rate=LaneRate(1 / 14))
+    await world.call(CREATE, "first")
+    await world.call(CREATE, "had to wait")
+    with pytest.raises(Wait, match="expected in"):
+        await asyncio.gather(world.call(CREATE, "in time"), world.call(CREATE, "late"))
+    await asyncio.sleep(20)
+    assert world.provider.effects == ["first", "had to wait", "in time"]
 
 
 # Throttling
@@ -237,11 +247,11 @@ async def test_deadline_that_passes_while_others_are_let_in_ends_in_a_wait() -> 
 
 @virtual_time
 async def test_throttling_pauses_the_lane_for_everybody_on_the_credential() -> None:
-    world = World(ThrottledError(timedelta(seconds=20)), None)
+    world = World(ThrottledError(timedelta(seconds=10)), None)
     with pytest.raises(Wait, match=r"^Rate exceeded$"):
         await world.call(CREATE)
     await asyncio.gather(*(world.call(GET, f"other {n}") for n in range(3)))
-    assert min(world.provider.times[1:]) >= 20
+    assert min(world.provider.times[1:]) >= 10
 
 
 @virtual_time
