@@ -172,6 +172,14 @@ def classify(operation: Operation, error: Exception) -> Failure | None:
     return Failure(meaning.error(f"cannot {_verb(operation.name)}: {error.text}"), meaning.error_type)
 
 
+def may_be_one_changes_fault(error: Stall) -> bool:
+    """Whether a write of many changes may have been refused because of one of them.
+
+    Everything else (the token, a tunnel that is gone, a quota) would meet each of them as well, one call at a time.
+    """
+    return error.reason in (INVALID_SPEC, RECORD_CONFLICT, API_ERROR)
+
+
 def unreadable(message: str) -> Retry:
     """An answer that cannot be true, found out after it was read."""
     error = Retry(message, UNREACHABLE)

@@ -18,6 +18,7 @@ from edgekeeper.core.json import JsonObject
 
 LONGEST_COMMENT = 100
 """On any plan."""
+_SHORTEST_TTL, _LONGEST_TTL = 60, 86_400
 _TYPES = frozenset({"A", "AAAA", "CNAME"})
 """Types that get into each other's way. Others of the same name, such as TXT, are nobody's concern here."""
 
@@ -33,8 +34,13 @@ class WantedRecord:
     """1 is automatic, as it always is for proxied records."""
 
     def __post_init__(self) -> None:
-        """Spell the content as Cloudflare will. Raise Stall where it is none."""
+        """Spell the content as Cloudflare will. Raise Stall where it would not be taken."""
         object.__setattr__(self, "content", _canonical(self.type, self.content))
+        if self.ttl != 1 and not _SHORTEST_TTL <= self.ttl <= _LONGEST_TTL:
+            raise Stall(
+                INVALID_SPEC,
+                f"a TTL of {self.ttl} is neither 1 nor between {_SHORTEST_TTL} and {_LONGEST_TTL}",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,8 @@ class RecordChange:
         """Raise ValueError where what we write would not be known as ours again."""
         if not self.mark or len(self.mark) > LONGEST_COMMENT:
             raise ValueError("a mark has to be there, and to fit into a comment")
-        if not self.marks(self.whole_comment):
-            raise ValueError(f"the comment does not begin with the mark {self.mark!r}")
+        if not self.marks(self.whole_comment) or not self.whole_comment.isprintable():
+            raise ValueError(f"the comment does not begin with the mark {self.mark!r}, or is no line of text")
 
     def marks(self, comment: str | None) -> bool:
         """Whether a record with this comment is ours."""

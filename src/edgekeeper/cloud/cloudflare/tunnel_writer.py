@@ -23,11 +23,12 @@ from datetime import timedelta
 
 import structlog
 
+from edgekeeper.cloud.cloudflare.errors import may_be_one_changes_fault
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_change, merge, rules_by_hostname
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.core.errors import PassError, Retry
+from edgekeeper.core.errors import PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject
 
 log = structlog.get_logger(__name__)
@@ -75,8 +76,13 @@ class TunnelWriter:
         return self._coalescer.submit(change, wake=wake)
 
     async def _write(self, changes: Sequence[HostnameChange]) -> Sequence[Rules | PassError]:
-        async with self._lock:
-            config, refused = await self._settle(changes)
+        try:
+            async with self._lock:
+                config, refused = await self._settle(changes)
+        except Stall as error:
+            if may_be_one_changes_fault(error):
+                raise
+            return [error] * len(changes)
         there = rules_by_hostname(config)
         outcomes: list[Rules | PassError] = []
         for change in changes:

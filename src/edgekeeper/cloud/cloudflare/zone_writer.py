@@ -6,6 +6,7 @@
  3. One call writes everything. What it stored goes into the mirror.
  4. Where Cloudflare says that something is in the way, or gone, the mirror was wrong: the zone is listed, and the rest
     is written without the change that cannot be. So one bad record costs the others two calls, not their turn.
+ 5. Where the zone is full, as many as fit are written. What concerns all, such as a refused token, all are told at once.
 
 *Guarantees*
  - After a call without an answer nothing is written before the zone was listed.
@@ -16,7 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 
-from edgekeeper.cloud.cloudflare.errors import INVALID_SPEC, RECORD_CONFLICT, unreadable
+from edgekeeper.cloud.cloudflare.errors import (
+    INVALID_SPEC,
+    QUOTA_EXCEEDED,
+    RECORD_CONFLICT,
+    may_be_one_changes_fault,
+    unreadable,
+)
 from edgekeeper.cloud.cloudflare.hostnames import normalise
 from edgekeeper.cloud.cloudflare.models import BatchResult, DnsRecord
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, plan_change
@@ -95,6 +102,16 @@ class ZoneWriter:
     # The batch
 
     async def _write(self, changes: Sequence[RecordChange]) -> Sequence[Stored | PassError]:
+        try:
+            return await self._write_all(changes)
+        except Stall as error:
+            if may_be_one_changes_fault(error):
+                raise
+            if error.reason == QUOTA_EXCEEDED and len(changes) > 1:
+                return await self._write_what_fits(changes, error)
+            return [error] * len(changes)
+
+    async def _write_all(self, changes: Sequence[RecordChange]) -> list[Stored | PassError]:
         plans = self._plan(changes, self.records_of)
         if self._unsure or any(isinstance(plan, RecordPlan) and plan.touches_existing for plan in plans):
             plans = await self._plan_live(changes)
@@ -104,6 +121,20 @@ class ZoneWriter:
             if isinstance(error, Stall) and error.reason != RECORD_CONFLICT:
                 raise
         return await self._perform(await self._plan_live(changes))
+
+    async def _write_what_fits(
+        self, changes: Sequence[RecordChange], full: Stall
+    ) -> list[Stored | PassError]:
+        """The zone has not enough room for all: write the first half of them, or of that half, and so on."""
+        count = len(changes) // 2
+        while count:
+            try:
+                return [*await self._write_all(changes[:count]), *[full] * (len(changes) - count)]
+            except Stall as error:
+                if error.reason != QUOTA_EXCEEDED:
+                    raise
+            count //= 2
+        return [full] * len(changes)
 
     def _plan(
         self, changes: Sequence[RecordChange], lookup: Callable[[str], Iterable[DnsRecord]]

@@ -14,6 +14,7 @@ import msgspec
 from edgekeeper.core.json import JsonObject
 
 JSON = "application/json"
+_DNS_VALIDATION = frozenset({*range(9000, 9100), 9207, 9208, 9300, 9301})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def accepted(outcome: Result) -> Response:
 def refused(refusal: Refusal, *, chained: bool = False) -> Response:
     """A refusal in its envelope; `chained` wraps validation errors of DNS as the API did until late in 2024."""
     error: JsonObject = {"code": refusal.code, "message": refusal.message}
-    if chained and 9000 <= refusal.code < 9100:
+    if chained and refusal.code in _DNS_VALIDATION:
         error = {"code": 1004, "message": "DNS Validation Error", "error_chain": [error]}
     envelope = {"result": None, "success": False, "errors": [error], "messages": []}
     headers = {"content-type": JSON, **refusal.headers}

@@ -148,6 +148,12 @@ def test_wanted_content_that_cannot_be_is_refused_before_any_call(kind: str, con
         WantedRecord(kind, content)
 
 
+@pytest.mark.parametrize("ttl", [0, 2, 59, 86401, -1])
+def test_wanted_ttl_that_cannot_be_is_refused_before_any_call(ttl: int) -> None:
+    with pytest.raises(Stall):
+        WantedRecord("A", "192.0.2.1", ttl=ttl)
+
+
 _ADDRESSES = st.sampled_from(["192.0.2.1", "192.0.2.2", "192.0.2.3"])
 
 

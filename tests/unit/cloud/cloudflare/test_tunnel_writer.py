@@ -187,3 +187,13 @@ async def test_tunnel_mirror_tells_which_hostnames_others_have_changed(world: Wo
     world.write_config({"ingress": [{**rules[0], "service": "http://elsewhere:80"}, *rules[1:]]})
     await asyncio.sleep(330)
     assert changed == ["a.example.com"]
+
+
+@in_virtual_time
+async def test_tunnel_writer_tells_all_at_once_what_concerns_all(world: World) -> None:
+    await world.account.tunnel(world.tunnel).mirror.wait_synced()
+    world.cloud.act("DELETE", f"/accounts/{world.owner.id}/cfd_tunnel/{world.tunnel}")
+    before = world.count()
+    results = await _written(world, *[_change(f"host-{number}.example.com") for number in range(100)])
+    assert {result.reason for result in results if isinstance(result, Stall)} == {"TunnelNotFound"}
+    assert world.count() - before == 1

@@ -1,26 +1,20 @@
 """The provider's own shapes: a JSON Schema made from the types of its SDK, kept outside of the repository.
 
-`EDGEKEEPER_GOLDEN` names the folder that holds `cloudflare-schema.json`; without it, the folder `shared/golden` beside
-the checkout is looked at. Where it is missing the tests that need it are skipped, or fail under `EDGEKEEPER_STRICT=1`.
-
 The schema uses a handful of keywords, so the check is a page: it follows references and says what is wrong where. It is
 wrong in one respect itself: the rule of a tunnel for everything else has no `hostname`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from edgekeeper.core.json import JsonObject
+from tests.golden.reading import golden_file
 
-_CHECKOUT = Path(__file__).parents[4]
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -33,26 +27,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 @cache
-def _document() -> JsonObject | None:
-    folder = Path(os.environ.get("EDGEKEEPER_GOLDEN") or _CHECKOUT.parent / "shared" / "golden")
-    path = folder / "cloudflare-schema.json"
-    if not path.exists():
-        return None
-    document: JsonObject = msgspec.json.decode(path.read_bytes())
-    for name, schema in document["$defs"].items():
-        if name.rsplit("/", 1)[-1].endswith("ConfigIngress"):
-            schema["required"] = [field for field in schema.get("required", []) if field != "hostname"]
-    return document
-
-
 def schema() -> JsonObject:
     """The whole document, or an end of the test."""
-    document = _document()
-    if document is None:
-        message = "there is no cloudflare-schema.json: set EDGEKEEPER_GOLDEN to the folder that holds it"
-        if os.environ.get("EDGEKEEPER_STRICT") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
+    document: JsonObject = msgspec.json.decode(golden_file("cloudflare-schema.json").read_bytes())
+    for name, part in document["$defs"].items():
+        if name.endswith("ConfigIngress"):
+            part["required"] = [field for field in part.get("required", []) if field != "hostname"]
     return document
 
 
