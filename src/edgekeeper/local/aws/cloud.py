@@ -63,6 +63,7 @@ class _Addressed:
 
 
 _NOBODY = Principal("", "", "")
+_ABANDONED = Answer(0, {}, delivery=Delivery.LOST)
 
 
 @dataclass
@@ -144,8 +145,12 @@ class AwsCloud:
         if isinstance(addressed, AwsError):
             return failures.answer("cloudfront", "rest-xml", None, addressed, _request_id(number))
         exchange = _Exchange(number, addressed, self.time.now(), self.time.monotonic())
-        answer = await self._answer(exchange)
-        self.journal.add(exchange.entry(answer))
+        answer = _ABANDONED
+        try:
+            answer = await self._answer(exchange)
+        finally:
+            # A caller that gives up while it is kept waiting has called all the same.
+            self.journal.add(exchange.entry(answer))
         return answer
 
     async def _answer(self, exchange: _Exchange) -> Answer:

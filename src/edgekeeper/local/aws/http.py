@@ -44,7 +44,9 @@ async def serve(cloud: AwsCloud, host: str = "127.0.0.1", port: int = 0) -> Asyn
             return await _carried_out(incoming, control.handle(cloud, request))
         return await _carried_out(incoming, await cloud.handle(request))
 
-    runner = web.ServerRunner(web.Server(respond, access_log=None), shutdown_timeout=0.2)
+    runner = web.ServerRunner(
+        web.Server(respond, access_log=None, handler_cancellation=True), shutdown_timeout=0.2
+    )
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()

@@ -108,6 +108,22 @@ async def test_the_date_of_issue_does_not_depend_on_who_looks() -> None:
 
 
 @virtual_time
+async def test_a_record_that_goes_too_late_changes_nothing() -> None:
+    cloud = empty_cloud()
+    async with clients(cloud) as aws:
+        early, late = await request(aws, "early.example.com"), await request(aws, "late.example.com")
+        await asyncio.sleep(RECORD_KNOWN)
+        for arn, pause in ((early, ISSUANCE - 1), (late, ISSUANCE)):
+            await validate(aws, cloud, arn)
+            (option,) = (await describe(aws, arn))["DomainValidationOptions"]
+            await asyncio.sleep(pause)
+            (zone,) = cloud.route53.zones.values()
+            cloud.route53.remove_record(zone, option["ResourceRecord"]["Name"], "CNAME")
+        assert (await describe(aws, early))["Status"] == "PENDING_VALIDATION"
+        assert (await describe(aws, late))["Status"] == "ISSUED"
+
+
+@virtual_time
 async def test_a_certificate_nobody_validates_times_out() -> None:
     async with clients(empty_cloud()) as aws:
         arn = await request(aws)

@@ -151,6 +151,7 @@ async def test_a_delay_takes_the_loops_time() -> None:
         with pytest.raises(ReadTimeoutError):
             await hasty.cloudfront.list_connection_groups()
         assert cloud.time.monotonic() - began == pytest.approx(25)
+        assert [entry.status for entry in cloud.journal.calls()] == [201, 0]
 
 
 async def outcomes(aws: Clients, count: int) -> str:

@@ -44,13 +44,22 @@ async def test_the_default_group_appears_with_the_first_tenant() -> None:
         assert default["RoutingEndpoint"].endswith(".cloudfront.net")
 
 
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"Domains": [{"Domain": "shop.example.org"}]},
+        {"ManagedCertificateRequest": {"ValidationTokenHost": "cloudfront"}},
+        {"Parameters": [{"Name": "unknown", "Value": "x"}]},
+    ],
+    ids=["not-covered", "not-pointing", "unknown-parameter"],
+)
 @virtual_time
-async def test_a_refused_tenant_brings_no_default_group() -> None:
+async def test_a_refused_tenant_brings_no_default_group(details: Any) -> None:
+    wanted = {"DistributionId": DISTRIBUTION, "Name": "shop", "Domains": [{"Domain": "shop.example.com"}]}
     async with clients(virgin_cloud()) as aws:
-        call = aws.cloudfront.create_distribution_tenant(
-            DistributionId=DISTRIBUTION, Name="shop", Domains=[{"Domain": "shop.example.org"}]
+        assert (
+            await code(aws.cloudfront.create_distribution_tenant(**(wanted | details))) == "InvalidArgument"
         )
-        assert await code(call) == "InvalidArgument"
         assert await groups(aws) == []
 
 

@@ -79,6 +79,9 @@ class Certificates:
                 found[certificate].append(user)
         return found
 
+    def age(self, certificate: Certificate) -> timedelta:
+        return timedelta(seconds=self.world.time.monotonic() - certificate.requested_at)
+
     def look_at(self, arn: str) -> None:
         """Something may have changed that one certificate waits for."""
         if arn in self._pending:
@@ -104,23 +107,27 @@ class Certificates:
 
     def _settle(self, certificate: Certificate, now: float) -> float:
         """Move one certificate on; return the moment at which to look again."""
-        timings = self.world.timings
-        timeout = certificate.requested_at + timings.certificate_timeout.total_seconds()
-        if not all(self.validated(certificate, name) for name in certificate.names):
-            if certificate.validated_since is not None:
-                self.shelf.put(certificate.arn, replace(certificate, validated_since=None))
-            if now >= timeout:
-                self.fail(certificate.arn, TIMED_OUT)
-                return inf
-            return timeout
-        since = now if certificate.validated_since is None else certificate.validated_since
-        done = since + timings.certificate_issuance.total_seconds()
-        if now >= done:
-            self._issue(certificate, timedelta(seconds=now - done))
+        issuance = self.world.timings.certificate_issuance.total_seconds()
+        since = certificate.validated_since
+        # Every change of DNS is looked at, so what was validated then has been so ever since, whatever DNS says now.
+        if since is not None and now >= since + issuance:
+            self._issue(certificate, timedelta(seconds=now - since - issuance))
             return inf
-        if certificate.validated_since is None:
+        if not all(self.validated(certificate, name) for name in certificate.names):
+            return self._wait(certificate, now)
+        if since is None:
             self.shelf.put(certificate.arn, replace(certificate, validated_since=now))
-        return done
+        return (now if since is None else since) + issuance
+
+    def _wait(self, certificate: Certificate, now: float) -> float:
+        """A certificate is not validated, or no longer; some day that is too late."""
+        timeout = certificate.requested_at + self.world.timings.certificate_timeout.total_seconds()
+        if now >= timeout:
+            self.fail(certificate.arn, TIMED_OUT)
+            return inf
+        if certificate.validated_since is not None:
+            self.shelf.put(certificate.arn, replace(certificate, validated_since=None))
+        return timeout
 
     def _issue(self, certificate: Certificate, ago: timedelta = timedelta()) -> None:
         self._pending.pop(certificate.arn, None)
@@ -134,6 +141,3 @@ class Certificates:
 
     def _new_arn(self) -> str:
         return f"arn:aws:acm:{self.region}:{self.account}:certificate/{self.world.ids.uuid()}"
-
-    def age(self, certificate: Certificate) -> timedelta:
-        return timedelta(seconds=self.world.time.monotonic() - certificate.requested_at)

@@ -11,7 +11,7 @@ from edgekeeper.local.aws.acm.certificate import ISSUED
 from edgekeeper.local.aws.call import Call, Result
 from edgekeeper.local.aws.cloudfront import views
 from edgekeeper.local.aws.cloudfront.certificates import request_managed
-from edgekeeper.local.aws.cloudfront.resources import DEPLOYED, Distribution, Tenant
+from edgekeeper.local.aws.cloudfront.resources import DEPLOYED, ConnectionGroup, Distribution, Tenant
 from edgekeeper.local.aws.cloudfront.state import CloudFront
 from edgekeeper.local.aws.errors import AwsError
 from edgekeeper.local.aws.tagging import from_list
@@ -156,14 +156,20 @@ def _written(state: CloudFront, before: Tenant, params: Mapping[str, Any]) -> Te
     request = params.get("ManagedCertificateRequest")
     _check_certificate(state, tenant, managed=bool(request or tenant.managed_certificate))
     state.check_free(domains, tenant.id)
-    named = params.get("ConnectionGroupId")
-    group = state.group(named) if named else state.default_group()
-    if not group.enabled:
-        raise AwsError("InvalidAssociation", "The specified connection group is not enabled.")
-    tenant = replace(tenant, group=group.id)
+    group = _named_group(state, params.get("ConnectionGroupId"))
     if request:
         tenant = request_managed(state, tenant, request)
-    return state.keep_tenant(tenant)
+    # Nothing is refused from here on, so that no default group appears without a tenant.
+    return state.keep_tenant(replace(tenant, group=(group or state.default_group()).id))
+
+
+def _named_group(state: CloudFront, name: str | None) -> ConnectionGroup | None:
+    if not name:
+        return None
+    group = state.group(name)
+    if not group.enabled:
+        raise AwsError("InvalidAssociation", "The specified connection group is not enabled.")
+    return group
 
 
 def _parent(state: CloudFront, id_: str) -> Distribution:
