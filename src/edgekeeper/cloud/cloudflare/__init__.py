@@ -1,9 +1,8 @@
 """Cloudflare: a thin typed client of API v4, and the single writers of what many routes share.
 
-    accounts                     everything for several accounts and tokens at once: start reading there
-    client, sender, reply        one request function, one paginator, over `cloud.transport`
-    errors, operations           what every error code means for a pass; all operations in one table
-    zones, records, tunnels, access, service_tokens, tokens        the operations, typed by `models`
-    tunnel_document, record_plan                                   pure: what to write, given what is there
-    tunnel_writer, zone_writer                                     one writer per tunnel and per zone
+`accounts` offers everything for several accounts and tokens at once: start reading there. Below it, `client` is one
+request function and one paginator over `cloud.transport`, with `sender` for the bytes, `reply` for what comes back,
+`operations` and `errors` as tables. `zones`, `records`, `tunnels`, `access`, `service_tokens` and `tokens` are the
+operations, typed by `models`. `tunnel_document` and `record_plan` are pure: what to write, given what is there. Of
+`tunnel_writer` and `zone_writer` there is one per tunnel and zone.
 """
