@@ -110,7 +110,6 @@ def test_evaluations_do_not_share_a_budget() -> None:
         assert program.evaluate({"x": [1] * 100}, budget=600) is True
 
 
-def test_a_fold_like_no_other_costs_what_its_parts_cost() -> None:
-    # `transformMap` of a filtered range goes through condition, key and value.
+def test_filtered_maps_pay_for_what_passes() -> None:
     assert evaluate("[1, 2].transformMap(i, v, v > 1, v)") == {1: 2}
     assert cost("[1, 2].transformMap(i, v, v > 1, v)") == 10 + 30 + 1 + 2 * 2 + 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from edgekeeper.cel.errors import CompileError
+from edgekeeper.cel.errors import CompileError, ErrorKind, EvaluationError
 from edgekeeper.cel.evaluation.shapes import (
     Binding,
     Collection,
@@ -14,7 +14,10 @@ from edgekeeper.cel.evaluation.shapes import (
     Shape,
     shape_of,
 )
-from edgekeeper.cel.syntax import Comprehension, Select, walk
+from edgekeeper.cel.functions import Library
+from edgekeeper.cel.macros import Builder, Fold, Macro
+from edgekeeper.cel.syntax import ACCUMULATOR, Comprehension, Expr, Operator, Select, walk
+from edgekeeper.cel.types import DYN
 from tests.unit.cel.engine import ENVIRONMENT
 
 
@@ -80,3 +83,34 @@ def test_chains_of_mapped_optionals_grow_linearly() -> None:
         return sum(1 for _ in walk(ENVIRONMENT.parse("x" + ".optMap(e, e)" * links).root))
 
     assert nodes(10) - nodes(5) == nodes(15) - nodes(10)
+
+
+def _expand_total(builder: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    """`x.total(limit)`: the sum of numbers, until it is not below the limit."""
+    if target is None:
+        return None
+    below = builder.call(Operator.LESS, builder.ident(ACCUMULATOR), args[0])
+    return builder.fold(
+        Fold(
+            range=target,
+            variable="@number",
+            initial=builder.literal(0),
+            condition=builder.call(Operator.NOT_STRICTLY_FALSE, below),
+            step=builder.call(Operator.ADD, builder.ident(ACCUMULATOR), builder.ident("@number")),
+            result=builder.ident(ACCUMULATOR),
+        )
+    )
+
+
+def test_a_fold_like_no_other_runs_as_it_is_written() -> None:
+    environment = ENVIRONMENT.extend(
+        libraries=[Library("totals", macros=(Macro("total", 1, _expand_total),))], variables={"x": DYN}
+    )
+    (fold,) = [node for node in walk(environment.parse("x.total(5)").root) if isinstance(node, Comprehension)]
+    assert shape_of(fold) is None
+    assert environment.compile("[1, 2, 3].total(100)").evaluate({}) == 6
+    assert environment.compile("[1, 2, 3, 4].total(3)").evaluate({}) == 3
+    assert environment.compile("x.total(dyn('not a limit'))").evaluate({"x": [1, 2]}) == 3
+    with pytest.raises(EvaluationError) as caught:
+        environment.compile("x.total(1000000)").evaluate({"x": [1] * 1000}, budget=3000)
+    assert caught.value.kind is ErrorKind.COST_EXCEEDED

@@ -78,7 +78,7 @@ def bound(slot: int, value: Code) -> Code:
                 raise
             frame[slot] = known
         elif type(known) is _Failure:
-            raise known.error
+            raise known.error.with_traceback(None)  # or it would grow each time
         return known
 
     return Code(run, IDENT_COST)
