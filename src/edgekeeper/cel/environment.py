@@ -116,8 +116,11 @@ class Environment:
         """
         if not checked:
             return self._program(self.parse(text), DYN, {})
-        found = self.check(text, expected=expected)
-        return self._program(found.ast, found.type, found.properties)
+        return self.program(self.check(text, expected=expected))
+
+    def program(self, checked: CheckedAst) -> Program:
+        """Compile what this environment has checked."""
+        return self._program(checked.ast, checked.type, checked.properties)
 
     def _program(self, ast: Ast, kind: Type, properties: Mapping[int, str]) -> Program:
         try:
