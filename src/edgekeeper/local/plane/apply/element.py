@@ -7,6 +7,7 @@ equal strings and field sets can be plain dictionaries keyed by them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -24,6 +25,7 @@ _decode = msgspec.json.decode
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _ESCAPES |= {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 _ESCAPES |= {code: f"\\u{code:04x}" for code in range(0x20) if code not in _ESCAPES}
+_ESCAPED = re.compile(f"[{re.escape(''.join(map(chr, _ESCAPES)))}]")
 
 
 class UnknownElementError(ValueError):
@@ -44,9 +46,7 @@ def literal(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    if text.isalnum():
-        return f'"{text}"'
-    return f'"{text.translate(_ESCAPES)}"'
+    return f'"{text.translate(_ESCAPES) if _ESCAPED.search(text) else text}"'
 
 
 def key_element(fields: Iterable[tuple[str, Any]]) -> str:

@@ -31,7 +31,8 @@ def covered(node: Node, value: Any) -> FieldSet:
 def covered_map(map_type: MapType, value: dict[str, Any], result: FieldSet) -> FieldSet:
     """Add what the map's fields cover to `result`."""
     fields = map_type.fields
-    for name, inner in sorted(value.items()) if len(value) > 1 else value.items():
+    for name in sorted(value):
+        inner = value[name]
         element, child = fields[name]
         result[element] = covered(child, inner) if type(inner) in _CONTAINERS else MEMBER
     return result
