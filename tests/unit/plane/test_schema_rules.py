@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import FieldError, invalid_value
-from edgekeeper.local.plane.schema import RuleCheck, compile_schema
+from edgekeeper.local.plane.schema import Budget, RuleCheck, check_structural, compile_schema
 
 RULES = {"x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
 STRING = {"type": "string"}
@@ -24,7 +25,9 @@ class Recorder:
     compiled: list[tuple[list[JsonObject], bool]] = field(default_factory=list)
     calls: list[tuple[Any, Any, str, bool]] = field(default_factory=list)
 
-    def compile_rules(self, rules: list[JsonObject], schema: JsonObject, *, root: bool) -> RuleCheck:
+    def compile_rules(
+        self, rules: list[JsonObject], schema: JsonObject, *, root: bool, budget: Budget
+    ) -> RuleCheck:
         self.compiled.append((rules, root))
 
         def check(value: Any, old: Any, path: str, unchanged: bool) -> list[FieldError]:
@@ -32,6 +35,11 @@ class Recorder:
             return [invalid_value(path or "<nil>", schema["type"], "failed rule")]
 
         return check
+
+    def definition_errors(
+        self, schema: JsonObject, path: str, broken: Sequence[FieldError], *, lenient: bool
+    ) -> list[FieldError]:
+        return [invalid_value(path, lenient, f"{len(schema)} {len(broken)}")]
 
 
 def kind_of(spec: JsonObject, **around: Any) -> JsonObject:
@@ -146,3 +154,18 @@ def test_rules_look_at_the_whole_object_when_the_status_is_written() -> None:
     schema = kind_of({"type": "object", "properties": {"a": {**STRING, **RULES}}})
     compile_schema(schema, rules=engine).validate_status({"spec": {"a": "b"}}, {"spec": {"a": "b"}})
     assert engine.calls == [("b", "b", "spec.a", True)]
+
+
+def test_rules_of_a_definition_are_checked_once_its_schema_is_right() -> None:
+    errors = check_structural({"type": "object"}, "schema", rules=Recorder(), seen_before=True)
+    assert [str(error) for error in errors] == ["schema: Invalid value: true: 1 0"]
+
+
+def test_rules_are_told_of_what_is_broken_beside_them() -> None:
+    kind = kind_of({"type": "array", "items": STRING, "uniqueItems": True})
+    assert check_structural(kind, "schema", rules=Recorder())[-1].detail == "2 1"
+
+
+def test_rules_of_a_definition_without_shape_are_not_looked_at() -> None:
+    errors = check_structural(kind_of({}), "schema", rules=Recorder())
+    assert [error.problem for error in errors] == ["Required value"]

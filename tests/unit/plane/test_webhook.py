@@ -19,7 +19,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority
 from edgekeeper.local.plane.errors import StatusError
 from edgekeeper.local.plane.request import User
-from edgekeeper.local.plane.webhook import AdmissionRequest, Surroundings, Webhooks
+from edgekeeper.local.plane.webhook import AdmissionRequest, ConditionError, Surroundings, Webhooks
 from edgekeeper.local.plane.webhook.endpoint import LARGEST_ANSWER
 
 ALICE = User("alice", ("devs",), "7", {"team": ("a",)})
@@ -380,14 +380,33 @@ async def test_match_conditions_are_left_to_their_evaluator(backend: Backend, ho
     conditions = [{"name": "c", "expression": "true"}]
     seen = []
 
-    def evaluate(given: Any, request: AdmissionRequest) -> bool:
-        seen.append((list(given), request))
+    def evaluate(given: Any, request: AdmissionRequest, version: str) -> bool:
+        seen.append((list(given), request, version))
         return holds
 
     around = replace(SURROUNDINGS, conditions_hold=evaluate)
     await validate([backend.hook("a", matchConditions=conditions), backend.hook("b")], surroundings=around)
-    assert seen == [(conditions, CREATE_POD)]
+    assert seen == [(conditions, CREATE_POD, "v1")]
     assert sorted(backend.names_asked()) == (["a", "b"] if holds else ["b"])
+
+
+def unanswerable(*_: Any) -> bool:
+    raise ConditionError("no such key: x")
+
+
+async def test_match_conditions_that_fail_refuse_the_request(backend: Backend) -> None:
+    hook = backend.hook("a", matchConditions=[{"name": "c", "expression": "object.x"}])
+    with pytest.raises(StatusError) as refusal:
+        await validate([hook], surroundings=replace(SURROUNDINGS, conditions_hold=unanswerable))
+    assert (refusal.value.code, refusal.value.message) == (403, 'pods "p" is forbidden: no such key: x')
+    assert backend.asked == []
+
+
+async def test_match_conditions_that_fail_are_ignored_where_failures_are(backend: Backend) -> None:
+    conditions = [{"name": "c", "expression": "object.x"}]
+    hook = backend.hook("a", matchConditions=conditions, failurePolicy="Ignore")
+    await validate([hook], surroundings=replace(SURROUNDINGS, conditions_hold=unanswerable))
+    assert backend.asked == []
 
 
 async def test_match_conditions_hold_without_an_evaluator(backend: Backend) -> None:

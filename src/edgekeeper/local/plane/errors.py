@@ -10,7 +10,7 @@ Messages follow kube-apiserver's wording, because people search for it and kubec
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import msgspec
@@ -43,6 +43,9 @@ class FieldError:
     problem: str
     detail: str = ""
     value: Any = NO_VALUE
+    _: KW_ONLY
+    tolerated: bool = False
+    """Told to the client, but no reason to refuse: it was wrong before."""
 
     @property
     def reason(self) -> str:
@@ -81,6 +84,10 @@ def forbidden_field(field: str, detail: str) -> FieldError:
     return FieldError(field, "Forbidden", detail)
 
 
+def internal_problem(field: str, detail: str) -> FieldError:
+    return FieldError(field, "Internal error", detail)
+
+
 def too_long(field: str, limit: int) -> FieldError:
     return FieldError(field, "Too long", f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}")
 
@@ -97,7 +104,14 @@ def _show(value: Any) -> str:
         return quote(value)
     if isinstance(value, float):
         return show_number(value)
-    return msgspec.json.encode(value, order="sorted").decode()
+    return _escaped(msgspec.json.encode(value, order="deterministic").decode())
+
+
+def _escaped(text: str) -> str:
+    """JSON as Go writes it: harmless inside of HTML."""
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
 
 
 class StatusError(Exception):

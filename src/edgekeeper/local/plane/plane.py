@@ -44,6 +44,7 @@ from edgekeeper.local.plane.controllers.simulate import SIMULATORS, Simulator
 from edgekeeper.local.plane.crd import DefinitionController, definition_accepts_objects
 from edgekeeper.local.plane.documents import Documents
 from edgekeeper.local.plane.errors import StatusError
+from edgekeeper.local.plane.expressions import LateRules, conditions_hold
 from edgekeeper.local.plane.handler import ApiHandler
 from edgekeeper.local.plane.http import HttpServer
 from edgekeeper.local.plane.identity import Identity
@@ -88,8 +89,8 @@ class PlaneConfig:
     now: Callable[[], datetime] = utc_now
     seed: int | None = None
     """Makes uids and generated names repeatable."""
-    rules: RuleCompiler | None = None
-    """Compiles `x-kubernetes-validations`; without it those rules are not evaluated."""
+    rules: RuleCompiler | None = field(default_factory=LateRules)
+    """Checks and evaluates `x-kubernetes-validations`; with None, definitions may hold any rules, and they do nothing."""
 
 
 class Plane:
@@ -144,7 +145,7 @@ class Plane:
         return await self._handler.handle(request)
 
     async def start(self) -> None:
-        self.registry.add(served_resources())
+        self.registry.add(served_resources(self._definition_rules))
         if self._journal is not None:
             self._journal.replay(self.store)
         for resource in self.registry.all():
@@ -227,7 +228,12 @@ class Plane:
         return Surroundings(
             namespace_labels=lambda name: namespace_labels(self.store, name),
             served_versions=lambda group, plural: served_versions(self.registry, group, plural),
+            conditions_hold=conditions_hold,
         )
+
+    def _definition_rules(self) -> RuleCompiler | None:
+        """Rules in definitions are checked, except in those that the server itself brings: these are known to be fine."""
+        return self.config.rules if self._ready else None
 
     async def _bootstrap(self) -> None:
         """Create what every cluster has from the start; what survived a restart is left as it is."""

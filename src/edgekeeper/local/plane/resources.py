@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from edgekeeper.local.plane.call import NAMESPACES
 from edgekeeper.local.plane.controllers.namespace import mark_namespace_deleted
-from edgekeeper.local.plane.crd import DEFINITIONS, definition_strategy, mark_deleted
+from edgekeeper.local.plane.crd import DEFINITIONS, RuleSource, definition_strategy, mark_deleted
 from edgekeeper.local.plane.kinds import builtin_resources
 from edgekeeper.local.plane.resource import Resource, Strategy
 
@@ -46,11 +46,12 @@ _SHOWN_WHEN_DELETED = frozenset(
 )
 
 
-def served_resources() -> list[Resource]:
+def served_resources(rules: RuleSource = lambda: None) -> list[Resource]:
+    """The built-in kinds. `rules` gives what checks the validation rules in definitions."""
     return [
         replace(
             resource,
-            strategy=_strategy(resource),
+            strategy=_strategy(resource, rules),
             create_on_update=resource.plural in _CREATED_BY_REPLACING,
             unconditional_update=resource.plural not in _NEVER_OVERWRITTEN,
             shows_deleted=resource.plural in _SHOWN_WHEN_DELETED,
@@ -59,9 +60,9 @@ def served_resources() -> list[Resource]:
     ]
 
 
-def _strategy(resource: Resource) -> Strategy:
+def _strategy(resource: Resource, rules: RuleSource) -> Strategy:
     if resource.group_resource == DEFINITIONS:
-        return replace(definition_strategy(), prepare_delete=mark_deleted)
+        return replace(definition_strategy(rules), prepare_delete=mark_deleted)
     if resource.group_resource == NAMESPACES:
         return replace(resource.strategy, prepare_delete=mark_namespace_deleted)
     return resource.strategy

@@ -177,8 +177,11 @@ def _validate(call: Call, new: JsonObject, live: JsonObject) -> None:
     else:
         errors += resource.schema.validate(new, live)
         errors += resource.strategy.validate(new, live)
-    if errors:
-        raise call.invalid(call.info.name, errors)
+    for error in errors:
+        if error.tolerated:
+            call.warn(str(error))
+    if blamed := [error for error in errors if not error.tolerated]:
+        raise call.invalid(call.info.name, blamed)
 
 
 def _commit(call: Call, new: JsonObject, live: JsonObject, item: Item) -> Item:

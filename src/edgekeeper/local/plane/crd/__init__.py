@@ -12,11 +12,12 @@ from edgekeeper.local.plane.crd.controller import (
     mark_deleted,
 )
 from edgekeeper.local.plane.crd.define import DEFINITIONS
-from edgekeeper.local.plane.crd.strategy import definition_strategy
+from edgekeeper.local.plane.crd.strategy import RuleSource, definition_strategy
 
 __all__ = [
     "DEFINITIONS",
     "DefinitionController",
+    "RuleSource",
     "definition_accepts_objects",
     "definition_strategy",
     "mark_deleted",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
@@ -21,7 +22,7 @@ from edgekeeper.local.plane.errors import (
     unsupported_value,
 )
 from edgekeeper.local.plane.labels import subdomain_problems
-from edgekeeper.local.plane.schema import check_structural
+from edgekeeper.local.plane.schema import RuleCompiler, check_structural
 
 _DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_RULE = (
@@ -37,12 +38,28 @@ _MOST_SELECTABLE = 8
 _PROTECTED_GROUPS = re.compile(r"(.*\.)?(k8s|kubernetes)\.io")
 _APPROVAL = "api-approved.kubernetes.io"
 
-Check: TypeAlias = Callable[[JsonObject, str], list[FieldError]]
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """What is known beside the definition itself."""
+
+    rules: RuleCompiler | None
+    """Knows about the validation rules in schemas."""
+    old_schemas: dict[Any, Any]
+    """The schemas of the definition that is replaced, by version."""
+
+
+Check: TypeAlias = Callable[[JsonObject, str, _Background], list[FieldError]]
 """Checks one aspect of a version, which is found at the path."""
 
 
-def definition_errors(definition: JsonObject, old: JsonObject | None) -> list[FieldError]:
+def definition_errors(
+    definition: JsonObject, old: JsonObject | None, rules: RuleCompiler | None = None
+) -> list[FieldError]:
     """Return everything wrong with a definition; `old` is the one it replaces."""
+    background = _Background(
+        rules, {version.get("name"): version.get("schema") for version in dig_list(old, "spec", "versions")}
+    )
     spec = dig_object(definition, "spec")
     names = dig_object(spec, "names")
     errors: list[FieldError] = []
@@ -52,9 +69,9 @@ def definition_errors(definition: JsonObject, old: JsonObject | None) -> list[Fi
     errors += _group_errors(spec)
     errors += _scope_errors(spec)
     versions = [version for version in dig_list(spec, "versions") if isinstance(version, dict)]
-    errors += _version_errors(versions)
+    errors += _version_errors(versions, background)
     errors += _name_errors(names)
-    errors += _common_errors(versions)
+    errors += _common_errors(versions, background)
     errors += _conversion_errors(dig_object(spec, "conversion"))
     errors += _approval_errors(definition, spec)
     if spec.get("preserveUnknownFields"):
@@ -84,7 +101,7 @@ def _scope_errors(spec: JsonObject) -> list[FieldError]:
     return [] if scope in _SCOPES else [unsupported_value("spec.scope", scope, _SCOPES)]
 
 
-def _version_errors(versions: list[JsonObject]) -> list[FieldError]:
+def _version_errors(versions: list[JsonObject], background: _Background) -> list[FieldError]:
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
         for index, version in enumerate(versions)
@@ -96,7 +113,7 @@ def _version_errors(versions: list[JsonObject]) -> list[FieldError]:
         errors += _own_errors(version, path)
         for aspect, (_, check) in _ASPECTS.items():
             if aspect not in shared:
-                errors += check(version, f"{path}.{aspect}")
+                errors += check(version, f"{path}.{aspect}", background)
     if any(count > 1 for count in Counter(version.get("name") for version in versions).values()):
         errors.append(invalid_value("spec.versions", versions, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
@@ -105,13 +122,13 @@ def _version_errors(versions: list[JsonObject]) -> list[FieldError]:
     return errors
 
 
-def _common_errors(versions: list[JsonObject]) -> list[FieldError]:
+def _common_errors(versions: list[JsonObject], background: _Background) -> list[FieldError]:
     """Check what all versions have in common, once."""
     errors: list[FieldError] = []
     shared = _shared_aspects(versions)
     for aspect, (top_level, check) in _ASPECTS.items():
         if aspect in shared and versions:
-            errors += check(versions[0], f"spec.{top_level}")
+            errors += check(versions[0], f"spec.{top_level}", background)
     return errors
 
 
@@ -135,15 +152,21 @@ def _own_errors(version: JsonObject, path: str) -> list[FieldError]:
     return errors
 
 
-def _schema_errors(version: JsonObject, path: str) -> list[FieldError]:
+def _schema_errors(version: JsonObject, path: str, background: _Background) -> list[FieldError]:
     schema = dig(version, "schema", "openAPIV3Schema")
     if not isinstance(schema, dict):
         return []
     status = isinstance(dig(version, "subresources", "status"), dict)
-    return check_structural(schema, f"{path}.openAPIV3Schema", status=status)
+    return check_structural(
+        schema,
+        f"{path}.openAPIV3Schema",
+        status=status,
+        rules=background.rules,
+        seen_before=background.old_schemas.get(version.get("name")) == version["schema"],
+    )
 
 
-def _subresource_errors(version: JsonObject, path: str) -> list[FieldError]:
+def _subresource_errors(version: JsonObject, path: str, _: _Background) -> list[FieldError]:
     scale = dig(version, "subresources", "scale")
     if not isinstance(scale, dict):
         return []
@@ -167,7 +190,7 @@ def _path_errors(value: str, where: str, parents: tuple[str, ...], shown: str) -
     return []
 
 
-def _columns_errors(version: JsonObject, path: str) -> list[FieldError]:
+def _columns_errors(version: JsonObject, path: str, _: _Background) -> list[FieldError]:
     columns = dig_list(version, "additionalPrinterColumns")
     return [
         error for index, column in enumerate(columns) for error in _column_errors(column, f"{path}[{index}]")
@@ -197,7 +220,7 @@ def _column_errors(column: JsonObject, path: str) -> list[FieldError]:
     return errors
 
 
-def _selectable_fields_errors(version: JsonObject, path: str) -> list[FieldError]:
+def _selectable_fields_errors(version: JsonObject, path: str, _: _Background) -> list[FieldError]:
     schema = dig(version, "schema", "openAPIV3Schema")
     return _selectable_errors(version.get("selectableFields"), schema, path)
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.local.plane.crd.define import storage_version
 from edgekeeper.local.plane.crd.rules import definition_errors
 from edgekeeper.local.plane.resource import Strategy
+from edgekeeper.local.plane.schema import RuleCompiler
+
+RuleSource: TypeAlias = Callable[[], RuleCompiler | None]
+"""Gives the engine with which rules in definitions are checked at this time, if any."""
 
 
-def definition_strategy() -> Strategy:
+def definition_strategy(rules: RuleSource = lambda: None) -> Strategy:
     return Strategy(
         default=_default,
         prepare_create=_prepare_create,
         prepare_update=_prepare_update,
-        validate=definition_errors,
+        validate=lambda new, old: definition_errors(new, old, rules()),
     )
 
 

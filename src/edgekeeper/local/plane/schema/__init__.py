@@ -5,6 +5,7 @@
     problem     what is wrong and where, before it becomes a field error
     prune, default, check (with scalar, number, junctor), walk, unique, embedded, rules
                 one pass each: nodes in, closures out; a pass does not enter what it has no business with
+    field_path  paths to fields as rules write them
     correlate   what was what in the old object; ratchet: forgive what is unchanged
     decode      wrong JSON types in built-in kinds, in the words of Go's decoder
     compiled    all passes of one kind behind the `Schema` protocol
@@ -16,10 +17,11 @@ Wording and order of the errors follow kube-apiserver, which people and controll
 from edgekeeper.local.plane.schema.compiled import CompiledSchema, compile_schema
 from edgekeeper.local.plane.schema.decode import TypeMismatch
 from edgekeeper.local.plane.schema.node import Definitions
-from edgekeeper.local.plane.schema.rules import RuleCheck, RuleCompiler
+from edgekeeper.local.plane.schema.rules import Budget, RuleCheck, RuleCompiler
 from edgekeeper.local.plane.schema.structural import check_structural
 
 __all__ = [
+    "Budget",
     "CompiledSchema",
     "Definitions",
     "RuleCheck",

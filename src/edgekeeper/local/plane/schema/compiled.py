@@ -15,7 +15,7 @@ from edgekeeper.local.plane.schema.node import Definitions, Node
 from edgekeeper.local.plane.schema.problem import NO_FIELD, Problem, dotted, prefixed
 from edgekeeper.local.plane.schema.prune import Prune, compile_root_prune
 from edgekeeper.local.plane.schema.ratchet import is_forgiven
-from edgekeeper.local.plane.schema.rules import RuleCompiler, inspect_rules
+from edgekeeper.local.plane.schema.rules import Budget, RuleCompiler, inspect_rules
 from edgekeeper.local.plane.schema.table import Table
 from edgekeeper.local.plane.schema.unique import inspect_uniqueness
 from edgekeeper.local.plane.schema.walk import Walk, compile_walk, walk
@@ -50,6 +50,7 @@ class CompiledSchema:
         self.source = source
         self._root = root
         self._rule_compiler = rules
+        self._rule_budget = Budget()
 
     def zero(self) -> JsonObject | None:
         """A custom resource is nothing before a client creates it."""
@@ -98,6 +99,7 @@ class CompiledSchema:
             if any(error.problem in _BLOCKS_RULES for error in errors):
                 errors.append(invalid_value(NO_FIELD, None, _RULES_SKIPPED))
             else:
+                self._rule_budget.refill()
                 errors += walk(self._rules, value, old)
         return errors
 
@@ -127,9 +129,9 @@ class CompiledSchema:
 
     @cached_property
     def _rules(self) -> Walk:
-        return (
-            compile_walk(self._root, inspect_rules(self._rule_compiler)) if self._rule_compiler else Table()
-        )
+        if self._rule_compiler is None:
+            return Table()
+        return compile_walk(self._root, inspect_rules(self._rule_compiler, self._rule_budget))
 
 
 def _blamed(node: Node, problems: list[Problem], value: object, old: object) -> list[Problem]:

@@ -18,6 +18,7 @@ from edgekeeper.local.plane.errors import (
     required,
     unsupported_value,
 )
+from edgekeeper.local.plane.schema.field_path import FieldPathError, follow_field_path
 from edgekeeper.local.plane.schema.node import META_FIELDS
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -50,7 +51,7 @@ def _check(schema: JsonObject, path: str, scope: _Scope, *, is_root: bool = Fals
     yield from _check_list_keys(schema, path)
     yield from _check_item_identity(schema, path)
     for index, rule in enumerate(dig_list(schema, "x-kubernetes-validations")):
-        yield from _check_rule(rule, f"{path}.x-kubernetes-validations[{index}]")
+        yield from _check_rule(rule, schema, f"{path}.x-kubernetes-validations[{index}]")
 
 
 def _check_keywords(schema: JsonObject, path: str, scope: _Scope) -> Iterator[FieldError]:
@@ -201,8 +202,26 @@ def _check_item_identity(schema: JsonObject, path: str) -> Iterator[FieldError]:
             yield forbidden_field(f"{where}.nullable", f"{about} cannot be nullable")
 
 
-def _check_rule(rule: Any, path: str) -> Iterator[FieldError]:
+def _check_rule(rule: Any, schema: JsonObject, path: str) -> Iterator[FieldError]:
     """The outward form of a validation rule; its expression is the rule engine's business."""
+    yield from _check_texts(rule, path)
+    reason = dig(rule, "reason")
+    if reason is not None and reason not in _REASONS:
+        yield unsupported_value(f"{path}.reason", reason, _REASONS)
+    field_path = str(dig(rule, "fieldPath") or "")
+    if not field_path:
+        return
+    if not field_path.strip():
+        yield invalid_value(f"{path}.fieldPath", field_path, "must be non-empty if specified")
+    if _has_line_breaks(field_path):
+        yield invalid_value(f"{path}.fieldPath", field_path, "must not contain line breaks")
+    try:
+        follow_field_path(field_path, schema)
+    except FieldPathError:
+        yield invalid_value(f"{path}.fieldPath", field_path, "must be a valid path")
+
+
+def _check_texts(rule: Any, path: str) -> Iterator[FieldError]:
     text, message = str(dig(rule, "rule") or "").strip(), str(dig(rule, "message") or "")
     if not text:
         yield required(f"{path}.rule", "rule is not specified")
@@ -215,14 +234,6 @@ def _check_rule(rule: Any, path: str) -> Iterator[FieldError]:
     expression = str(dig(rule, "messageExpression") or "")
     if expression and not expression.strip():
         yield required(f"{path}.messageExpression", "messageExpression must be non-empty if specified")
-    reason = dig(rule, "reason")
-    if reason is not None and reason not in _REASONS:
-        yield unsupported_value(f"{path}.reason", reason, _REASONS)
-    field_path = str(dig(rule, "fieldPath") or "")
-    if field_path and not field_path.strip():
-        yield invalid_value(f"{path}.fieldPath", field_path, "must be non-empty if specified")
-    if _has_line_breaks(field_path):
-        yield invalid_value(f"{path}.fieldPath", field_path, "must not contain line breaks")
 
 
 def _has_line_breaks(text: str) -> bool:

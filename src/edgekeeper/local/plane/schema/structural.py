@@ -3,9 +3,10 @@
     shape          every place has a type, and junctors only narrow what is declared outside of them
     default_check  defaults are valid values of the schema they stand in
     dialect        only the keywords of OpenAPI that Kubernetes supports, and its own ones where they make sense
+    rules          expressions that compile and cannot become too expensive
 
-The three are asked as the real server asks them: defaults only once the shape is right, and the shape only of schemas
-whose keywords it can represent at all.
+They are asked as the real server asks them: defaults only once the shape is right, the shape only of schemas whose
+keywords it can represent at all, and rules only where all of that is right.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from edgekeeper.core.json import JsonObject, dig_list, dig_object
 from edgekeeper.local.plane.errors import FieldError, forbidden_field, invalid_value
 from edgekeeper.local.plane.schema.default_check import check_defaults
 from edgekeeper.local.plane.schema.dialect import check_dialect
+from edgekeeper.local.plane.schema.rules import RuleCompiler
 from edgekeeper.local.plane.schema.shape import check_shape
 
 _UNREPRESENTABLE = (
@@ -50,14 +52,31 @@ _GO_NAMES = {
 }
 
 
-def check_structural(source: JsonObject, path: str, *, status: bool = False) -> list[FieldError]:
-    """Return why kube-apiserver would refuse `source`, found at `path`. `status`: the kind has a status subresource."""
+def check_structural(
+    source: JsonObject,
+    path: str,
+    *,
+    status: bool = False,
+    rules: RuleCompiler | None = None,
+    seen_before: bool = False,
+) -> list[FieldError]:
+    """Return why kube-apiserver would refuse `source`, found at `path`.
+
+    `status`: the kind has a status subresource. `rules` knows about validation rules; without it they are not looked
+    into. `seen_before`: the schema was accepted earlier, so that its rules may be more expensive than new ones.
+    """
     errors = _check_root_beside_status(source, path) if status else []
     if source.get("nullable"):
         errors.append(forbidden_field(f"{path}.nullable", "nullable cannot be true at the root"))
-    if not _is_unrepresentable(source):
-        errors += check_shape(source, path) or check_defaults(source, path)
-    return errors + check_dialect(source, path)
+    represented = not _is_unrepresentable(source)
+    misshapen: list[FieldError] = []
+    if represented:
+        misshapen = check_shape(source, path) or check_defaults(source, path, rules)
+    broken = check_dialect(source, path)
+    errors += misshapen + broken
+    if rules is not None and represented and not misshapen:
+        errors += rules.definition_errors(source, path, broken, lenient=seen_before)
+    return errors
 
 
 def _check_root_beside_status(source: JsonObject, path: str) -> list[FieldError]:

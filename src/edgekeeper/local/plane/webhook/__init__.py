@@ -7,6 +7,6 @@ dispatch   all webhooks of a cluster: mutating ones in turn, validating ones at 
 """
 
 from edgekeeper.local.plane.webhook.dispatch import ConfigurationSource, Surroundings, Webhooks
-from edgekeeper.local.plane.webhook.review import AdmissionRequest
+from edgekeeper.local.plane.webhook.review import AdmissionRequest, ConditionError
 
-__all__ = ["AdmissionRequest", "ConfigurationSource", "Surroundings", "Webhooks"]
+__all__ = ["AdmissionRequest", "ConditionError", "ConfigurationSource", "Surroundings", "Webhooks"]

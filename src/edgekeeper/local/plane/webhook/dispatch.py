@@ -18,7 +18,7 @@ import aiohttp
 import msgspec
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.errors import StatusError, bad_request, internal
+from edgekeeper.local.plane.errors import StatusError, bad_request, forbidden, internal
 from edgekeeper.local.plane.patch import json_patch
 from edgekeeper.local.plane.webhook.endpoint import ServiceResolver
 from edgekeeper.local.plane.webhook.hook import Hook, NamespaceLabels, compile_hooks
@@ -26,6 +26,7 @@ from edgekeeper.local.plane.webhook.review import (
     AdmissionRequest,
     Answer,
     CallError,
+    ConditionError,
     denial,
     read_answer,
     review_version_of,
@@ -64,8 +65,11 @@ class Surroundings:
     resolve_service: ServiceResolver = lambda _namespace, _name, _path, _port: None
     served_versions: Callable[[str, str], Sequence[str]] = lambda _group, _resource: ()
     """The versions in which a resource `(group, plural)` is served, for the match policy Equivalent."""
-    conditions_hold: Callable[[Sequence[JsonObject], AdmissionRequest], bool] | None = None
-    """Evaluates match conditions (CEL). Without it, conditions are taken to hold."""
+    conditions_hold: Callable[[Sequence[JsonObject], AdmissionRequest, str], bool] | None = None
+    """Evaluates match conditions (CEL) on a request as seen in a version; may raise `ConditionError`.
+
+    Without it, conditions are taken to hold.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +177,20 @@ class Webhooks:
         version = hook.version_for(request, around.served_versions(request.group, request.resource))
         if version is None or not hook.selects(request, around.namespace_labels):
             return None
-        holds = around.conditions_hold
-        if hook.conditions and holds is not None and not holds(hook.conditions, request):
+        if hook.conditions and not self._conditions_hold(hook, request, version):
             return None
         return _Invocation(hook, version)
+
+    def _conditions_hold(self, hook: Hook, request: AdmissionRequest, version: str) -> bool:
+        evaluate = self._surroundings.conditions_hold
+        if evaluate is None:
+            return True
+        try:
+            return evaluate(hook.conditions, request, version)
+        except ConditionError as error:
+            if hook.ignores_failures:
+                return False
+            raise forbidden(request.group, request.resource, request.name, str(error)) from error
 
     async def _ask(
         self, invocation: _Invocation, request: AdmissionRequest, warnings: list[str], *, mutating: bool

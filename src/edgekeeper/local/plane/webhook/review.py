@@ -29,6 +29,10 @@ class CallError(Exception):
     """A webhook that could not be asked or made no sense. Its failure policy decides what follows."""
 
 
+class ConditionError(Exception):
+    """Match conditions that could not be evaluated. The webhook's failure policy decides what follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class AdmissionRequest:
     """One write that is about to happen. Deletions have only an old object, creations only a new one."""

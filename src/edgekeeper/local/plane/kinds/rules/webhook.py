@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.plane.errors import invalid_value, required
+from edgekeeper.local.plane.errors import invalid_value, required, too_many
+from edgekeeper.local.plane.expressions import condition_problem
 from edgekeeper.local.plane.kinds.rules import name
 from edgekeeper.local.plane.kinds.rules.check import (
     Errors,
@@ -17,18 +18,21 @@ from edgekeeper.local.plane.kinds.rules.check import (
     selector,
     unique,
 )
-from edgekeeper.local.plane.labels import subdomain_problems
+from edgekeeper.local.plane.labels import label_key_problems, subdomain_problems
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _REVIEW_VERSIONS = ("v1", "v1beta1")
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
+_MOST_CONDITIONS = 64
 _URL_FORM = "; desired format: https://host[/path]"
 
 
-def validating(new: JsonObject, _: JsonObject | None) -> Errors:
+def validating(new: JsonObject, old: JsonObject | None) -> Errors:
     names: set[str] = set()
     for path, hook in each(new, "webhooks"):
         yield from _hook(path, hook)
+        if not _has_same_conditions(new, old):
+            yield from _conditions(f"{path}.matchConditions", dig_list(hook, "matchConditions"))
         yield from _review_versions(
             f"{path}.admissionReviewVersions", dig_list(hook, "admissionReviewVersions")
         )
@@ -61,6 +65,33 @@ def _hook(path: str, hook: JsonObject) -> Errors:
     for field in ("namespaceSelector", "objectSelector"):
         yield from selector(f"{path}.{field}", hook.get(field))
     yield from _client(f"{path}.clientConfig", dig_object(hook, "clientConfig"))
+
+
+def _has_same_conditions(new: JsonObject, old: JsonObject | None) -> bool:
+    """What was accepted before is not looked at again, lest an older configuration could not be changed any more."""
+    conditions = [
+        [hook.get("matchConditions") for _, hook in each(tree, "webhooks")] for tree in (new, old or {})
+    ]
+    return old is not None and conditions[0] == conditions[1]
+
+
+def _conditions(path: str, conditions: list[Any]) -> Errors:
+    if len(conditions) > _MOST_CONDITIONS:
+        yield too_many(path, len(conditions), _MOST_CONDITIONS)
+    names: set[str] = set()
+    for index, condition in enumerate(conditions):
+        where = f"{path}[{index}]"
+        expression = str(dig(condition, "expression") or "").strip()
+        if not expression:
+            yield required(f"{where}.expression")
+        elif problem := condition_problem(expression):
+            yield invalid_value(f"{where}.expression", expression, problem)
+        own_name = str(dig(condition, "name") or "")
+        if not own_name:
+            yield required(f"{where}.name")
+            continue
+        yield from conforms(f"{where}.name", own_name, label_key_problems)
+        yield from unique(f"{where}.name", own_name, names)
 
 
 def _qualified_name(path: str, text: str) -> Errors:
