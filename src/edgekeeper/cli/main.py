@@ -24,6 +24,7 @@ SECTIONS = (
     Section(
         "Run it in a cluster",
         (
+            CommandEntry("run", "edgekeeper.cli.run:run", "Keep the edge as declared, until stopped."),
             CommandEntry(
                 "crds", "edgekeeper.cli.crds:crds", "Print the CustomResourceDefinitions of all kinds."
             ),

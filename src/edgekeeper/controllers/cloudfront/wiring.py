@@ -52,8 +52,8 @@ CLEANUP_TIMEOUT: Final = timedelta(hours=1)
 class TenantOptions:
     """What operators choose for all tenants."""
 
-    cluster: str
-    """The id that marks what we create as this cluster's."""
+    cluster: str = ""
+    """The id that marks what we create as this cluster's. There must be one before the first tenant is created."""
     drift_policy: Policy = Policy.ENFORCE
     tenant_name_template: str = "{name}"
     guards: Guards = field(default_factory=Guards)

@@ -1,0 +1,144 @@
+"""A process of the operator, put together from its options: clients, mirrors, controllers, and the manager over them.
+
+    transport ── client ── informers ─┐
+                 elector (own client) ├─ controllers ── manager
+    AWS clients ── cloud transport ───┘
+
+Both choke points share one numbering of calls, one dry run and one leadership: what may not write to the cluster may not
+write to a cloud either.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from uuid import uuid4
+
+from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.budget import Budget, LaneRate
+from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.transport import Transport as CloudTransport
+from edgekeeper.controllers.cloudfront.wiring import TenantController, TenantOptions, tenant_controller
+from edgekeeper.core.calls import Calls
+from edgekeeper.core.clock import Clock, SystemClock
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.event_facts import Reporter
+from edgekeeper.kube.events import Recorder
+from edgekeeper.kube.informers import Informers
+from edgekeeper.kube.kinds import NAMESPACE, Key
+from edgekeeper.kube.lease import Elector
+from edgekeeper.kube.transport import Transport
+from edgekeeper.runtime.contract import Services
+from edgekeeper.runtime.manager import Manager, ManagerOptions
+from edgekeeper.runtime.metrics import Metrics
+from edgekeeper.runtime.options import RuntimeOptions
+from edgekeeper.runtime.server import Server
+
+LEASE_NAME = "edgekeeper"
+EVENT_REPORTER = "distributiontenant-controller"
+
+
+@dataclass(frozen=True)
+class OperatorOptions:
+    """Everything that a process of the operator can be told."""
+
+    runtime: RuntimeOptions = field(default_factory=RuntimeOptions)
+    tenants: TenantOptions = field(default_factory=TenantOptions)
+    rates: dict[str, LaneRate] = field(default_factory=dict)
+    """Budgets that differ from the defaults, by lane."""
+    namespace: str = "default"
+    """Where the lease is."""
+
+
+class Operator:
+    """One process."""
+
+    def __init__(
+        self, options: OperatorOptions, transport: Transport, clients: AwsClients, clock: Clock, host: str
+    ) -> None:
+        runtime = options.runtime
+        self.metrics = Metrics()
+        self.calls = Calls()
+        self.client = KubeClient(transport, self.calls, clock, runtime.client_options())
+        self.client.observe = self.metrics.requests(host)
+        self.services = Services(
+            self.client,
+            Informers(self.client, clock),
+            clock,
+            Recorder(self.client, clock, Reporter(EVENT_REPORTER, _identity())),
+            self.metrics,
+            namespaces=runtime.namespaces,
+        )
+        cloud_metrics = CloudMetrics(self.metrics.registry)
+        self.cloud = CloudTransport(
+            self.calls,
+            clock,
+            Budget({**DEFAULT_RATES, **options.rates}),
+            cloud_metrics,
+            dry_run=runtime.dry_run,
+            leadership=self._confirm_leadership,
+        )
+        access = AwsAccess(self.cloud, clients, clock)
+        tenants = replace(options.tenants, max_concurrent=runtime.max_concurrent_reconciles)
+        self.tenants: TenantController = tenant_controller(
+            self.services, access, cloud_metrics, self.metrics.registry, tenants
+        )
+        self.server = Server(runtime.server, self.metrics, self.client, clock)
+        self.manager = Manager(
+            self.services,
+            [self.tenants],
+            elector=self._elector(options, transport, clock),
+            server=self.server,
+            options=ManagerOptions(freeze=True),
+        )
+        self.server.ready.add("manager", lambda: self.manager.is_ready)
+
+    def _elector(self, options: OperatorOptions, transport: Transport, clock: Clock) -> Elector | None:
+        if not options.runtime.leader_elect:
+            return None
+        # Of its own, since whoever must lead in order to write could never begin to lead.
+        candidate = KubeClient(transport, self.calls, clock, options.runtime.client_options())
+        key = Key(options.namespace, LEASE_NAME)
+        on_change = self.metrics.leadership(LEASE_NAME)
+        return Elector(candidate, clock, key, _identity(), options.runtime.lease, on_change)
+
+    def _confirm_leadership(self) -> None:
+        if self.client.leadership is not None:
+            self.client.leadership()
+
+
+@asynccontextmanager
+async def assembled(
+    options: OperatorOptions,
+    transport: Transport,
+    clients: AwsClients,
+    *,
+    clock: Clock | None = None,
+    host: str,
+) -> AsyncIterator[Operator]:
+    """A process of the operator, ready to run. Both ways out are closed in the end."""
+    clock = clock or SystemClock()
+    try:
+        yield Operator(await _identified(options, transport, clock), transport, clients, clock, host)
+    finally:
+        await clients.close()
+        await transport.close()
+
+
+async def _identified(options: OperatorOptions, transport: Transport, clock: Clock) -> OperatorOptions:
+    """The options with the id of the cluster, which marks what we create: that of its oldest namespace by default."""
+    if options.tenants.cluster:
+        return options
+    client = KubeClient(transport, Calls(), clock)
+    namespace = await client.get(NAMESPACE, Key("", "kube-system"))
+    return replace(options, tenants=replace(options.tenants, cluster=namespace["metadata"]["uid"]))
+
+
+def _identity() -> str:
+    """Who we are among the replicas: the pod, and this process of it."""
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid4()}"

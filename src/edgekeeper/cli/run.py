@@ -1,0 +1,63 @@
+"""`edgekeeper run`: the operator, against a cluster and against AWS."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from edgekeeper.cli.assembly import OperatorOptions, assembled
+from edgekeeper.cli.failure import CommandError, ExitCode
+from edgekeeper.cli.help import Command
+from edgekeeper.cli.operator_options import operator_options
+from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
+from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
+from edgekeeper.kube.cluster import ClusterConfig
+from edgekeeper.kube.config import load_config
+from edgekeeper.kube.errors import ApiError
+from edgekeeper.kube.http import HttpTransport
+from edgekeeper.kube.cluster import ConfigError
+from edgekeeper.kube.lease import LostLeadershipError
+from edgekeeper.runtime.logs import configure
+from edgekeeper.runtime.options import RuntimeOptions
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("edgekeeper run", "in a pod, or against the current context"),
+        ("edgekeeper run --leader-elect --metrics-bind-address :8443", "as one of several replicas"),
+        ("edgekeeper run --dry-run", "change nothing, and say what would be changed"),
+    ],
+)
+@operator_options
+@tenant_options
+def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
+    """Keep the edge as declared, until stopped.
+
+    Reads the objects of a cluster (this pod's, or a kubeconfig's) and makes AWS match them. Credentials are those that
+    AWS's own tools find: IRSA, Pod Identity, the environment.
+    """
+    log = options.log
+    configure(format=log.format, color=log.color, level=log.level)
+    try:
+        cluster = load_config(options.kubeconfig, options.context)
+        clients = AwsClients(tenants.aws)
+    except (ConfigError, InsecureEndpointError) as error:
+        raise CommandError(str(error)) from error
+    return asyncio.run(_run(options, tenants, cluster, clients))
+
+
+async def _run(
+    options: RuntimeOptions, tenants: TenantSettings, cluster: ClusterConfig, clients: AwsClients
+) -> int:
+    transport = HttpTransport(cluster)
+    chosen = OperatorOptions(options, tenants.tenants, tenants.rates, cluster.namespace)
+    try:
+        async with assembled(chosen, transport, clients, host=transport.host) as operator:
+            await operator.manager.run()
+    except LostLeadershipError as error:
+        raise CommandError(f"lost the leadership: {error}", "another replica goes on") from error
+    except ApiError as error:
+        raise CommandError(f"the cluster cannot be used: {error}") from error
+    return ExitCode.OK
