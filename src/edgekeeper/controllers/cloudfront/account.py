@@ -23,8 +23,7 @@ import structlog
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
-from edgekeeper.cloud.aws.mirrors import Tenants, connection_groups
-from edgekeeper.cloud.aws.tenants import TenantSummary
+from edgekeeper.cloud.aws.mirrors import Distributions, Tenants, connection_groups
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror, MirrorOptions
@@ -73,21 +72,6 @@ class Rights:
             self.denied.add(what)
 
 
-class _CloudFront(CloudFront):
-    """CloudFront, with a note of what may not be listed."""
-
-    rights: Rights
-
-    async def tenants(self, distribution_id: str = "") -> AsyncIterator[dict[str, TenantSummary]]:
-        try:
-            async for page in super().tenants(distribution_id):
-                yield page
-        except Stall as refusal:
-            _note_denial(self.rights, "listing tenants", refusal)
-            raise
-        self.rights.denied.discard("listing tenants")
-
-
 class Account:
     """One AWS account, as all tenants see it."""
 
@@ -100,8 +84,7 @@ class Account:
         tenants: MirrorOptions | None = None,
     ) -> None:
         self.rights = Rights()
-        self.cloudfront = _CloudFront(access.caller())
-        self.cloudfront.rights = self.rights
+        self.cloudfront = CloudFront(access.caller())
         self.acm = Acm(access.caller(region=REGION))
         self.tenants = Tenants(self.cloudfront, clock, metrics, options=tenants)
         self.groups = connection_groups(self.cloudfront, clock, metrics)
@@ -114,7 +97,7 @@ class Account:
         )
         self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT)
         self.desk = DnsDesk(self.zones)
-        self.distributions = Remembered(self.cloudfront.find_distribution, clock)
+        self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names = Remembered(self._names, clock)
 
     async def run(self) -> None:
@@ -128,7 +111,8 @@ class Account:
             async for page in self.acm.certificates(managed_by="CLOUDFRONT"):
                 yield page
         except Stall as refusal:
-            _note_denial(self.rights, "listing certificates", refusal)
+            if refusal.error_type == "access_denied":
+                self.rights.note("listing certificates", refusal)
             raise
 
     async def _names(self, arn: str) -> tuple[str, ...] | None:
@@ -139,8 +123,3 @@ class Account:
             self.rights.note("describing certificates", refusal)
             return None
         return certificate.names if certificate is not None else None
-
-
-def _note_denial(rights: Rights, what: str, refusal: Stall) -> None:
-    if refusal.error_type == "access_denied":
-        rights.note(what, refusal)

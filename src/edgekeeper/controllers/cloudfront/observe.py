@@ -98,7 +98,7 @@ class Observer:
 
     async def _tenant(self, snapshot: Snapshot) -> TenantSummary | None:
         status, tenants = snapshot.status, self.account.tenants
-        if not tenants.mirror.synced and "listing tenants" in self.account.rights.denied:
+        if tenants.is_blind:
             found = await tenants.read(status.id) if status.id else None
             return found or await tenants.read(snapshot.tenant_name)
         summary = tenants.get(status.id) if status.id else None
