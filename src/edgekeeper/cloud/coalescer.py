@@ -113,6 +113,9 @@ class Coalescer(Generic[C, R]):
 
     async def run(self) -> None:
         """Write until `stop`. Where this is cancelled, whatever is under way gets an error."""
+        if self._running:  # `stop` was quicker, and does it
+            await self._ended.wait()
+            return
         self._running = True
         try:
             while await self._wait_for_work():
@@ -127,10 +130,7 @@ class Coalescer(Generic[C, R]):
         self._stopping = True
         self._batches.hurry()
         self._news.set()
-        if self._running:
-            await self._ended.wait()
-        else:
-            self._close()
+        await self.run()
 
     def _enter(self, change: C) -> Ticket[R]:
         key = self._key(change)

@@ -9,7 +9,7 @@ import structlog
 
 
 @pytest.fixture
-def quiet_audit() -> Iterator[None]:
-    """Keep thousands of lines about simulated mutations from being printed."""
+def quiet_logs() -> Iterator[None]:
+    """Keep log lines, and tracebacks that are meant to happen, from being rendered: that takes seconds."""
     with structlog.testing.capture_logs():
         yield

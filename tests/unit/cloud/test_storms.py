@@ -28,7 +28,7 @@ from tests.unit.cloud.provider import (
     classify,
 )
 
-pytestmark = pytest.mark.usefixtures("quiet_audit")
+pytestmark = pytest.mark.usefixtures("quiet_logs")
 
 RATE = LaneRate(3.6, 20)
 OBJECTS = 120
