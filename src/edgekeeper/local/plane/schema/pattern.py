@@ -25,6 +25,8 @@ _GO_WORDS = {
 _CACHED_LENGTH = 256
 _CACHED_TEXTS = 256
 _CACHED_PATTERNS = 1024
+_LARGEST_IN_SETS = 1000
+"""Instructions of a pattern. Far larger ones exceed the memory of a set, after much time spent on compiling it."""
 
 
 class PatternError(ValueError):
@@ -42,10 +44,11 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
     options.never_capture = True
     options.log_errors = False
     try:
-        search: Callable[[bytes], object] = re2.compile(pattern.encode(), options).search
+        compiled = re2.compile(pattern.encode(), options)
     except re2.error as error:
         raise PatternError(_go_message(str(error.args[0], "utf-8"))) from error
-    quick = _set_of_one(pattern, options)
+    search: Callable[[bytes], object] = compiled.search
+    quick = _set_of_one(pattern, options) if compiled.programsize <= _LARGEST_IN_SETS else _never
 
     def contains(text: str) -> bool:
         encoded = text.encode()
@@ -58,16 +61,17 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
 def _set_of_one(pattern: str, options: re2.Options) -> Callable[[bytes], object]:
     """The pattern as a set of patterns, which answers in a third of the time, since it makes no match objects.
 
-    Its yes is certain. Its no may also mean that the pattern is too much for a set, and is to be confirmed.
+    Its yes is certain. Its no may also mean that it ran out of memory on the way, and is to be confirmed.
     """
     alone = re2.Set.SearchSet(options)
-    try:
-        alone.Add(pattern.encode())
-        alone.Compile()
-    except re2.error:
-        return lambda _: None
+    alone.Add(pattern.encode())
+    alone.Compile()
     match: Callable[[bytes], object] = alone.Match
     return match
+
+
+def _never(_: bytes) -> object:
+    return None
 
 
 def _go_message(complaint: str) -> str:
