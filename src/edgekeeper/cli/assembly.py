@@ -53,6 +53,8 @@ class OperatorOptions:
     """Budgets that differ from the defaults, by lane."""
     namespace: str = "default"
     """Where the lease is."""
+    signals: bool = True
+    """Stop when the process is asked to; otherwise somebody else tells us."""
 
 
 class Operator:
@@ -94,7 +96,7 @@ class Operator:
             [self.tenants],
             elector=self._elector(options, transport, clock),
             server=self.server,
-            options=ManagerOptions(freeze=True),
+            options=ManagerOptions(signals=options.signals, freeze=options.signals),
         )
         self.server.ready.add("manager", lambda: self.manager.is_ready)
 

@@ -36,8 +36,6 @@ log = structlog.get_logger(__name__)
 
 SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
-FOLLOWED_EVERY: Final = timedelta(seconds=30)
-"""While a tenant is in progress."""
 REMEMBERED: Final = timedelta(minutes=5)
 ABSENCE_REMEMBERED: Final = timedelta(seconds=30)
 """Shorter: somebody may be about to create it."""
@@ -64,6 +62,7 @@ class Tenants:
             options=options or MirrorOptions(),
             confirm=self._confirm,
         )
+        self._followed_every = (options or MirrorOptions()).fast
         self._cloudfront = cloudfront
         self._ids_by_name: dict[str, str] = {}
         self._details: dict[str, DistributionTenant] = {}
@@ -124,7 +123,7 @@ class Tenants:
         """Look more often while something is in progress: at each tenant, or where that is cheaper, at all."""
         while True:
             await self._news.wait()
-            await asyncio.sleep(FOLLOWED_EVERY.total_seconds())
+            await asyncio.sleep(self._followed_every.total_seconds())
             if len(self._unfinished) > 1 + self.mirror.count // PAGE_SIZE and not self.is_blind:
                 self.mirror.poke()
                 continue

@@ -40,9 +40,12 @@ class _Followed:
 class Propagation:
     """Follows the batches of one zone."""
 
-    def __init__(self, ask: Callable[[str], Awaitable[ChangeReceipt | None]]) -> None:
+    def __init__(
+        self, ask: Callable[[str], Awaitable[ChangeReceipt | None]], interval: timedelta = INTERVAL
+    ) -> None:
         """`ask` answers how far a batch has come; None says that Route 53 has forgotten it."""
         self._ask = ask
+        self._interval = interval.total_seconds()
         self._answered: dict[str, PassError | None] = {}
         """Batches that are in sync (None), and those about which we may not ask."""
         self._followed: dict[str, _Followed] = {}
@@ -63,7 +66,7 @@ class Propagation:
     def follow(self, change_id: str) -> _Followed:
         """Begin to ask about a batch."""
         if change_id not in self._followed:
-            due = asyncio.get_running_loop().time() + INTERVAL.total_seconds()
+            due = asyncio.get_running_loop().time() + self._interval
             self._followed[change_id] = _Followed(due)
             self._news.set()
         return self._followed[change_id]
@@ -107,7 +110,7 @@ class Propagation:
                 self._postpone(change_id)
 
     def _postpone(self, change_id: str) -> None:
-        self._followed[change_id].due = asyncio.get_running_loop().time() + INTERVAL.total_seconds()
+        self._followed[change_id].due = asyncio.get_running_loop().time() + self._interval
 
     def _settle(self, change_id: str, refusal: PassError | None) -> None:
         self._answered[change_id] = refusal

@@ -38,7 +38,7 @@ from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.mirror import Mirror
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 
@@ -69,7 +69,15 @@ UNCHANGED: Final = Written(None)
 class Zone:
     """See the module."""
 
-    def __init__(self, zone_id: str, route53: Route53, clock: Clock, metrics: CloudMetrics) -> None:
+    def __init__(
+        self,
+        zone_id: str,
+        route53: Route53,
+        clock: Clock,
+        metrics: CloudMetrics,
+        options: MirrorOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        """`options.fast` is also how often Route 53 is asked about a batch that is not in sync."""
         self.id = zone_id
         self.is_blind = False
         """Whether we may not list the zone."""
@@ -78,11 +86,12 @@ class Zone:
             self._records,
             clock,
             metrics,
+            options=options,
             confirm=lambda key: route53.find_record(zone_id, key),
         )
         self._route53 = route53
         self._clock = clock
-        self._propagation = Propagation(route53.find_change)
+        self._propagation = Propagation(route53.find_change, options.fast)
         self._writer: Coalescer[Wish, Written] = Coalescer(
             f"zone {zone_id}",
             self._write,

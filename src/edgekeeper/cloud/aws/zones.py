@@ -14,6 +14,7 @@ from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.route53 import COMMENT, Route53
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
 from edgekeeper.core.clock import Clock
 
 
@@ -21,12 +22,19 @@ class Zones:
     """Finds the zone for an id and a role, and runs it."""
 
     def __init__(
-        self, access: AwsAccess, clock: Clock, metrics: CloudMetrics, *, comment: str = COMMENT
+        self,
+        access: AwsAccess,
+        clock: Clock,
+        metrics: CloudMetrics,
+        *,
+        comment: str = COMMENT,
+        options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
         self._access = access
         self._clock = clock
         self._metrics = metrics
         self._comment = comment
+        self._options = options
         self._zones: dict[tuple[str, Role], Zone] = {}
         self._started: asyncio.Queue[Zone] = asyncio.Queue()
         self._handlers: list[Callable[[Zone], None]] = []
@@ -40,7 +48,7 @@ class Zones:
         key = (zone_id, role)
         if key not in self._zones:
             route53 = Route53(self._access.caller(role=role), comment=self._comment)
-            self._zones[key] = Zone(zone_id, route53, self._clock, self._metrics)
+            self._zones[key] = Zone(zone_id, route53, self._clock, self._metrics, self._options)
             self._started.put_nowait(self._zones[key])
             for handler in self._handlers:
                 handler(self._zones[key])

@@ -24,6 +24,7 @@ from edgekeeper.cloud.aws.records import Record, RecordKey
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import MirrorOptions
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, BY_NAME, Claims
 from edgekeeper.controllers.cloudfront.explain import Explainer
@@ -46,6 +47,7 @@ KIND: Final = Kind(
 )
 NAME: Final = "distributiontenant"
 CLEANUP_TIMEOUT: Final = timedelta(hours=1)
+DRIFT_INTERVAL: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class TenantOptions:
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
     """After which a deletion that cannot be finished is given up; zero for never."""
     max_concurrent: int = 16
+    drift_interval: timedelta = DRIFT_INTERVAL
+    """How often all tenants are compared with what AWS has, at the latest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,8 @@ def tenant_controller(
     options: TenantOptions,
 ) -> TenantController:
     """Everything that it takes to keep DistributionTenants."""
-    account = Account(access, services.clock, cloud_metrics)
+    pace = MirrorOptions(slow=options.drift_interval)
+    account = Account(access, services.clock, cloud_metrics, tenants=pace)
     metrics = TenantMetrics(registry)
     stores = _stores(services)
     metrics.count(stores)

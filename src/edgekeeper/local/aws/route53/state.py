@@ -87,6 +87,7 @@ class Route53:
         self,
         name: str,
         *,
+        id: str | None = None,  # noqa: A002 - what everybody calls it
         private: bool = False,
         comment: str | None = None,
         caller_reference: str | None = None,
@@ -95,7 +96,7 @@ class Route53:
         world = self.world
         servers = tuple(f"ns-{512 * number + 7}.awsdns-{number:02}.example." for number in range(4))
         zone = Zone(
-            id="Z" + world.ids.upper(20),
+            id=id or "Z" + world.ids.upper(20),
             name=normal(name),
             caller_reference=caller_reference or world.ids.uuid(),
             private=private,

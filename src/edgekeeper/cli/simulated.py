@@ -1,0 +1,96 @@
+"""The simulated cloud of `edgekeeper up`, and the very operator that keeps it as declared.
+
+The account is furnished: a multi-tenant distribution with a certificate for example.com and a zone of that name, so
+that the examples work as they are. It also listens on loopback, for the AWS CLI and boto3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
+from edgekeeper.cli.crds import KINDS
+from edgekeeper.cli.embedded import LocalServer
+from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.budget import LaneRate
+from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.controllers.cloudfront.wiring import TenantOptions
+from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
+from edgekeeper.local.aws.http import serve
+from edgekeeper.local.aws.session import session_class
+from edgekeeper.local.aws.settings import UNLIMITED
+from edgekeeper.local.transport import InProcessTransport
+from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+
+REGION = "us-east-1"
+DISTRIBUTION = "E1XNX8R2GOAABC"
+ZONE, ZONE_NAME = "Z0EXAMPLE", "example.com"
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FIELD_MANAGER = "edgekeeper-up"
+
+_UNHURRIED = {name: LaneRate(50, 50, within=lane.within) for name, lane in DEFAULT_RATES.items()}
+"""Nobody has to be protected from us here."""
+_UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_address=None)
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """How fast the simulated world turns."""
+
+    deploy_time: timedelta = timedelta(seconds=5)
+    """How long CloudFront takes to deploy a tenant; other durations follow it."""
+    drift_interval: timedelta = timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A cloud that listens, and the operator at work."""
+
+    cloud: AwsCloud
+    url: str
+    operator: Operator
+
+
+def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
+    """What a company has before the first tenant, with durations that people can wait for."""
+    timings, step = cloud.world.timings, options.deploy_time
+    timings.tenant_deployment = timings.group_deployment = timings.distribution_deployment = step
+    timings.record_propagation = timings.certificate_issuance = step
+    cloud.cloudfront.add_distribution(DISTRIBUTION, covers=(ZONE_NAME, f"*.{ZONE_NAME}"))
+    cloud.route53.add_zone(ZONE_NAME, id=ZONE)
+
+
+@asynccontextmanager
+async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIterator[Simulation]:
+    """Install the kinds, start the cloud and the operator, and stop both in the end."""
+    for kind in KINDS:
+        await server.apply(f"{CRD_PATH}/{kind.name}", kind.definition(), FIELD_MANAGER)
+    await server.plane.settle()
+    cloud = AwsCloud(rates=UNLIMITED)
+    furnish(cloud, options)
+    clients = AwsClients(
+        AwsSettings(region=REGION),
+        session=static_session(ACCOUNT, "simulated"),
+        http_session_class=session_class(cloud),
+    )
+    chosen = OperatorOptions(
+        RuntimeOptions(server=_UNHEARD),
+        TenantOptions(drift_interval=options.drift_interval),
+        _UNHURRIED,
+        signals=False,
+    )
+    async with (
+        serve(cloud) as listening,
+        assembled(chosen, InProcessTransport(server.plane), clients, host="embedded") as operator,
+    ):
+        working = asyncio.create_task(operator.manager.run(), name="operator")
+        try:
+            yield Simulation(cloud, listening.url, operator)
+        finally:
+            operator.manager.stop()
+            await working
