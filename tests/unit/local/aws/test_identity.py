@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from edgekeeper.local.aws.authorization import wishes
+from edgekeeper.local.aws.call import Call
 from edgekeeper.local.aws.cloud import AwsCloud
 from edgekeeper.local.aws.iam import UnsupportedPolicyError, Wish, complaint
 from edgekeeper.local.aws.identity import Credentials, Role, scope_of
@@ -272,6 +274,44 @@ async def test_an_action_can_be_denied_to_everybody() -> None:
         await aws.cloudfront.list_connection_groups()
         cloud.guard.denied.clear()
         await create(Name="edge")
+
+
+ZONE = "arn:aws:route53:::hostedzone/Z1"
+TAGGED = {"Tags": {"Items": [{"Key": "team", "Value": "edge"}]}}
+CERTIFICATE = {"DomainName": "a.example.com", "Tags": [{"Key": "team", "Value": "edge"}]}
+EDGE = "arn:aws:cloudfront::111122223333:"
+DOMAINS = f"arn:aws:apigateway:{REGION}::/domainnames"
+FUNCTION = f"arn:aws:lambda:{REGION}:111122223333:function:hello"
+WISHES: list[tuple[str, str, dict[str, Any], str]] = [
+    ("cloudfront:GetDistribution", "", {"Id": "E1"}, f"{EDGE}distribution/E1"),
+    ("cloudfront:GetDistributionTenant", "", {"Identifier": "x"}, "*"),
+    ("cloudfront:DeleteDistributionTenant", "", {"Id": "dt_1"}, f"{EDGE}distribution-tenant/dt_1"),
+    ("cloudfront:DeleteConnectionGroup", "", {"Id": "cg_1"}, f"{EDGE}connection-group/cg_1"),
+    ("cloudfront:CreateConnectionGroup", "cloudfront:TagResource", TAGGED, "*"),
+    ("cloudfront:TagResource", "", {"Resource": "arn:x", **TAGGED}, "arn:x"),
+    ("route53:ListHostedZones", "", {}, "*"),
+    ("route53:ListHostedZonesByName", "", {"DNSName": "a", "HostedZoneId": "Z1"}, "*"),
+    ("route53:GetHostedZone", "", {"Id": "/hostedzone/Z1"}, ZONE),
+    ("route53:ListResourceRecordSets", "", {"HostedZoneId": "Z1"}, ZONE),
+    ("route53:GetChange", "", {"Id": "/change/C1"}, "arn:aws:route53:::change/C1"),
+    ("acm:RequestCertificate", "acm:AddTagsToCertificate", CERTIFICATE, "*"),
+    ("acm:DescribeCertificate", "", {"CertificateArn": "arn:c"}, "arn:c"),
+    ("apigateway:POST", "apigateway:AddCertificateToDomain", {"DomainNameConfigurations": []}, DOMAINS),
+    ("lambda:GetPolicy", "", {"FunctionName": "function:hello"}, FUNCTION),
+    ("lambda:GetPolicy", "", {"FunctionName": FUNCTION}, FUNCTION),
+    ("sts:AssumeRole", "", {"RoleArn": ROLE}, ROLE),
+]
+
+
+@pytest.mark.parametrize(("action", "also", "params", "resource"), WISHES)
+def test_every_call_has_its_action_and_resource(action: str, also: str, params: Any, resource: str) -> None:
+    cloud = AwsCloud()
+    service, _, operation = action.partition(":")
+    principal = cloud.world.identities.principal("AKIA")
+    call = Call(cloud.world, cloud.account(), principal, REGION, service, operation, params)
+    found = wishes(call, "POST", "/v2/domainnames")
+    assert [wish.action for wish in found] == [action, *([also] if also else [])]
+    assert {wish.resource for wish in found} == {resource}
 
 
 OWN = {"StringEquals": {"aws:ResourceTag/managed-by": "edgekeeper"}}

@@ -445,6 +445,28 @@ async def test_tags_change_without_a_new_version() -> None:
         assert (await refusal(gone))[:2] == (404, "NoSuchResource")
 
 
+@pytest.mark.parametrize("kind", ["tenant", "group", "distribution"])
+@virtual_time
+async def test_everything_that_has_an_arn_has_tags(kind: str) -> None:
+    cloud = cloud_with_parent()
+    async with clients(cloud) as aws:
+        tenant = (await create(aws))["DistributionTenant"]
+        group = cloud.cloudfront.default_group()
+        distribution = cloud.cloudfront.distribution(DISTRIBUTION)
+        arn = {"tenant": tenant["Arn"], "group": group.arn, "distribution": distribution.arn}[kind]
+        await aws.cloudfront.tag_resource(Resource=arn, Tags={"Items": [{"Key": "a", "Value": "1"}]})
+        tags = await aws.cloudfront.list_tags_for_resource(Resource=arn)
+        assert tags["Tags"]["Items"] == [{"Key": "a", "Value": "1"}]
+        odd = aws.cloudfront.tag_resource(Resource=arn, Tags={"Items": [{"Key": "a*", "Value": "1"}]})
+        assert await code(odd) == "InvalidTagging"
+
+
+@virtual_time
+async def test_a_listing_by_customization_needs_one() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        assert await code(aws.cloudfront.list_distribution_tenants_by_customization()) == "InvalidArgument"
+
+
 @virtual_time
 async def test_a_distribution_shows_what_its_tenants_must_fill_in() -> None:
     cloud = cloud_with_parent(

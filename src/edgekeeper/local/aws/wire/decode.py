@@ -133,10 +133,7 @@ def _xml_structure(shape: StructureShape) -> Reader:
             if known is None:
                 continue
             name, member = known
-            if isinstance(member, ListShape) and member.serialization.get("flattened"):
-                result.setdefault(name, []).append(_xml(member.member)(child))
-            else:
-                result[name] = _xml(member)(child)
+            result[name] = _xml(member)(child)
         return result
 
     return read

@@ -77,9 +77,6 @@ def _query_body(operation: OperationShape, shape: StructureShape, result: Result
 
 
 def _json_body(_operation: OperationShape, shape: StructureShape, result: Result, _request_id: str) -> bytes:
-    payload = shape.serialization.get("payload")
-    if payload:
-        return msgspec.json.encode(_json(shape.members[payload])(result.get(payload) or {}))
     return msgspec.json.encode(_json(shape)(result))
 
 
@@ -117,14 +114,14 @@ def _xml(shape: Shape) -> XmlWriter:
     if isinstance(shape, StructureShape):
         return _xml_structure(shape)
     if isinstance(shape, ListShape):
-        tag = shape.member.serialization.get("name", "member")
-        return _xml_elements(shape, tag)
+        return _xml_list(shape)
     text_of = _text_of(shape)
     return lambda value, out: out.append(text_of(value))
 
 
-def _xml_elements(shape: ListShape, tag: str) -> XmlWriter:
+def _xml_list(shape: ListShape) -> XmlWriter:
     member = shape.member
+    tag = member.serialization.get("name", "member")
     before, after = f"<{tag}>", f"</{tag}>"
 
     def write(values: Any, out: list[str]) -> None:
@@ -157,8 +154,6 @@ def _xml_structure(shape: StructureShape) -> XmlWriter:
 
 def _xml_member(shape: Shape, tag: str) -> XmlWriter:
     """A writer of one member with its tags; members are compiled when first written, since models are recursive."""
-    if isinstance(shape, ListShape) and shape.serialization.get("flattened"):
-        return _xml_elements(shape, tag)
     before, after = f"<{tag}>", f"</{tag}>"
     if not isinstance(shape, StructureShape | ListShape):
         text_of = _text_of(shape)

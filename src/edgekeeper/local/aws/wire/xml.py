@@ -21,9 +21,6 @@ class Element:
     text: str = ""
     children: list[Element] = field(default_factory=list)
 
-    def child(self, name: str) -> Element | None:
-        return next((child for child in self.children if child.name == name), None)
-
 
 class _Builder:
     """Receives expat's events. Character data may arrive in pieces."""
