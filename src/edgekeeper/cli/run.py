@@ -12,11 +12,10 @@ from edgekeeper.cli.help import Command
 from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
-from edgekeeper.kube.cluster import ClusterConfig
+from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.http import HttpTransport
-from edgekeeper.kube.cluster import ConfigError
 from edgekeeper.kube.lease import LostLeadershipError
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions

@@ -19,6 +19,7 @@ from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
 from edgekeeper.local.aws.http import serve
@@ -44,7 +45,8 @@ class SimulationOptions:
 
     deploy_time: timedelta = timedelta(seconds=5)
     """How long CloudFront takes to deploy a tenant; other durations follow it."""
-    drift_interval: timedelta = timedelta(seconds=10)
+    poll_interval: timedelta = timedelta(seconds=2)
+    drift_interval: timedelta = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
     )
     chosen = OperatorOptions(
         RuntimeOptions(server=_UNHEARD),
-        TenantOptions(drift_interval=options.drift_interval),
+        TenantOptions(intervals=Intervals(options.poll_interval, options.drift_interval)),
         _UNHURRIED,
         signals=False,
     )

@@ -26,7 +26,7 @@ from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.mirrors import Distributions, Tenants, connection_groups
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.mirror import Mirror, MirrorOptions
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
@@ -81,21 +81,23 @@ class Account:
         clock: Clock,
         metrics: CloudMetrics,
         *,
-        tenants: MirrorOptions | None = None,
+        options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
+        """`options.fast` is how often we look while something is in progress, `options.slow` how often at all."""
         self.rights = Rights()
         self.cloudfront = CloudFront(access.caller())
         self.acm = Acm(access.caller(region=REGION))
-        self.tenants = Tenants(self.cloudfront, clock, metrics, options=tenants)
+        self.tenants = Tenants(self.cloudfront, clock, metrics, options=options)
         self.groups = connection_groups(self.cloudfront, clock, metrics)
         self.certificates: Mirror[str, CertificateSummary] = Mirror(
             "managed certificates",
             self._managed_certificates,
             clock,
             metrics,
+            options=options,
             in_progress=lambda one: one.pending,
         )
-        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT)
+        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=options)
         self.desk = DnsDesk(self.zones)
         self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names = Remembered(self._names, clock)

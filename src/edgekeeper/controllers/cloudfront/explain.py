@@ -17,10 +17,10 @@ import msgspec
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR, DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import Plan
+from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.report import DECLARATION, DEPLOYED, DNS, SYNCED
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import pause_after
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.conditions import READY, Conditions
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
@@ -38,6 +38,7 @@ class Explainer:
 
     clock: Clock
     metrics: TenantMetrics
+    intervals: Intervals
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         """The write and the event that tell of an error; nothing where that has been told."""
@@ -87,7 +88,11 @@ class Explainer:
             status["id"], status["arn"] = after.tenant.id, after.tenant.arn
             status["eTag"] = after.tenant.etag
             status["distributionTenantStatus"] = after.tenant.status
-        return requeue(pause_after(step)).writing(StatusWrite(_without_empty(status))).saying(*_events(step))
+        return (
+            requeue(self.intervals.after(step))
+            .writing(StatusWrite(_without_empty(status)))
+            .saying(*_events(step))
+        )
 
 
 def _events(step: do.Step) -> tuple[Event, ...]:

@@ -22,12 +22,12 @@ from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.decide import Plan, decide
 from edgekeeper.controllers.cloudfront.explain import Explainer
+from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
 from edgekeeper.controllers.cloudfront.report import Reporter
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import pause_after
 from edgekeeper.core.clock import Clock, parse_timestamp
 from edgekeeper.core.errors import PassError
 from edgekeeper.core.json import dig
@@ -35,8 +35,6 @@ from edgekeeper.core.outcome import ApplyWrite, Event, Outcome, done, requeue
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import Request
 
-STEADY: Final = timedelta(minutes=5)
-"""How often a tenant that is as it should be is compared with its spec, at the latest."""
 CERTIFICATE_MANAGER: Final = "edgekeeper-certificate"
 """The field manager that owns the certificate's ARN in the spec, and nothing else."""
 DELETION_POLICY: Final = "edgekeeper.io/deletion-policy"
@@ -52,6 +50,7 @@ class TenantReconciler:
     metrics: TenantMetrics
     clock: Clock
     wake: Callable[[Key], None]
+    intervals: Intervals
     cleanup_timeout: timedelta
     """After which a deletion that fails is given up; zero for never."""
 
@@ -102,7 +101,7 @@ class TenantReconciler:
     def _outcome(self, request: Request, before: Snapshot, after: Snapshot, plan: Plan) -> Outcome:
         reporter = Reporter(request.object, before, after, plan, self.clock.now())
         step = plan.next
-        outcome = requeue(pause_after(step) if step else STEADY).saying(*reporter.events())
+        outcome = requeue(self.intervals.after(step)).saying(*reporter.events())
         if isinstance(step, do.AttachCertificate):
             fields = {"spec": {"customizations": {"certificate": {"arn": step.arn}}}}
             return outcome.writing(ApplyWrite(fields, CERTIFICATE_MANAGER))

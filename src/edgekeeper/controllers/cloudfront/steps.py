@@ -21,16 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.tenants import ManagedCertificateRequest, TenantSettings, TenantSummary
 from edgekeeper.core.delta import Difference
-
-NOW: Final = timedelta(0)
-SOON: Final = timedelta(seconds=30)
-"""While something is on its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,18 +166,12 @@ Step: TypeAlias = (
     | AwaitCertificate
 )
 
-_WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 _AT_ONCE = (RememberRecords, AdoptTenant, MarkTenant)
 
 
-def is_waiting(step: Step) -> bool:
-    """Is there nothing to do but to look again?"""
-    return isinstance(step, _WAITING)
-
-
-def pause_after(step: Step) -> timedelta:
-    """When to look again after a step."""
-    return NOW if isinstance(step, _AT_ONCE) else SOON
+def goes_on_at_once(step: Step) -> bool:
+    """Does nobody have to do anything before the next step?"""
+    return isinstance(step, _AT_ONCE)
 
 
 def _named(records: tuple[InventoryRecord, ...]) -> str:

@@ -29,6 +29,7 @@ from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, BY_NAME, Claims
 from edgekeeper.controllers.cloudfront.explain import Explainer
 from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
@@ -47,7 +48,6 @@ KIND: Final = Kind(
 )
 NAME: Final = "distributiontenant"
 CLEANUP_TIMEOUT: Final = timedelta(hours=1)
-DRIFT_INTERVAL: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ class TenantOptions:
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
     """After which a deletion that cannot be finished is given up; zero for never."""
     max_concurrent: int = 16
-    drift_interval: timedelta = DRIFT_INTERVAL
-    """How often all tenants are compared with what AWS has, at the latest."""
+    intervals: Intervals = field(default_factory=Intervals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,11 @@ class TenantController(Controller):
         reconciler = TenantReconciler(
             Observer(account, claims, options.guards, options.cluster, options.drift_policy),
             Performer(account),
-            Explainer(services.clock, metrics),
+            Explainer(services.clock, metrics, options.intervals),
             metrics,
             services.clock,
             self.wake,
+            options.intervals,
             options.cleanup_timeout,
         )
         settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
@@ -127,8 +127,8 @@ def tenant_controller(
     options: TenantOptions,
 ) -> TenantController:
     """Everything that it takes to keep DistributionTenants."""
-    pace = MirrorOptions(slow=options.drift_interval)
-    account = Account(access, services.clock, cloud_metrics, tenants=pace)
+    pace = MirrorOptions(fast=options.intervals.in_progress, slow=options.intervals.steady)
+    account = Account(access, services.clock, cloud_metrics, options=pace)
     metrics = TenantMetrics(registry)
     stores = _stores(services)
     metrics.count(stores)

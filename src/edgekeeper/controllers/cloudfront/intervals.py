@@ -1,0 +1,23 @@
+"""How often tenants are looked at, where nothing else brings them back earlier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from edgekeeper.controllers.cloudfront.steps import Step, goes_on_at_once
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The promises of the kind: nothing is looked at less often than this."""
+
+    in_progress: timedelta = timedelta(seconds=30)
+    steady: timedelta = timedelta(minutes=5)
+    """Also how long drift may go unnoticed."""
+
+    def after(self, step: Step | None) -> timedelta:
+        """When to look again after a step; None says that nothing is left to do."""
+        if step is None:
+            return self.steady
+        return timedelta(0) if goes_on_at_once(step) else self.in_progress
