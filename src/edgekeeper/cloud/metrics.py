@@ -123,8 +123,9 @@ class CloudMetrics:
         for result in ("complete", "failed", "doubted"):
             self._listings.labels(name, result)
 
-    def forget_mirror(self, name: str) -> None:
-        self._mirrors.pop(name, None)
+    def forget_mirror(self, name: str, figures: MirrorFigures) -> None:
+        if self._mirrors.get(name) is figures:  # and not another one that has taken its place
+            del self._mirrors[name]
 
     def _gauges(self) -> Iterator[Metric]:
         circuits = GaugeMetricFamily(

@@ -114,6 +114,8 @@ class Mirror(Generic[K, V]):
     ) -> None:
         """`version` is what must differ for a change to be one, such as an ETag: the whole value by default."""
         self.name = name
+        self.problem: PassError | None = None
+        """Why the last listing failed, where it did: what to tell those who wait for the first one."""
         self._lister = lister
         self._clock = clock
         self._metrics = metrics
@@ -122,9 +124,8 @@ class Mirror(Generic[K, V]):
         self._replica: Replica[K, V] = Replica(version, in_progress)
         self._handlers: list[Handler[K, V]] = []
         self._doubted: frozenset[K] = frozenset()
-        self.problem: PassError | None = None
-        """Why the last listing failed, where it did: what to tell those who wait for the first one."""
         self._synced = asyncio.Event()
+        self._tried = asyncio.Event()
         self._as_of = clock.monotonic()
         self._listing = asyncio.Lock()
         self._pace = Pace(options, random or Random())
@@ -138,6 +139,10 @@ class Mirror(Generic[K, V]):
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
+
+    async def wait_listed(self) -> None:
+        """Wait for the end of the first attempt to list, whether it was a success or not."""
+        await self._tried.wait()
 
     def get(self, key: K) -> V | None:
         """The object, or None where there is none. Raise NotSyncedError where that is not known."""
@@ -210,7 +215,7 @@ class Mirror(Generic[K, V]):
                 await self._try_to_refresh()
                 await self._pace.rest()
         finally:
-            self._metrics.forget_mirror(self.name)
+            self._metrics.forget_mirror(self.name, self)
 
     async def refresh(self) -> None:
         """List once, and apply what was found. Where the lister raises, so does this, and nothing has changed."""
@@ -222,7 +227,6 @@ class Mirror(Generic[K, V]):
         try:
             await self.refresh()
         except PassError as error:
-            self.problem = error
             log.warning(
                 "Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message
             )
@@ -231,27 +235,31 @@ class Mirror(Generic[K, V]):
             # A mistake in the lister must not end the mirror: all that depend on it would wait for ever.
             log.exception("Mirror cannot be refreshed", mirror=self.name)
             self._pace.failed(timedelta(0))
+        finally:
+            self._tried.set()
 
     async def _refresh(self) -> None:
         began = self._clock.monotonic()
         self._pace.began()
         try:
             listed = {key: value async for page in self._lister() for key, value in page.items()}
-        except Exception:
+        except Exception as error:
+            self.problem = error if isinstance(error, PassError) else None
             self._metrics.count_listing(self.name, "failed")
             raise
-        self._pace.ended()
         self.problem = None
+        self._pace.ended()
         await self._take_in(listed, began)
         self._set_pace()
 
     async def _take_in(self, listed: Page[K, V], began: float) -> None:
-        as_of = began - self._options.settling.total_seconds()
+        as_of = self._shown_at(began)
         missing = self._replica.missing(listed, as_of)
         is_mass = self._options.is_mass(len(missing), self.count)
-        self._tell(self._replica.take_in(listed, as_of))
+        changes = self._replica.take_in(listed, as_of)
         self._as_of = began
         self._synced.set()
+        self._tell(changes)
         self._metrics.count_listing(self.name, "doubted" if is_mass else "complete")
         if is_mass:
             await self._doubt(missing, as_of)
@@ -271,7 +279,7 @@ class Mirror(Generic[K, V]):
             self._settle([key for key in missing if key in before], as_of)
             return
         for key in missing:
-            asked = self._clock.monotonic()
+            as_of = self._shown_at(self._clock.monotonic())
             if await self._confirm(key) is not None:
                 log.error(
                     "Mirror's listing is wrong: an object is there that it lacks",
@@ -279,7 +287,11 @@ class Mirror(Generic[K, V]):
                     key=str(key),
                 )
                 return
-            self._settle([key], asked)
+            self._settle([key], as_of)
+
+    def _shown_at(self, asked: float) -> float:
+        """Up to when the provider surely shows what was written, if it is asked at that moment."""
+        return asked - self._options.settling.total_seconds()
 
     def _settle(self, gone: list[K], as_of: float) -> None:
         self._doubted -= set(gone)

@@ -147,18 +147,24 @@ class Transport:
     async def _pursue(self, order: _Order[T]) -> T:
         loop = asyncio.get_running_loop()
         operation = order.operation
-        failures = 0
+        failed: _FailedError | None = None
+        attempt = 0
         while True:
+            attempt += 1
             record = self._calls.record(
                 operation.service, operation.name, order.subject, mutating=operation.mutating
             )
             try:
                 return await self._attempt(order, record)
-            except _FailedError as failed:
-                failures += 1
-                pause = self._pause_before_retry(order, failed.failure, failures, record.number)
+            except _FailedError as error:
+                failed = _graver(failed, error)
+                pause = self._pause_before_retry(order, error.failure, attempt, record.number)
                 if pause is None or loop.time() + pause >= order.until:
                     raise failed.failure.error from failed.cause
+            except Wait:  # there is no way to try again, so the last attempt was the last one
+                if failed is None:
+                    raise
+                raise failed.failure.error from failed.cause
             await asyncio.sleep(pause)
 
     async def _attempt(self, order: _Order[T], record: CallRecord) -> T:
@@ -236,7 +242,7 @@ class Transport:
             audit.audit(record, operation, order.account, order.origin, result, failure)
 
     def _pause_before_retry(
-        self, order: _Order[T], failure: Failure, failures: int, number: int
+        self, order: _Order[T], failure: Failure, attempt: int, number: int
     ) -> float | None:
         """Seconds until the next attempt, or None where there is to be none.
 
@@ -250,7 +256,12 @@ class Transport:
         if self._circuit(order).state is not State.CLOSED:
             return None
         jitter = 0.5 + Random(number).random() / 2
-        return min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * jitter
+        return min(_FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE) * jitter
+
+
+def _graver(before: _FailedError | None, now: _FailedError) -> _FailedError:
+    """The failure that the caller must know of: that this attempt had no effect says nothing of an earlier one."""
+    return now if before is None or now.failure.verdict is not Verdict.THROTTLED else before
 
 
 def _end_of_attempt(order: _Order[T]) -> float:

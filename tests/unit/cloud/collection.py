@@ -79,11 +79,12 @@ class Reflected:
     def __init__(self, remote: Remote, **settings: Any) -> None:
         self.remote = remote
         self.registry = CollectorRegistry()
+        self.metrics = CloudMetrics(self.registry)
         self.mirror: Mirror[str, Thing] = Mirror(
             NAME,
             remote.list,
             LoopClock(),
-            CloudMetrics(self.registry),
+            self.metrics,
             in_progress=lambda thing: thing.in_progress,
             random=Random(1),
             **settings,

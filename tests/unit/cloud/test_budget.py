@@ -151,6 +151,19 @@ async def test_budget_turn_that_comes_together_with_a_cancellation_goes_to_the_n
 
 
 @virtual_time
+async def test_budget_turn_of_one_who_has_just_been_cancelled_goes_to_the_next() -> None:
+    crowd = Crowd(rate=1)
+    await crowd.come("first-0")
+    tasks = [crowd.enter("a-0"), crowd.enter("a-1")]
+    await asyncio.sleep(0)
+    # Both happen in the same turn of the loop: the cancellation, and then the timer that gives the turn.
+    asyncio.get_running_loop().call_at(1.0 - 1e-7, tasks[0].cancel)
+    await tasks[1]
+    assert crowd.order == ["first-0", "a-1"]
+    assert crowd.times[-1] == pytest.approx(1.0)
+
+
+@virtual_time
 async def test_budget_rate_holds_whatever_is_cancelled_paused_and_asked() -> None:
     random = Random(7)
     crowd = Crowd(rate=5, burst=8)

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from edgekeeper.cloud.coalescer import PendingError
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, PendingError
 from edgekeeper.cloud.origin import Origin, acting_for
 from edgekeeper.core.errors import Retry, Wait
 from edgekeeper.local.virtual import virtual_time
@@ -335,3 +335,15 @@ async def test_coalescer_with_a_bug_fails_its_tickets_and_loses_none() -> None:
     for ticket in tickets:
         with pytest.raises(RuntimeError, match="1 results of 3 changes"):
             ticket.result()
+
+
+@virtual_time
+async def test_coalescer_changes_weigh_one_each_unless_told_otherwise() -> None:
+    document = Document()
+    coalescer: Coalescer[Record, str] = Coalescer(
+        "zone Z1", document.write, key=lambda record: record.name, options=CoalescerOptions(heaviest=3)
+    )
+    for record in names(7):
+        coalescer.submit(record)
+    await coalescer.stop()
+    assert document.sizes == [3, 3, 1]

@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.mirror import AbsentError, MirrorOptions, NotSyncedError
+from edgekeeper.cloud.mirror import AbsentError, Mirror, MirrorOptions, NotSyncedError
 from edgekeeper.cloud.origin import Priority
 from edgekeeper.core.errors import Retry, Wait
-from edgekeeper.local.virtual import virtual_time
+from edgekeeper.local.virtual import LoopClock, virtual_time
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
 pytestmark = pytest.mark.usefixtures("quiet_logs")
@@ -41,6 +41,26 @@ async def test_mirror_that_is_not_synced_never_means_absence() -> None:
             ask()
         assert isinstance(caught.value, Wait)
     assert not world.mirror.synced
+
+
+@virtual_time
+async def test_mirror_that_cannot_be_listed_tells_why() -> None:
+    world = Reflected(Remote(things(1), error=OUTAGE))
+    async with world.running():
+        await asyncio.sleep(1)
+        assert world.mirror.problem is OUTAGE
+        world.remote.error = None
+        await world.mirror.wait_synced()
+        assert world.mirror.problem is None
+
+
+@virtual_time
+async def test_mirror_is_synced_when_it_tells_of_its_first_listing() -> None:
+    world = Reflected(Remote(things(2)))
+    seen: list[Thing | None] = []
+    world.mirror.subscribe(lambda key, *_: seen.append(world.mirror.get(key)))
+    await world.mirror.refresh()
+    assert seen == [Thing(), Thing()]
 
 
 @virtual_time
@@ -272,6 +292,19 @@ async def test_mirror_survives_a_bug_of_its_lister() -> None:
         world.remote.error = None
         await asyncio.sleep(60)
         assert world.mirror.synced
+
+
+@virtual_time
+async def test_mirror_that_ends_does_not_hide_one_that_took_its_place() -> None:
+    world = Reflected(Remote(things(3)))
+    successor = Mirror(world.mirror.name, world.remote.list, LoopClock(), world.metrics)
+    async with asyncio.TaskGroup() as group:
+        async with world.running():
+            await asyncio.sleep(1)
+            running = group.create_task(successor.run())
+            await asyncio.sleep(1)
+        assert world.sample("objects") == 3
+        running.cancel()
 
 
 @virtual_time

@@ -165,6 +165,18 @@ async def test_brake_object_that_we_wrote_meanwhile_is_not_removed_by_an_older_r
 
 
 @virtual_time
+async def test_brake_object_that_we_wrote_just_before_is_not_removed_by_a_read_that_shows_the_past() -> None:
+    world = await _synced(20, confirmed=True)
+    world.remote.things = {}
+    world.remote.latency = 1
+    refreshing = asyncio.create_task(world.mirror.refresh())
+    await asyncio.sleep(1.5)
+    world.mirror.put("thing-5", Thing("recreated"))
+    await refreshing
+    assert world.keys == {"thing-5"}
+
+
+@virtual_time
 async def test_brake_own_deletions_need_no_proof() -> None:
     world = await _synced(100)
     for key in things(80):

@@ -158,6 +158,46 @@ async def test_call_error_is_the_cause_of_what_leaves() -> None:
     assert caught.value.error_type == "retryable"
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param([ThrottledError(timedelta(minutes=5))], id="throttled"),
+        pytest.param([BUSY, BUSY, ThrottledError(timedelta(minutes=5))], id="throttled again and again"),
+    ],
+)
+def test_call_that_may_have_taken_effect_ends_as_one_although_later_attempts_did_not(
+    later: list[Exception],
+) -> None:
+    @virtual_time
+    async def scenario() -> None:
+        world = World(LOST, *later)
+        with pytest.raises(Retry, match="no answer to PutThing"):
+            await world.call(PUT)
+        assert len(world.provider.sent) == 1 + len(later)
+
+    scenario()
+
+
+@virtual_time
+async def test_call_that_may_have_taken_effect_ends_as_one_although_there_is_no_turn_for_another_attempt() -> (
+    None
+):
+    world = World(LOST, None, rate=LaneRate(1 / 60))
+    with pytest.raises(Retry, match="no answer to PutThing: connection reset by peer"):
+        await world.call(PUT)
+    assert world.provider.sent == ["shop"]
+
+
+@virtual_time
+async def test_call_without_a_classifier_knows_lost_connections_only() -> None:
+    async def send() -> None:
+        raise LOST
+
+    with pytest.raises(Retry, match="connection reset by peer") as caught:
+        await World().transport.call(CREATE, "shop", send, credential=ACCOUNT)
+    assert caught.value.error_type == "retryable"
+
+
 @virtual_time
 async def test_call_bug_of_the_sender_leaves_as_it_is() -> None:
     world = World(KeyError("Id"))
