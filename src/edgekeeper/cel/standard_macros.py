@@ -24,7 +24,12 @@ _TARGET: Final = "@target"
 Args = tuple[Expr, ...]
 
 
-def _variable(builder: Builder, node: Expr, complaint: str = "argument is not an identifier") -> str:
+_NO_NAME: Final = "argument must be a simple name"
+_NO_IDENTIFIER: Final = "argument is not an identifier"
+"""cel-go's words for the same thing, in the macros that make a list."""
+
+
+def _variable(builder: Builder, node: Expr, complaint: str) -> str:
     if not isinstance(node, Ident) or node.name.startswith("."):
         raise builder.error(node, complaint)
     if node.name in (ACCUMULATOR, _OLD_ACCUMULATOR):
@@ -33,8 +38,7 @@ def _variable(builder: Builder, node: Expr, complaint: str = "argument is not an
 
 
 def _variables(builder: Builder, args: Args) -> tuple[str, str]:
-    complaint = "argument must be a simple name"
-    first, second = _variable(builder, args[0], complaint), _variable(builder, args[1], complaint)
+    first, second = _variable(builder, args[0], _NO_NAME), _variable(builder, args[1], _NO_NAME)
     if first == second:
         raise builder.error(args[1], f"duplicate variable name: {first}")
     return first, second
@@ -141,8 +145,10 @@ def _loop_map_entry(builder: Builder, target: Expr, first: str, second: str | No
 
 
 def _over_elements(name: str, arity: int, loop: Loop) -> Macro:
+    complaint = _NO_IDENTIFIER if loop in (_loop_list, _loop_filter) else _NO_NAME
+
     def expand(builder: Builder, target: Expr | None, args: Args) -> Expr:
-        variable = _variable(builder, args[0])
+        variable = _variable(builder, args[0], complaint)
         return builder.fold(loop(builder, _target(target), variable, None, args[1:]))
 
     return Macro(name, arity, expand)
