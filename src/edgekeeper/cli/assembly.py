@@ -85,7 +85,7 @@ class Operator:
             dry_run=runtime.dry_run,
             leadership=self._confirm_leadership,
         )
-        access = AwsAccess(self.cloud, clients, clock)
+        self.access = access = AwsAccess(self.cloud, clients, clock)
         tenants = replace(options.tenants, max_concurrent=runtime.max_concurrent_reconciles)
         self.tenants: TenantController = tenant_controller(
             self.services, access, cloud_metrics, self.metrics.registry, tenants

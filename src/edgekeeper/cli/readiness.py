@@ -117,4 +117,5 @@ _RULES: dict[tuple[str, str], Callable[[JsonObject], Readiness]] = {
     ("apps", "ReplicaSet"): _by_replicas,
     ("apps", "StatefulSet"): _by_replicas,
     ("batch", "Job"): _job,
+    ("cloudfront-tenant-operator.io", "DistributionTenant"): _by_condition("Ready"),
 }

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -25,6 +26,10 @@ from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.progress import show_progress
 from edgekeeper.cli.stopping import StopRequest, stop_on_signals
 from edgekeeper.core.json import dig
+from edgekeeper.runtime.logs import configure
+
+if TYPE_CHECKING:
+    from edgekeeper.cli.simulated import Simulation
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,10 @@ class UpSettings:
     manifests: Sequence[Manifest]
     wait: bool
     timeout: timedelta
+    controllers: bool = True
+    """Start the simulated clouds, and the operator that keeps them."""
+    deploy_time: timedelta = timedelta(seconds=5)
+    story: bool = False
 
 
 async def serve(settings: UpSettings, console: Console, *, interactive: bool) -> ExitCode:
@@ -45,12 +54,40 @@ async def serve(settings: UpSettings, console: Console, *, interactive: bool) ->
         async with open_server(settings.plane) as server:
             with kubeconfig_file(settings, server.kubeconfig):
                 console.print(f"edgekeeper {__version__} serves Kubernetes at [bold]{server.url}[/]")
-                if settings.manifests:
-                    await stop.unless_stopped(apply_manifests(server, settings, console, interactive))
-                    console.print(f"[green]Everything is ready[/] after {time.monotonic() - started:.1f} s.")
-                explain_use(settings, console)
-                await stay(settings, stop, console)
+                async with clouds(server, settings, console) as simulation:
+                    if settings.manifests:
+                        await stop.unless_stopped(apply_manifests(server, settings, console, interactive))
+                        console.print(
+                            f"[green]Everything is ready[/] after {time.monotonic() - started:.1f} s."
+                        )
+                    if settings.story and simulation is not None:
+                        await stop.unless_stopped(tell_story(server, simulation, console))
+                    explain_use(settings, console, simulation)
+                    await stay(settings, stop, console)
     return ExitCode.OK
+
+
+@asynccontextmanager
+async def clouds(
+    server: LocalServer, settings: UpSettings, console: Console
+) -> AsyncIterator[Simulation | None]:
+    """The simulated clouds with the operator at work, unless nobody wants them."""
+    if not settings.controllers:
+        yield None
+        return
+    # Loaded here, because the SDK takes a second that the API server need not wait for.
+    from edgekeeper.cli.simulated import SimulationOptions, simulating  # noqa: PLC0415
+
+    configure(level="warning")
+    async with simulating(server, SimulationOptions(settings.deploy_time)) as simulation:
+        console.print(f"It keeps a simulated AWS at [bold]{simulation.url}[/]")
+        yield simulation
+
+
+async def tell_story(server: LocalServer, simulation: Simulation, console: Console) -> None:
+    from edgekeeper.cli.story import Story  # noqa: PLC0415 - as above
+
+    await Story(server, simulation, console).tell()
 
 
 @contextmanager
@@ -82,8 +119,8 @@ async def apply_manifests(
             ) from error
 
 
-def explain_use(settings: UpSettings, console: Console) -> None:
-    """Tell how to go on with kubectl, from what was applied."""
+def explain_use(settings: UpSettings, console: Console, simulation: Simulation | None) -> None:
+    """Tell how to go on with kubectl and the AWS CLI, from what was applied."""
     commands = [f"export KUBECONFIG={_short(settings.kubeconfig)}", "kubectl get namespaces"]
     plurals = [
         dig(manifest.body, "spec", "names", "plural")
@@ -91,7 +128,11 @@ def explain_use(settings: UpSettings, console: Console) -> None:
         if manifest.kind == "CustomResourceDefinition"
     ]
     if settings.manifests:
-        commands[1] = f"kubectl get {','.join(['all', *filter(None, plurals)])} --all-namespaces"
+        ours = ["edge"] if simulation is not None else []
+        commands[1] = f"kubectl get {','.join(['all', *ours, *filter(None, plurals)])} --all-namespaces"
+    if simulation is not None:
+        keys = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
+        commands.append(f"{keys} aws --endpoint-url {simulation.url} cloudfront list-distribution-tenants")
     console.print("Use it from another terminal while it runs:\n")
     for command in commands:
         console.print(Text(f"  {command}", "cyan"))

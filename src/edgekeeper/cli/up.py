@@ -70,6 +70,15 @@ PATH = click.Path(path_type=Path)
     help=f"Run only this simulator: {', '.join(SIMULATOR_NAMES)}. Repeatable.  [default: all]",
 )
 @click.option("--no-simulators", is_flag=True, help="Let nothing come alive by itself.")
+@click.option("--no-controllers", is_flag=True, help="Start neither the simulated clouds nor the operator.")
+@click.option(
+    "--deploy-time",
+    type=Duration(),
+    default="3s",
+    show_default=True,
+    help="How long the simulated clouds take over what takes them minutes.",
+)
+@click.option("--story", is_flag=True, help="Tell what an operator is for, with what was applied.")
 @click.option("--auth", is_flag=True, help="Ask for credentials, and let RBAC decide.")
 def up(  # noqa: PLR0913 - one parameter per option
     *,
@@ -81,12 +90,16 @@ def up(  # noqa: PLR0913 - one parameter per option
     timeout: timedelta,
     simulated: tuple[str, ...],
     no_simulators: bool,
+    no_controllers: bool,
+    deploy_time: timedelta,
+    story: bool,
     auth: bool,
 ) -> int:
-    """Start a Kubernetes API server that needs no cluster.
+    """Start everything on this machine: a Kubernetes API server, simulated clouds, and the operator.
 
-    It speaks the real protocol over HTTPS on the loopback interface, so kubectl and controllers work with it. Small
-    simulators make Deployments available, give load balancers an address and complete Jobs.
+    The server speaks the real protocol over HTTPS on the loopback interface, so kubectl and controllers work with it;
+    the clouds speak theirs, so the AWS CLI does. Small simulators make Deployments available, give load balancers an
+    address and complete Jobs.
     """
     if no_simulators and simulated:
         raise click.UsageError("--simulate and --no-simulators exclude each other")
@@ -97,6 +110,9 @@ def up(  # noqa: PLR0913 - one parameter per option
         manifests=load_manifests(apply_paths),
         wait=wait,
         timeout=timeout,
+        controllers=not no_controllers,
+        deploy_time=deploy_time,
+        story=story,
     )
     kubeconfig.ensure_replaceable(settings.kubeconfig)
     return asyncio.run(serve(settings, open_console(sys.stdout), interactive=is_interactive(sys.stdout)))

@@ -108,6 +108,16 @@ class Account:
             for work in (self.tenants, self.groups, self.certificates, self.zones):
                 group.create_task(work.run())
 
+    async def warm_up(self, limit: timedelta) -> None:
+        """Wait until tenants and connection groups are listed, or cannot be, but no longer than `limit`."""
+        mirrors = (self.tenants.mirror, self.groups)
+        waiting = [asyncio.create_task(mirror.wait_listed()) for mirror in mirrors]
+        try:
+            await asyncio.wait(waiting, timeout=limit.total_seconds())
+        finally:
+            for task in waiting:
+                task.cancel()
+
     async def _managed_certificates(self) -> AsyncIterator[dict[str, CertificateSummary]]:
         try:
             async for page in self.acm.certificates(managed_by="CLOUDFRONT"):

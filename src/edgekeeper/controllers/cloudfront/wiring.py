@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.distributions import ConnectionGroup
 from edgekeeper.cloud.aws.records import Record, RecordKey
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.cloud.aws.zone import Zone
@@ -47,6 +48,8 @@ KIND: Final = Kind(
     DISTRIBUTION_TENANT.plural,
 )
 NAME: Final = "distributiontenant"
+WARM_UP: Final = timedelta(seconds=30)
+"""How long passes wait for the first listings. Later they say themselves what they wait for."""
 CLEANUP_TIMEOUT: Final = timedelta(hours=1)
 
 
@@ -107,6 +110,7 @@ class TenantController(Controller):
 
     async def run(self) -> None:
         keeping = asyncio.create_task(self.account.run(), name="AWS account")
+        await self.account.warm_up(WARM_UP)
         working = asyncio.create_task(super().run(), name=NAME)
         try:
             await asyncio.wait({keeping, working}, return_when=asyncio.FIRST_COMPLETED)
@@ -143,6 +147,11 @@ def _stores(services: Services) -> list[Store]:
     return [services.informers.acquire(KIND, namespace=namespace).store for namespace in namespaces]
 
 
+def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
+    """All that tenants care for in a connection group."""
+    return None if group is None else (group.routing_endpoint, group.is_default)
+
+
 def _listen(controller: TenantController, account: Account, claims: Claims) -> None:
     def wake(index: str, value: str) -> None:
         for key in claims.holders(index, value):
@@ -155,9 +164,10 @@ def _listen(controller: TenantController, account: Account, claims: Claims) -> N
     def on_certificate(arn: str, _: Any, __: Any) -> None:
         wake(BY_CERTIFICATE, arn)
 
-    def on_group(_: str, __: Any, ___: Any) -> None:
-        for key in claims.all_keys():
-            controller.wake(key)
+    def on_group(_: str, old: ConnectionGroup | None, new: ConnectionGroup | None) -> None:
+        if _endpoint(old) != _endpoint(new):
+            for key in claims.all_keys():
+                controller.wake(key)
 
     def on_zone(zone: Zone) -> None:
         def on_record(key: RecordKey, _: Record | None, __: Record | None) -> None:
