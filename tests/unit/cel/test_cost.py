@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from edgekeeper.cel import environments
 from edgekeeper.cel.errors import ErrorKind, EvaluationError
+from edgekeeper.cel.program import Program
 from edgekeeper.cel.types import DYN
 from tests.unit.cel.engine import ENVIRONMENT, cost, evaluate
 
@@ -82,6 +84,28 @@ def test_costs_are_those_of_the_reference(text: str, expected: int) -> None:
 def test_comparisons_of_nothing_are_not_for_free_here() -> None:
     assert cost("'' == ''") == 1
     assert cost("[] == []") == 21
+
+
+@pytest.mark.parametrize(
+    "text", ["''.contains('')", "x.text.substring(0, 0).matches('')", "[].map(e, e).min()"]
+)
+def test_calls_on_nothing_need_no_more_than_they_cost(text: str) -> None:
+    program = environments.kro().extend(variables={"x": DYN}).compile(text)
+    needed = _spent(program, 1000)
+    assert needed > 0
+    assert _spent(program, needed) == needed
+    with pytest.raises(EvaluationError) as caught:
+        program.evaluate(VARIABLES, budget=0)
+    assert caught.value.kind is ErrorKind.COST_EXCEEDED
+
+
+def _spent(program: Program, budget: int) -> int:
+    """What an evaluation costs that has a value, or fails for another reason than its budget."""
+    try:
+        return program.measure(VARIABLES, budget=budget).cost
+    except EvaluationError as error:
+        assert error.kind is not ErrorKind.COST_EXCEEDED
+        return error.cost
 
 
 def test_a_budget_is_enough_to_the_unit() -> None:

@@ -22,13 +22,19 @@ def invocation(dispatcher: Dispatcher, offset: int) -> Invoke:
         try:
             implementation, cost = table.get(key) or choose(key, args)
             if cost is not None:
-                charge(frame, cost(*args) - CALL_COST)
+                charge_beyond_call(frame, cost(*args))
             return implementation(*args)
         except EvaluationError as error:
             _place(error, offset)
             raise
 
     return invoke
+
+
+def charge_beyond_call(frame: Frame, cost: int) -> None:
+    """Charge a call that costs so much, given that the least which any call costs has been charged."""
+    if cost > CALL_COST:
+        charge(frame, cost - CALL_COST)
 
 
 def _place(error: EvaluationError, offset: int) -> None:
@@ -121,7 +127,7 @@ def _charging_binary(dispatcher: Dispatcher, args: tuple[Code, ...], offset: int
         try:
             implementation, cost = table.get(kinds) or choose(kinds, (left, right))
             if cost is not None:
-                charge(frame, cost(left, right) - CALL_COST)
+                charge_beyond_call(frame, cost(left, right))
             return implementation(left, right)
         except EvaluationError as error:
             _place(error, offset)
