@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from edgekeeper.cel.checker import CheckedAst, CheckOptions, Declarations, FunctionTable, check
 from edgekeeper.cel.errors import CompileError, Issue
-from edgekeeper.cel.evaluation.compiling import compile_code
+from edgekeeper.cel.evaluation.compiling import UNRESOLVED, Resolved, compile_code
 from edgekeeper.cel.evaluation.dispatch import Dispatcher
 from edgekeeper.cel.functions import Library, Overload
 from edgekeeper.cel.limits import DEFAULT_LIMITS, Limits
@@ -115,16 +115,16 @@ class Environment:
         Without the check, whatever it would have found shows when the program is evaluated.
         """
         if not checked:
-            return self._program(self.parse(text), DYN, {})
+            return self._program(self.parse(text), DYN, UNRESOLVED)
         return self.program(self.check(text, expected=expected))
 
     def program(self, checked: CheckedAst) -> Program:
         """Compile what this environment has checked."""
-        return self._program(checked.ast, checked.type, checked.properties)
+        return self._program(checked.ast, checked.type, Resolved(checked.properties, checked.overloads))
 
-    def _program(self, ast: Ast, kind: Type, properties: Mapping[int, str]) -> Program:
+    def _program(self, ast: Ast, kind: Type, resolved: Resolved) -> Program:
         try:
-            return Program(self, ast, kind, compile_code(ast, self, properties))
+            return Program(self, ast, kind, compile_code(ast, self, resolved))
         except RecursionError:
             raise _too_deep() from None
 

@@ -15,6 +15,7 @@ from edgekeeper.cel.evaluation.code import IDENT_COST, LIST_COST, Code, constant
 from edgekeeper.cel.evaluation.dispatch import Dispatcher
 from edgekeeper.cel.evaluation.loops import Parts, Range
 from edgekeeper.cel.evaluation.shapes import Binding, Collection, Count, Insertion, Quantifier, shape_of
+from edgekeeper.cel.functions import Overload
 from edgekeeper.cel.syntax import (
     Ast,
     Call,
@@ -59,9 +60,22 @@ class Compiled:
     """How many slots a frame needs."""
 
 
-def compile_code(ast: Ast, names: Names, properties: Mapping[int, str]) -> Compiled:
-    """Compile a tree. `properties` are keys that differ from the names of the fields, by node."""
-    compiler = _Compiler(names, properties)
+class Resolved(NamedTuple):
+    """What the checker found out and values do not tell, by node."""
+
+    properties: Mapping[int, str]
+    """Keys that differ from the names of the fields."""
+    overloads: Mapping[int, tuple[Overload, ...]]
+    """Those that a call may mean."""
+
+
+UNRESOLVED: Final = Resolved({}, {})
+"""Of an expression that was not checked."""
+
+
+def compile_code(ast: Ast, names: Names, resolved: Resolved) -> Compiled:
+    """Compile a tree."""
+    compiler = _Compiler(names, resolved)
     code = compiler.expression(ast.root)
     return Compiled(code, tuple(compiler.inputs.items()), compiler.slots)
 
@@ -77,9 +91,10 @@ class _Local(NamedTuple):
 class _Compiler:
     """The state of one walk."""
 
-    def __init__(self, names: Names, properties: Mapping[int, str]) -> None:
+    def __init__(self, names: Names, resolved: Resolved) -> None:
         self._names = names
-        self._properties = properties
+        self._properties = resolved.properties
+        self._overloads = resolved.overloads
         self._locals: dict[str, _Local] = {}
         self.inputs: dict[str, int] = {}
         self.slots = 1
@@ -182,6 +197,8 @@ class _Compiler:
         dispatcher = self._names.dispatcher(name, member=member, arity=len(args))
         if dispatcher is None:
             return calls.unknown_function(name, node.offset)
+        if dispatcher.ambiguous and node.id in self._overloads:
+            dispatcher = Dispatcher(self._overloads[node.id])
         codes: list[Code] = []
         for arg in args:  # not a comprehension, which would be a frame of its own
             codes.append(_HANDLERS[type(arg)](self, arg))  # noqa: PERF401

@@ -28,12 +28,14 @@ class Choice(NamedTuple):
 class Dispatcher:
     """The overloads of a function in one style and with one number of arguments."""
 
-    __slots__ = ("_overloads", "charges", "table")
+    __slots__ = ("_overloads", "ambiguous", "charges", "table")
 
     def __init__(self, overloads: Sequence[Overload]) -> None:
         self._overloads = tuple(overloads)
         self.charges = any(overload.cost is not None for overload in overloads)
         """Whether the cost of a call depends on its arguments."""
+        self.ambiguous = _is_ambiguous(overloads)
+        """Whether classes do not always decide, so that what the checker knows about the call is of use."""
         self.table: dict[Any, Choice] = {}
         """By class of the argument, or tuple of the classes of several."""
 
@@ -47,6 +49,16 @@ class Dispatcher:
         choice = _choice(candidates[0]) if len(implementations) == 1 else _by_content(candidates)
         self.table[key] = choice
         return choice
+
+
+def _is_ambiguous(overloads: Sequence[Overload]) -> bool:
+    """Whether overloads that do different things take values of the same classes: lists of this and lists of that."""
+    known: dict[tuple[tuple[Kind, str], ...], Callable[..., Value]] = {}
+    for overload in overloads:
+        shape = tuple([(param.kind, param.name) for param in overload.params])
+        if known.setdefault(shape, overload.implementation) is not overload.implementation:
+            return True
+    return False
 
 
 def _choice(overload: Overload) -> Choice:
