@@ -23,6 +23,7 @@ import msgspec
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.kube.raw import peek
 
 T = TypeVar("T")
 
@@ -81,6 +82,10 @@ class Store:
         """The object as an instance of `type_`; raise msgspec.ValidationError where it does not fit."""
         raw = self.raw(key)
         return None if raw is None else msgspec.json.decode(raw, type=type_)
+
+    def resource_version(self, key: Key) -> str | None:
+        raw = self.raw(key)
+        return None if raw is None else peek(raw).resource_version
 
     def keys(self) -> list[Key]:
         self._confirm_synced()

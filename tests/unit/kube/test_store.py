@@ -54,10 +54,11 @@ def store_of(*names: str) -> Store:
         lambda store: store.raw(A),
         lambda store: store.get(A),
         lambda store: store.decode(A, dict),
+        lambda store: store.resource_version(A),
         lambda store: store.keys(),
         lambda store: store.by_index("colour", "red"),
     ],
-    ids=["raw", "get", "decode", "keys", "by_index"],
+    ids=["raw", "get", "decode", "resource_version", "keys", "by_index"],
 )
 def test_store_that_is_not_synced_answers_nothing(ask: Callable[[Store], object]) -> None:
     store = Store(WIDGET)
@@ -81,11 +82,12 @@ def test_store_decodes_into_types() -> None:
 
 def test_store_says_none_for_what_is_absent() -> None:
     store = store_of("a")
-    assert (store.raw(B), store.get(B), store.decode(B, dict)) == (None,) * 3
+    assert (store.raw(B), store.get(B), store.decode(B, dict), store.resource_version(B)) == (None,) * 4
 
 
-def test_store_tells_its_keys() -> None:
+def test_store_tells_versions_and_keys() -> None:
     store = store_of("a", "b")
+    assert store.resource_version(A) == "5"
     assert store.keys() == [A, B]
     assert len(store) == 2
 
