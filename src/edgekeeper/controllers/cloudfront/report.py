@@ -80,10 +80,12 @@ class Reporter:
     def _facts(self) -> DistributionTenantStatus:
         after, status, tenant = self.after, self.after.status, self.after.tenant
         certificate = after.certificate
+        # Deleted by others and left so: that there was one is what tells it from one that was never created.
+        known = tenant or (None if self.plan.drift.push else status)
         return DistributionTenantStatus(
             observed_generation=self._observed_generation(),
-            id=tenant.id if tenant else "",
-            arn=tenant.arn if tenant else "",
+            id=known.id if known else "",
+            arn=known.arn if known else "",
             e_tag=tenant.etag if tenant else "",
             distribution_tenant_status=tenant.status if tenant else "",
             created_time=tenant.created if tenant else None,

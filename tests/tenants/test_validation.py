@@ -1,0 +1,187 @@
+"""A spec that cannot work is refused before AWS is asked, with all that is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgekeeper.kube.kinds import Key
+from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
+from edgekeeper.local.aws.faults import error
+from edgekeeper.local.virtual import virtual_time
+from tests.tenants.estate import DISTRIBUTION
+from tests.tenants.scene import Scene, playing
+from tests.tenants.system import KEY, tenant
+
+CREATE = "CreateDistributionTenant"
+MANAGED = {"validationTokenHost": "self-hosted", "primaryDomainName": "shop.example.com"}
+
+
+def _without_certificate(scene: Scene) -> None:
+    scene.cloud.cloudfront.change_distribution(DISTRIBUTION, certificate=None)
+
+
+def _with_parameters(scene: Scene) -> None:
+    parameters = (ParameterDefinition("origin"), ParameterDefinition("tier", default="silver"))
+    scene.cloud.cloudfront.change_distribution(DISTRIBUTION, parameters=parameters)
+
+
+async def _refusal(scene: Scene, key: Key = KEY) -> str:
+    fact = await scene.says("Ready", "ValidationFailed", key)
+    assert fact.status == "False"
+    assert scene.fact("Synced", key) == fact, "Synced says the same"
+    assert scene.calls(CREATE) == 0
+    return fact.message
+
+
+@virtual_time
+async def test_tenant_needs_a_certificate_where_the_distribution_has_none() -> None:
+    async with playing() as scene:
+        _without_certificate(scene)
+        await scene.create(tenant())
+        message = await _refusal(scene)
+        assert "customizations.certificate.arn" in message
+        assert "managedCertificateRequest" in message
+        await scene.elapse(minutes=30)
+        assert scene.calls(CREATE) == 0
+        assert len(scene.events("ValidationFailed")) == 1
+        assert len(scene.versions) == 3, "created, claimed, and told once"
+
+
+@virtual_time
+async def test_refused_tenant_is_looked_at_again_within_five_minutes() -> None:
+    async with playing() as scene:
+        _without_certificate(scene)
+        await scene.create(tenant())
+        await _refusal(scene)
+        certificate = scene.cloud.account().certificates().add_issued("*.example.com")
+        scene.cloud.cloudfront.change_distribution(DISTRIBUTION, certificate=certificate.arn)
+        await scene.elapse(minutes=10, seconds=5)  # the distribution may be remembered for five of them
+        assert scene.names == [KEY.name]
+
+
+@virtual_time
+async def test_refused_tenant_is_looked_at_at_once_when_it_is_edited() -> None:
+    async with playing() as scene:
+        _without_certificate(scene)
+        await scene.create(tenant())
+        await _refusal(scene)
+        await scene.edit(managedCertificateRequest=MANAGED)
+        await scene.elapse(seconds=1)
+        assert scene.names == [KEY.name]
+
+
+@virtual_time
+async def test_managed_certificate_makes_up_for_a_distribution_without_one() -> None:
+    async with playing() as scene:
+        _without_certificate(scene)
+        await scene.create(tenant(managedCertificateRequest=MANAGED))
+        await scene.until(lambda: scene.names == [KEY.name])
+
+
+@virtual_time
+async def test_own_certificate_makes_up_for_a_distribution_without_one() -> None:
+    async with playing() as scene:
+        _without_certificate(scene)
+        own = scene.cloud.account().certificates().add_issued("shop.example.com")
+        await scene.create(tenant(customizations={"certificate": {"arn": own.arn}}))
+        await scene.ready()
+        assert scene.aws().certificate == own.arn
+
+
+@virtual_time
+async def test_required_parameters_are_asked_for_by_name_unless_they_have_a_default() -> None:
+    async with playing() as scene:
+        _with_parameters(scene)
+        await scene.create(tenant())
+        message = await _refusal(scene)
+        assert "origin" in message
+        assert "tier" not in message
+
+
+@virtual_time
+async def test_tenant_with_the_required_parameters_is_created() -> None:
+    async with playing() as scene:
+        _with_parameters(scene)
+        await scene.create(tenant(parameters=[{"name": "origin", "value": "o.example.net"}]))
+        await scene.ready()
+        assert dict(scene.aws().parameters) == {"origin": "o.example.net"}
+
+
+@pytest.mark.parametrize("name", ["ab", "a" * 129], ids=["too short", "too long"])
+@virtual_time
+async def test_name_that_no_tenant_can_have_is_refused(name: str) -> None:
+    async with playing() as scene:
+        key = Key("default", name)
+        await scene.create(tenant(key))
+        assert "resource name" in await _refusal(scene, key)
+
+
+@virtual_time
+async def test_name_with_dots_and_dashes_is_taken() -> None:
+    async with playing() as scene:
+        await scene.create(tenant(Key("default", "my-tenant.prod")))
+        await scene.until(lambda: scene.names == ["my-tenant.prod"])
+
+
+@virtual_time
+async def test_bad_name_is_refused_though_the_distribution_cannot_be_read() -> None:
+    async with playing() as scene:
+        scene.cloud.faults.add(
+            error("ServiceUnavailable", status=503), operation="GetDistribution", times=None
+        )
+        await scene.create(tenant(Key("default", "ab")))
+        assert "resource name" in await _refusal(scene, Key("default", "ab"))
+
+
+@virtual_time
+async def test_all_that_is_wrong_is_told_at_once() -> None:
+    async with playing() as scene:
+        _without_certificate(scene)
+        _with_parameters(scene)
+        await scene.create(tenant())
+        message = await _refusal(scene)
+        assert "certificate" in message
+        assert "origin" in message
+
+
+@virtual_time
+async def test_distribution_that_is_not_there_is_a_mistake_of_the_spec() -> None:
+    async with playing() as scene:
+        await scene.create(tenant(distributionId="E0000000000000"))
+        assert "E0000000000000" in await _refusal(scene)
+
+
+GEO: dict[str, Any] = {"restrictionType": "whitelist"}
+
+
+@pytest.mark.parametrize(
+    ("domains", "spec", "told"),
+    [
+        pytest.param(
+            ("shop.example.com",),
+            {"managedCertificateRequest": {**MANAGED, "primaryDomainName": "www.example.com"}},
+            "primaryDomainName 'www.example.com' is none of spec.domains",
+            id="primary domain of nobody",
+        ),
+        pytest.param(
+            ("a.example.com", "A.example.com."), {}, "'a.example.com' is listed 2 times", id="twice the same"
+        ),
+        pytest.param(("shop example.com",), {}, "'shop example.com' is not a domain name", id="no domain"),
+        pytest.param(
+            ("shop.example.com",),
+            {"customizations": {"geoRestrictions": {**GEO, "locations": ["DE", "XX"]}}},
+            "'XX' is no country",
+            id="no country",
+        ),
+    ],
+)
+@virtual_time
+async def test_what_only_fields_together_tell_is_refused(
+    domains: tuple[str, ...], spec: dict[str, Any], told: str
+) -> None:
+    """W16: none of this is left for AWS to find out."""
+    async with playing() as scene:
+        await scene.create(tenant(KEY, *domains, **spec))
+        assert told in await _refusal(scene)
