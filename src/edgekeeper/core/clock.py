@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from math import floor
 from typing import Protocol
 
 
@@ -62,13 +63,13 @@ class VirtualClock:
 
 def timestamp(moment: datetime) -> str:
     """A time as Kubernetes writes it: UTC, whole seconds."""
-    return _spelled(moment.replace(microsecond=0))
+    return _spelled(floor(moment.timestamp()))
 
 
 @lru_cache(maxsize=64)
-def _spelled(second: datetime) -> str:
+def _spelled(second: int) -> str:
     """Whoever writes much writes the same second many times."""
-    return second.astimezone(UTC).isoformat()[:19] + "Z"
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19] + "Z"
 
 
 def micro_timestamp(moment: datetime) -> str:
