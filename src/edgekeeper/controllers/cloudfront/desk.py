@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
+from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.zone import Written, Zone
 from edgekeeper.cloud.aws.zones import Zones
@@ -34,6 +35,15 @@ class _Errand:
     @property
     def done(self) -> bool:
         return all(ticket.done for ticket in self.tickets)
+
+    def results(self) -> list[Written]:
+        """What was written. Raise what one of the tickets met; but with its zone a record is gone as well."""
+        try:
+            return [ticket.result() for ticket in self.tickets]
+        except PassError as failure:
+            if self.removing and failure.error_type == DNS_NO_ZONE.error_type:
+                return []
+            raise
 
     def apply(self, inventory: tuple[InventoryRecord, ...]) -> tuple[InventoryRecord, ...]:
         """The inventory after it was done: nothing at this place, or exactly this record."""
@@ -81,7 +91,7 @@ class DnsDesk:
                 pending = True
                 continue
             try:
-                results = [ticket.result() for ticket in errand.tickets]
+                results = errand.results()
             except PassError as failure:
                 del errands[place]
                 error = error or failure
