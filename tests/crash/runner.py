@@ -1,7 +1,7 @@
 """Runs scenarios: once undisturbed to count their calls, and then once for every call and everything that can befall it.
 
     clean run                 N calls until all has settled, then a quiet day
-    N × {before, lost, crash} the same again with one fault each; judged against the clean run
+    N × {before, lost, crash} the same again with one fault each, then quiet; judged against the clean run
 
 A run is determined by scenario, seed and plan. What fails is told as these three, and
 `python -m tests.crash SCENARIO NUMBER MODE` plays it again, call by call.
@@ -32,12 +32,11 @@ from tests.crash.oracles import (
     unrest,
 )
 from tests.crash.stage import staged
-from tests.crash.system import Scenario, System, W
+from tests.crash.system import DAY, Scenario, System, W
 
 SEED = 7
 AFTERMATH = timedelta(minutes=3)
 """How long events, polls and the like may go on after all has settled."""
-QUIET = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
@@ -100,10 +99,11 @@ async def _play(
         await stage.elapse(seconds=AFTERMATH.total_seconds())
         ends = cluster_state(stage), stage.outside.state()
         faults = [
-            *await unrest(stage, QUIET),
+            *await unrest(stage, DAY if plan is None else system.quiet),
             *watchman.faults,
             *orphans(stage),
             *duplicates(stage.outside),
+            *system.wrongs(stage),
             *leaks(stage, logs.getvalue(), (await stage.operator.metrics.text()).decode()),
         ]
         return Record(

@@ -67,7 +67,8 @@ class Stage(Generic[W]):
 
     async def settled(self) -> None:
         """Wait until every object is as its user wants it, or says why it cannot be, and nothing is half deleted."""
-        await self.until(lambda: all(map(is_settled, self.objects())))
+        stalls = self.system.stalls
+        await self.until(lambda: all(is_settled(obj, stalls) for obj in self.objects()))
 
     # What there is
 
@@ -128,7 +129,7 @@ async def staged(system: System[W], seed: int = 0) -> AsyncIterator[Stage[W]]:
             await stage.stop_operators()
 
 
-def is_settled(obj: JsonObject) -> bool:
+def is_settled(obj: JsonObject, stalls: frozenset[str] = frozenset()) -> bool:
     """Whether nothing more will happen to an object by itself: it is Ready, stalled or paused, and stays."""
     metadata = obj["metadata"]
     if dig(metadata, "annotations", PAUSED) == "true":
@@ -141,4 +142,5 @@ def is_settled(obj: JsonObject) -> bool:
         for type_, one in facts.items()
         if one.get("observedGeneration") == metadata["generation"]
     }
-    return any(current.get(type_, False) for type_ in ("Ready", "Stalled"))
+    is_stalled = "Ready" in current and facts["Ready"]["reason"] in stalls
+    return is_stalled or any(current.get(type_, False) for type_ in ("Ready", "Stalled"))

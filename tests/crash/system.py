@@ -14,8 +14,9 @@ Everything else (counting calls, breaking each of them in three ways, restarting
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from edgekeeper.core.calls import Calls
@@ -51,6 +52,11 @@ class Outside(Protocol):
 
 
 W = TypeVar("W", bound=Outside)
+DAY = timedelta(days=1)
+
+
+def _nothing(_: object) -> Iterable[str]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,12 @@ class System(Generic[W]):
     """A secret that the operator holds and nobody may ever see."""
     masked: frozenset[str] = frozenset({"lastTransitionTime"})
     """Fields, at any depth of an object, that may differ from run to run."""
+    stalls: frozenset[str] = frozenset()
+    """Reasons of a Ready that is False with which a kind without a Stalled condition says that a person must act."""
+    quiet: timedelta = DAY
+    """How long nothing may be written after a fault, once all has settled. Without a fault it is a day."""
+    wrongs: Callable[[Stage[W]], Iterable[str]] = _nothing
+    """What this kind must never do, and has done, in words; asked when all is over."""
 
 
 @dataclass(frozen=True)

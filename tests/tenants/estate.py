@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from aiobotocore.session import AioSession
 from botocore.loaders import Loader
@@ -20,16 +21,24 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
+from edgekeeper.local.aws.cloudfront.resources import Tenant
+from edgekeeper.local.aws.route53.records import Record
+from edgekeeper.local.aws.route53.state import Zone
 from edgekeeper.local.aws.session import session_class
 from edgekeeper.local.aws.settings import UNLIMITED
+from tests.tenants.chronicle import Chronicle
+from tests.tenants.portrait import state_of
 
 DISTRIBUTION = "E1XNX8R2GOAABC"
 SECRET = "c4n4ry-0f-th3-3dg3"
 """The secret key of the operator. It must never be seen anywhere."""
+NEIGHBOUR = "444455556666"
+"""An account whose zones the operator may have a role for."""
+_UID = f"{TAG_PREFIX}uid"
+_LEADING = ("CNAME", "A", "AAAA")
 
 _LOADER = Loader()
 """Shared by all tests: reading the models of the services takes longer than most of them."""
-_CREATING, _DELETING = "CreateDistributionTenant", "DeleteDistributionTenant"
 
 
 class Estate:
@@ -37,10 +46,11 @@ class Estate:
 
     def __init__(self, clock: Clock) -> None:
         self.cloud = AwsCloud(clock, rates=UNLIMITED)
+        self.chronicle = Chronicle(self.cloud, self._zones)
+        self.cloud.journal = self.chronicle
         self.distribution = self.cloud.cloudfront.add_distribution(DISTRIBUTION)
         self.zone = self.cloud.route53.add_zone("example.com")
         self.clock = clock
-        self._sessions: list[AwsClients] = []
 
     def access(
         self, calls: Calls, leadership: Transport | None = None, registry: CollectorRegistry | None = None
@@ -53,43 +63,73 @@ class Estate:
         transport = Transport(calls, self.clock, Budget(), metrics)
         return AwsAccess(transport, clients, self.clock), metrics
 
+    # What happens behind the operator's back
+
+    def make_tenant(self, name: str, *domains: str, **details: Any) -> Tenant:
+        """Somebody has made a tenant by hand, a while ago."""
+        cloudfront, now = self.cloud.cloudfront, self.cloud.time.now()
+        id_ = "dt_" + self.cloud.world.ids.mixed(27)
+        arn = f"arn:aws:cloudfront::{ACCOUNT}:distribution-tenant/{id_}"
+        group = cloudfront.default_group().id
+        blank = Tenant(id_, name, arn, DISTRIBUTION, domains, group, "", now, now, 0.0)
+        kept = replace(cloudfront.keep_tenant(replace(blank, **details)), deployed_at=0.0)
+        cloudfront.tenants.put(id_, kept)
+        return kept
+
+    def make_record(self, name: str, target: str) -> None:
+        """Somebody has a record of their own."""
+        self.cloud.route53.put_record(self.zone, Record(f"{name}.", "CNAME", 300, (target,)))
+
+    def lose_tenant(self, name: str) -> None:
+        """Somebody deletes a tenant. That its names lead nowhere then is not the operator's doing."""
+        self.cloud.cloudfront.remove_tenant(name)
+        self.chronicle.excuse()
+
+    def lose_record(self, name: str, kind: str = "CNAME") -> None:
+        """Somebody deletes a record."""
+        self.cloud.route53.remove_record(self.zone, name, kind)
+        self.chronicle.excuse()
+
     # What the harness asks
 
     @property
     def writes(self) -> int:
-        return sum(1 for entry in self.cloud.journal if entry.is_write and not entry.code)
+        return self.chronicle.writes
 
     def state(self) -> JsonObject:
-        cloudfront, records = self.cloud.cloudfront, self.zone.records
-        return {
-            "tenants": {
-                tenant.name: {
-                    "domains": sorted(tenant.domains),
-                    "enabled": tenant.enabled,
-                    "parameters": dict(tenant.parameters),
-                }
-                for tenant in cloudfront.tenants.values()
-            },
-            "records": sorted(f"{record.type} {record.name}" for record in records.values()),
-        }
+        return state_of(self.cloud, self._zones())
 
     def tally(self) -> Mapping[str, tuple[int, int]]:
-        created, deleted = Counter[str](), Counter[str]()
-        names: dict[str, str] = {}
-        for entry in self.cloud.journal:
-            if entry.operation == _CREATING and not entry.code:
-                created[entry.params["Name"]] += 1
-        return {name: (count, deleted[names.get(name, name)]) for name, count in created.items()}
+        return self.chronicle.tally
 
     def repeated(self) -> Sequence[str]:
-        return []
+        return self.chronicle.repeated
 
     def owners(self) -> Mapping[str, tuple[str, str]]:
-        return {
-            tenant.name: (tenant.tags.get(f"{TAG_PREFIX}uid", ""), "tenant")
-            for tenant in self.cloud.cloudfront.tenants.values()
-            if f"{TAG_PREFIX}uid" in tenant.tags
-        }
+        """Tenants by their mark; records by the tenant that they lead to."""
+        tenants = list(self.cloud.cloudfront.tenants.values())
+        marks = {one.id: one.tags[_UID] for one in tenants if _UID in one.tags}
+        found = {f"tenant {one.id}": (marks[one.id], "tenant") for one in tenants if one.id in marks}
+        for kind, name in self.records():
+            holder = self.cloud.world.edge_domains.get(name)
+            if holder is not None and holder.id in marks:
+                found[f"{kind} {name}"] = (marks[holder.id], f"{kind} {name}")
+        return found
+
+    def records(self) -> Iterator[tuple[str, str]]:
+        """Type and name of what leads to CloudFront."""
+        endpoints = {f"{group.endpoint}." for group in self.cloud.cloudfront.groups.values()}
+        for zone in self._zones():
+            for record in zone.records.values():
+                if record.type in _LEADING and zone.target(record.name) in endpoints:
+                    yield record.type, record.name.rstrip(".")
+
+    def zone_of(self, zone_id: str) -> Zone:
+        return next(zone for zone in self._zones() if zone.id == zone_id)
+
+    def _zones(self) -> Collection[Zone]:
+        accounts = (self.cloud.account(number) for number in (ACCOUNT, NEIGHBOUR))
+        return [zone for account in accounts for zone in account.route53.zones.values()]
 
 
 def _session() -> AioSession:

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from functools import partial
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.controllers.cloudfront.report import DECLARATION
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions, tenant_controller
 from edgekeeper.core.calls import Calls
-from edgekeeper.core.json import JsonObject
+from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
+from tests.crash.stage import Stage
 from tests.crash.system import System
 from tests.tenants.estate import DISTRIBUTION, SECRET, Estate
+from tests.tenants.truth import lies
 
 CLUSTER = "test-cluster"
 KEY = Key("default", "test-tenant")
+OPTIONS = TenantOptions(CLUSTER)
+MASKED = frozenset(
+    {
+        *("id", "arn", "eTag", "certificateArn", "dnsTarget", "target", "tagsFingerprint"),
+        *("createdTime", "lastModifiedTime", "lastDriftCheckTime", "lastTransitionTime"),
+    }
+)
+"""What AWS makes up, and what follows from it. The estate's own state says what it stands for."""
+STALLS = frozenset(
+    {
+        *("ValidationFailed", "DomainConflict", "NameConflict", "AccessDenied", "InvalidSpec", "AWSError"),
+        *("CertificateSANMismatch", "DNSError", "DNSConflict"),
+    }
+)
 
 
 def tenant(key: Key = KEY, /, *domains: str, **spec: object) -> JsonObject:
@@ -34,27 +52,42 @@ def tenant(key: Key = KEY, /, *domains: str, **spec: object) -> JsonObject:
     }
 
 
-def controllers(services: Services, estate: Estate, calls: Calls) -> Sequence[Controller]:
+def controllers(
+    services: Services, estate: Estate, calls: Calls, options: TenantOptions = OPTIONS
+) -> Sequence[Controller]:
     assert isinstance(services.metrics, Metrics)
     registry = services.metrics.registry
     access, cloud_metrics = estate.access(calls, registry=registry)
-    options = TenantOptions(CLUSTER)
-    controller = tenant_controller(services, access, cloud_metrics, registry, options)
-    return [controller]
+    return [tenant_controller(services, access, cloud_metrics, registry, options)]
 
 
-def lies(obj: JsonObject, estate: Estate) -> str:
-    """What a tenant that says it is Ready does not have."""
-    name = obj["metadata"]["name"]
-    found = [one for one in estate.cloud.cloudfront.tenants.values() if one.name == name]
-    return "" if found else f"Ready, but there is no tenant {name}"
+def wrongs(stage: Stage[Estate]) -> Iterator[str]:
+    """Names that led nowhere for a moment; records that no object answers for; objects that remember what is not."""
+    yield from stage.outside.chronicle.wrongs
+    remembered = {
+        (entry["type"], entry["name"])
+        for obj in stage.objects()
+        for entry in dig_list(obj, "status", "inventory")
+        if entry.get("state") != "Planned"
+    }
+    there = set(stage.outside.records())
+    yield from (f"orphan: {kind} {name} is in no inventory" for kind, name in sorted(there - remembered))
 
 
-TENANTS: System[Estate] = System(
-    definitions=(DISTRIBUTION_TENANT.definition(),),
-    declarations={KIND: DECLARATION},
-    outside=Estate,
-    controllers=controllers,
-    lies=lies,
-    canary=SECRET,
-)
+def system(options: TenantOptions = OPTIONS) -> System[Estate]:
+    """The kind, with an operator that was told this."""
+    return System(
+        definitions=(DISTRIBUTION_TENANT.definition(),),
+        declarations={KIND: DECLARATION},
+        outside=Estate,
+        controllers=partial(controllers, options=options),
+        lies=lies,
+        canary=SECRET,
+        masked=MASKED,
+        stalls=STALLS,
+        quiet=timedelta(hours=1),
+        wrongs=wrongs,
+    )
+
+
+TENANTS = system()

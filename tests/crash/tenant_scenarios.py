@@ -1,0 +1,369 @@
+"""What users do with DistributionTenants, and what happens to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from edgekeeper.controllers.cloudfront.wiring import KIND
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.json import JsonObject
+from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
+from edgekeeper.runtime.contract import PAUSED
+from tests.crash.stage import Stage
+from tests.crash.system import Scenarios
+from tests.tenants.estate import DISTRIBUTION, Estate
+from tests.tenants.system import KEY, TENANTS, tenant
+
+scenarios: Scenarios[Estate] = Scenarios()
+"""On an account that has had tenants before: there is an endpoint for names to lead to."""
+first_steps: Scenarios[Estate] = Scenarios()
+"""On one that has not."""
+
+OTHER = KEY._replace(name="second-tenant")
+
+
+def _inhabited(clock: Clock) -> Estate:
+    estate = Estate(clock)
+    estate.cloud.cloudfront.default_group()
+    return estate
+
+
+INHABITED = replace(TENANTS, outside=_inhabited)
+
+SHOP, WWW, NEW = "shop.example.com", "www.example.com", "new.example.com"
+ADOPT = "edgekeeper.io/adopt"
+
+
+def dns(stage: Stage[Estate], **settings: Any) -> JsonObject:
+    return {"provider": "route53", "hostedZoneId": stage.outside.zone.id, **settings}
+
+
+async def deployed(stage: Stage[Estate], *domains: str, **spec: Any) -> None:
+    await stage.create(tenant(KEY, *domains or (SHOP,), **spec))
+    await stage.settled()
+
+
+async def named(stage: Stage[Estate], *domains: str, **spec: Any) -> None:
+    """The same with DNS records."""
+    await deployed(stage, *domains, dns=dns(stage), **spec)
+
+
+async def change(stage: Stage[Estate], **spec: Any) -> None:
+    await stage.patch(KIND, KEY, {"spec": spec})
+
+
+async def annotate(stage: Stage[Estate], **annotations: str | None) -> None:
+    await stage.patch(KIND, KEY, {"metadata": {"annotations": annotations}})
+
+
+def domains(*names: str) -> list[JsonObject]:
+    return [{"domain": name} for name in names]
+
+
+# Creation
+
+
+@scenarios.add
+async def creation_with_an_own_certificate(stage: Stage[Estate]) -> None:
+    certificate = stage.outside.cloud.account().certificates().add_issued(SHOP)
+    await deployed(stage, customizations={"certificate": {"arn": certificate.arn}})
+
+
+@scenarios.add
+async def creation_with_dns(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP, WWW)
+
+
+@first_steps.add
+async def creation_on_a_virgin_account(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+
+
+@first_steps.add_race
+async def deletion_on_a_virgin_account(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, dns=dns(stage)))
+    await stage.elapse(seconds=20)
+    await stage.delete(KIND, KEY)
+
+
+@scenarios.add
+async def creation_with_a_managed_certificate(stage: Stage[Estate]) -> None:
+    request = {"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
+    await named(stage, managedCertificateRequest=request)
+    await stage.until(lambda: _is_attached(stage))
+    await stage.settled()
+
+
+def _is_attached(stage: Stage[Estate]) -> bool:
+    return any(
+        one["type"] == "CertificateReady" and one["reason"] == "Validated"
+        for obj in stage.objects()
+        for one in obj["status"]["conditions"]
+    )
+
+
+# Changes of each group of fields
+
+
+@scenarios.add
+async def domain_added(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    await change(stage, domains=domains(SHOP, WWW))
+    await stage.settled()
+
+
+@scenarios.add
+async def domain_renamed(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    await change(stage, domains=domains(NEW))
+    await stage.settled()
+
+
+@scenarios.add
+async def domain_renamed_there_and_back(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP, WWW)
+    await change(stage, domains=domains(SHOP, NEW))
+    await stage.settled()
+    await change(stage, domains=domains(SHOP, WWW))
+    await stage.settled()
+
+
+@scenarios.add_race
+async def domain_renamed_while_creating(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, dns=dns(stage)))
+    await stage.elapse(seconds=6)
+    await change(stage, domains=domains(NEW))
+
+
+@scenarios.add
+async def parameters_changed(stage: Stage[Estate]) -> None:
+    stage.outside.cloud.cloudfront.change_distribution(
+        DISTRIBUTION, parameters=(ParameterDefinition("origin"), ParameterDefinition("colour", False))
+    )
+    await deployed(stage, parameters=[{"name": "origin", "value": "a"}, {"name": "colour", "value": "red"}])
+    await change(stage, parameters=[{"name": "origin", "value": "b"}])
+    await stage.settled()
+
+
+@scenarios.add
+async def customizations_changed(stage: Stage[Estate]) -> None:
+    await deployed(stage, customizations={"webAcl": {"action": "disable"}})
+    geo = {"restrictionType": "whitelist", "locations": ["DE", "AT"]}
+    await change(stage, customizations={"webAcl": None, "geoRestrictions": geo})
+    await stage.settled()
+
+
+@scenarios.add
+async def connection_group_changed(stage: Stage[Estate]) -> None:
+    cloudfront = stage.outside.cloud.cloudfront
+    group = cloudfront.keep_group(cloudfront.new_group("fast"))
+    await named(stage, SHOP)
+    await change(stage, connectionGroupId=group.id)
+    await stage.settled()
+
+
+@scenarios.add
+async def tags_changed(stage: Stage[Estate]) -> None:
+    await deployed(stage, tags=[{"key": "team", "value": "red"}])
+    await change(stage, tags=[{"key": "team", "value": "blue"}, {"key": "cost", "value": "1"}])
+    await stage.settled()
+
+
+@scenarios.add
+async def disabled_and_enabled(stage: Stage[Estate]) -> None:
+    await deployed(stage)
+    await change(stage, enabled=False)
+    await stage.settled()
+    await change(stage, enabled=True)
+    await stage.settled()
+
+
+@scenarios.add
+async def dns_added_and_removed(stage: Stage[Estate]) -> None:
+    await deployed(stage, SHOP)
+    await change(stage, dns=dns(stage))
+    await stage.settled()
+    await change(stage, dns=None)
+    await stage.settled()
+
+
+@scenarios.add
+async def dns_moved_to_another_zone(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    zone = stage.outside.cloud.route53.add_zone("shop.example.com")
+    await change(stage, dns=dns(stage, hostedZoneId=zone.id, ttl=60))
+    await stage.settled()
+
+
+@scenarios.add
+async def certificate_requested_later(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    await change(
+        stage, managedCertificateRequest={"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
+    )
+    await stage.until(lambda: _is_attached(stage))
+    await stage.settled()
+
+
+# Drift
+
+
+@scenarios.add
+async def drift_of_a_setting(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    cloudfront = stage.outside.cloud.cloudfront
+    cloudfront.change_tenant(KEY.name, enabled=False)
+    await stage.until(lambda: cloudfront.tenant(KEY.name).enabled)
+    await stage.settled()
+
+
+@scenarios.add
+async def drift_of_a_record(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    estate = stage.outside
+    estate.lose_record(SHOP)
+    await stage.until(lambda: ("CNAME", SHOP) in estate.records())
+    await stage.settled()
+
+
+@scenarios.add
+async def tenant_deleted_by_somebody_else(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    estate = stage.outside
+    estate.lose_tenant(KEY.name)
+    await stage.until(lambda: KEY.name in estate.state()["tenants"])
+    await stage.settled()
+
+
+# Ownership
+
+
+@scenarios.add
+async def adoption(stage: Stage[Estate]) -> None:
+    """A tenant that somebody made in the console, and made otherwise."""
+    stage.outside.make_tenant(KEY.name, SHOP, tags={"made": "by hand"}, enabled=False)
+    obj = tenant(KEY, SHOP, dns=dns(stage))
+    obj["metadata"]["annotations"] = {ADOPT: "true"}
+    await stage.create(obj)
+    await stage.settled()
+
+
+@scenarios.add
+async def name_taken_by_somebody_else(stage: Stage[Estate]) -> None:
+    stage.outside.make_tenant(KEY.name, WWW, tags={})
+    await stage.create(tenant(KEY, SHOP))
+    await stage.settled()
+    await stage.delete(KIND, KEY)
+    await stage.settled()
+
+
+@scenarios.add
+async def two_objects_for_one_domain(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, dns=dns(stage)))
+    await stage.elapse(seconds=2)
+    await stage.create(tenant(OTHER, SHOP, dns=dns(stage)))
+    await stage.settled()
+    await stage.delete(KIND, KEY)
+    await stage.settled()
+
+
+# Pausing
+
+
+@scenarios.add
+async def pause_and_resume(stage: Stage[Estate]) -> None:
+    await deployed(stage)
+    await annotate(stage, **{PAUSED: "true"})
+    await change(stage, enabled=False)
+    await stage.elapse(minutes=20)
+    assert stage.outside.cloud.cloudfront.tenant(KEY.name).enabled
+    await annotate(stage, **{PAUSED: None})
+    await stage.settled()
+
+
+# Deletion
+
+
+@scenarios.add
+async def deletion(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP, WWW)
+    await stage.delete(KIND, KEY)
+    await stage.settled()
+
+
+@scenarios.add_race
+async def deletion_at_once(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, dns=dns(stage)))
+    await stage.elapse(seconds=0.01)
+    await stage.delete(KIND, KEY)
+
+
+@scenarios.add_race
+async def deletion_while_records_are_written(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, dns=dns(stage)))
+    await stage.elapse(seconds=6.5)
+    await stage.delete(KIND, KEY)
+
+
+@scenarios.add_race
+async def deletion_while_creating(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, dns=dns(stage)))
+    await stage.elapse(seconds=75)
+    await stage.delete(KIND, KEY)
+
+
+@scenarios.add_race
+async def deletion_while_deploying(stage: Stage[Estate]) -> None:
+    await deployed(stage, SHOP)
+    await change(stage, domains=domains(SHOP, WWW), dns=dns(stage))
+    await stage.elapse(seconds=30)
+    await stage.delete(KIND, KEY)
+
+
+@scenarios.add
+async def new_object_of_the_same_name(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    await stage.delete(KIND, KEY)
+    await stage.settled()
+    await named(stage, WWW)
+
+
+# Mistakes
+
+
+@scenarios.add
+async def rollback_of_a_bad_spec(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    await change(stage, domains=domains(SHOP, "shop.example.org"))
+    await stage.settled()
+    await change(stage, domains=domains(SHOP))
+    await stage.settled()
+
+
+@scenarios.add
+async def rollback_of_a_connection_group_that_is_not_there(stage: Stage[Estate]) -> None:
+    await named(stage, SHOP)
+    await change(stage, connectionGroupId="cg_nosuchgroup")
+    await stage.settled()
+    assert ("CNAME", SHOP) in stage.outside.records()
+    await change(stage, connectionGroupId=None)
+    await stage.settled()
+
+
+@scenarios.add
+async def correction_of_a_bad_spec(stage: Stage[Estate]) -> None:
+    await stage.create(tenant(KEY, SHOP, distributionId="ENOSUCHTHING", dns=dns(stage)))
+    await stage.settled()
+    await change(stage, distributionId=DISTRIBUTION, connectionGroupId="cg_nosuchgroup")
+    await stage.settled()
+    await change(stage, connectionGroupId=None)
+    await stage.settled()
+
+
+@scenarios.add
+async def deletion_of_what_could_never_be(stage: Stage[Estate]) -> None:
+    stage.outside.make_record(SHOP, "elsewhere.example.net")
+    await deployed(stage, SHOP, dns=dns(stage))
+    await stage.delete(KIND, KEY)
+    await stage.settled()
