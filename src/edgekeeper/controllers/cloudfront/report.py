@@ -48,6 +48,7 @@ _BEFORE_CREATION = (
 )
 _RECORDS_UNDER_WAY = (do.RememberRecords, do.WriteRecords, do.AwaitRecords)
 _PUSHING = (do.RememberRecords, do.WriteRecords, do.RemoveRecords, do.UpdateTenant, do.AwaitRecords)
+_NOT_AS_DECLARED = (do.AdoptTenant, *_PUSHING)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class Reporter:
 
     def _observed_generation(self) -> int | None:
         """The generation once nothing is left to push: what is pushed half is not carried out."""
-        if self.after.tenant is None and self.plan.drift.push:
+        is_unseen = isinstance(self.step, do.AdoptTenant)  # taken over, but not compared with the spec yet
+        if is_unseen or (self.after.tenant is None and self.plan.drift.push):
             return self.after.status.observed_generation
         left = (
             self.plan.steps[1:]
@@ -164,8 +166,9 @@ class Reporter:
             return False, "Creating", f"tenant {tenant.id} is being deployed"
         if tenant.in_progress or isinstance(step, do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
-        if self.plan.drift.push and isinstance(step, (*_PUSHING, do.AttachCertificate)):
-            return False, "Deploying", f"{step}: {step.reason}"
+        left = (one for one in self.plan.steps if isinstance(one, _NOT_AS_DECLARED))
+        if (waiting := next(left, None)) is not None:
+            return False, "Deploying", f"{waiting}: {waiting.reason}"
         return True, "Deployed", DECLARATION.ready_message
 
     def _mark_synced(self, conditions: Conditions) -> None:
