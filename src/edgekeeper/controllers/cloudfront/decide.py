@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.records import RecordKey, normalise_name
-from edgekeeper.cloud.aws.tenants import TenantSettings, TenantSummary
+from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.desired import (
     certificate_request_of,
@@ -44,7 +45,7 @@ from edgekeeper.controllers.cloudfront.validation import distribution_problems, 
 from edgekeeper.core.delta import ABSENT, Difference, describe
 from edgekeeper.core.drift import Change, Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import Stall, Wait
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 
 VALIDATION_FAILED: Final = "ValidationFailed"
@@ -52,6 +53,7 @@ NAME_CONFLICT: Final = "NameConflict"
 DOMAIN_CONFLICT: Final = "DomainConflict"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
 INVALID_SPEC: Final = "InvalidSpec"
+ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
 
 ISSUED: Final = "issued"
 PENDING: Final = "pending-validation"
@@ -75,11 +77,12 @@ _UNCHANGED: Final = Decision(Change.NO_CHANGE)
 
 
 def decide(snapshot: Snapshot) -> Plan:
-    """The steps that are left. Raise Stall where a person must act first."""
+    """The steps that are left. Raise Stall where a person must act first, Wait where AWS must."""
     if snapshot.deleting:
         return Plan(tuple(_removal(snapshot)), _UNCHANGED)
     _refuse_rivals(snapshot)
     _refuse_invalid(snapshot)
+    _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
     if not snapshot.was_created or snapshot.status.id != snapshot.tenant.id:
@@ -107,6 +110,17 @@ def _refuse_invalid(snapshot: Snapshot) -> None:
         problems.append(f"spec.distributionId: there is no distribution {spec.distribution_id}")
     if problems:
         raise Stall(VALIDATION_FAILED, "; ".join(problems))
+
+
+def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:
+    """Records that lead nowhere known are neither written nor, if they are there, taken for surplus."""
+    if snapshot.spec.dns is None or snapshot.group is not None:
+        return
+    if group := snapshot.spec.connection_group_id:
+        raise Stall(INVALID_SPEC, f"spec.connectionGroupId: there is no connection group {group}")
+    if snapshot.tenant is not None:
+        why = f"the connection group of tenant {snapshot.tenant.id} is not known yet"
+        raise Wait(timedelta(seconds=30), ENDPOINT_UNKNOWN, why)
 
 
 def _refuse_uncovered(snapshot: Snapshot) -> None:
@@ -141,7 +155,7 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
     reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
     if spec.dns is not None:
         if snapshot.group is None:
-            settings = _without_records(snapshot)
+            settings = replace(settings, enabled=False)
             reason = "the account has no endpoint yet for records to lead to: it comes with the first tenant"
         else:
             yield from _dns_before_creation(snapshot)
@@ -152,13 +166,6 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
         certificate_request_of(spec),
         reason=reason,
     )
-
-
-def _without_records(snapshot: Snapshot) -> TenantSettings:
-    if snapshot.spec.connection_group_id:
-        group = snapshot.spec.connection_group_id
-        raise Stall(INVALID_SPEC, f"spec.connectionGroupId: there is no connection group {group}")
-    return replace(settings_of(snapshot.spec), enabled=False)
 
 
 def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:

@@ -66,7 +66,7 @@ class Observer:
             distribution_known=known,
             certificate=await self._certificate(snapshot),
             certificate_names=await self._names(snapshot.spec, distribution),
-            group=await self._group(snapshot.spec),
+            group=await self._group(snapshot.spec, snapshot.tenant),
             zone=self._zone(snapshot.spec),
         )
 
@@ -171,15 +171,17 @@ class Observer:
         dns = spec.dns
         return self.account.zones.get(dns.hosted_zone_id, Role(dns.assume_role_arn)) if dns else None
 
-    async def _group(self, spec: DistributionTenantSpec) -> ConnectionGroup | None:
+    async def _group(
+        self, spec: DistributionTenantSpec, tenant: TenantSummary | None
+    ) -> ConnectionGroup | None:
+        """The group that the spec names, else the one that the tenant is in, else the one that it would get."""
         if spec.dns is None:
             return None
         groups = self.account.groups
-        if not spec.connection_group_id:
+        group_id = spec.connection_group_id or (tenant.connection_group_id if tenant else "")
+        if not group_id:
             return default_group(groups)
-        return groups.get(spec.connection_group_id) or await self.account.cloudfront.find_connection_group(
-            spec.connection_group_id
-        )
+        return groups.get(group_id) or await self.account.cloudfront.find_connection_group(group_id)
 
     def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
         zone = self._zone_named(spec)
