@@ -200,7 +200,7 @@ async def test_budget_lane_within_another_counts_in_both() -> None:
 
 @virtual_time
 async def test_budget_caller_that_the_outer_lane_refuses_gives_back_what_it_took() -> None:
-    budget = Budget({"calls": LaneRate(1), "records": LaneRate(1, 10, within="calls")})
+    budget = Budget({"calls": LaneRate(1), "records": LaneRate(1 / 1_000, 10, within="calls")})
     budget.penalise(ACCOUNT, "calls", timedelta(seconds=100))
     with pytest.raises(TooLongError):
         await budget.acquire(ACCOUNT, "records", 10, within=timedelta(seconds=5))

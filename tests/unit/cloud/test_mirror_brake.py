@@ -188,6 +188,25 @@ async def test_brake_own_deletions_need_no_proof() -> None:
 
 
 @virtual_time
+async def test_brake_does_not_doubt_what_we_have_just_written() -> None:
+    world = await _synced(5)
+    for n in range(50):
+        world.mirror.put(f"mine-{n}", Thing())
+    await world.mirror.refresh()
+    assert (world.mirror.count, world.mirror.doubted) == (55, frozenset())
+
+
+@virtual_time
+async def test_brake_own_write_ends_the_doubt_about_an_object() -> None:
+    world = await _synced(10)
+    world.remote.shown = {}
+    await world.mirror.refresh()
+    world.mirror.put("thing-0", Thing("2"))
+    world.mirror.remove("thing-1")
+    assert world.mirror.doubted == set(things(10)) - {"thing-0", "thing-1"}
+
+
+@virtual_time
 async def test_brake_raises_an_alarm_and_looks_again_soon() -> None:
     world = Reflected(Remote(things(100), page_size=100), options=MirrorOptions(jitter=0.0))
     async with world.running():
