@@ -1,0 +1,110 @@
+"""What costs nothing: a fleet that is as it should be is looked at by listings, and written to by nobody."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from edgekeeper.core.drift import Policy
+from edgekeeper.kube.kinds import Key
+from edgekeeper.local.virtual import virtual_time
+from tests.tenants.scene import Scene, playing
+from tests.tenants.system import KEY, OPTIONS, tenant
+
+PASSES = "controller_runtime_reconcile_total"
+SELF_HOSTED = {"validationTokenHost": "self-hosted", "primaryDomainName": "shop.other.example"}
+
+
+@virtual_time
+async def test_own_writes_cause_no_pass() -> None:
+    """W9: a day of steady state is a look every five minutes, and no write."""
+    async with playing() as scene:
+        await scene.create(tenant(dns=scene.dns()))
+        await scene.ready()
+        await scene.elapse(minutes=10)
+        versions, writes = len(scene.versions), scene.estate.writes
+        passes = _passes(scene)
+        await scene.elapse(hours=5)
+        assert len(scene.versions) == versions
+        assert scene.estate.writes == writes
+        assert _passes(scene) - passes <= 5 * 12 + 1
+
+
+@virtual_time
+async def test_calls_do_not_grow_with_the_number_of_tenants() -> None:
+    """W13: listings for all, not a read for each; groups and distributions are read once for everybody."""
+    async with playing() as scene:
+        keys = [Key("default", f"tenant-{number}") for number in range(30)]
+        for key in keys:
+            await scene.create(tenant(key, f"{key.name}.example.com", dns=scene.dns()))
+        for key in keys:
+            await scene.ready(key)
+        assert scene.calls("GetDistribution") == 1
+        assert scene.calls("DescribeCertificate") == 1
+        assert scene.calls("ChangeResourceRecordSets") <= 2
+        scene.cloud.journal.clear()
+        await scene.elapse(hours=1)
+        listings = scene.calls("ListDistributionTenants") + scene.calls("ListResourceRecordSets")
+        assert listings <= 2 * 13
+        assert len(scene.cloud.journal) < 90, scene.cloud.journal.counts  # a read for each would be 360 more
+
+
+@virtual_time
+async def test_connection_groups_are_read_to_the_last_page() -> None:
+    """W13: the default one may be on the second."""
+    async with playing(start=False, virgin=True) as scene:
+        cloudfront = scene.cloud.cloudfront
+        scene.cloud.world.quotas.connection_groups = 300
+        for number in range(150):
+            cloudfront.keep_group(cloudfront.new_group(f"group-{number}"))
+        endpoint = cloudfront.default_group().endpoint
+        scene.stage.start_operator()
+        await scene.create(tenant(dns=scene.dns()))
+        await scene.ready()
+        assert scene.records == {"CNAME shop.example.com": endpoint}
+
+
+@pytest.mark.parametrize("policy", [Policy.REPORT, Policy.SUSPEND])
+@virtual_time
+async def test_drift_that_is_left_does_not_keep_other_work_from_being_done(policy: Policy) -> None:
+    """W10: the certificate is attached, and Ready is told, beside the drift."""
+    async with playing(replace(OPTIONS, drift_policy=policy)) as scene:
+        await scene.create(tenant(KEY, "shop.other.example", managedCertificateRequest=SELF_HOSTED))
+        await scene.ready()
+        geo = {"GeoRestrictions": {"RestrictionType": "whitelist", "Locations": ["DE"]}}
+        scene.cloud.cloudfront.change_tenant(KEY.name, customizations=geo)
+        await scene.until(lambda: scene.status()["driftDetected"] is True)
+        await scene.ready()
+        scene.cloud.serve_token("shop.other.example")
+        await scene.says("CertificateReady", "Validated")
+        assert scene.aws().certificate == scene.aws().managed_certificate
+
+
+@virtual_time
+async def test_settings_that_are_taken_back_are_taken_from_the_tenant() -> None:
+    """W11: an update says everything, also that there is nothing any more."""
+    async with playing() as scene:
+        geo = {"restrictionType": "whitelist", "locations": ["DE"]}
+        await scene.create(tenant(customizations={"geoRestrictions": geo}))
+        await scene.ready()
+        await scene.edit(customizations=None)
+        await scene.ready()
+        assert scene.aws().customizations == {}
+
+
+@virtual_time
+async def test_empty_settings_that_aws_adds_are_no_drift() -> None:
+    """W11: an empty object is as good as none."""
+    async with playing() as scene:
+        await scene.create(tenant())
+        await scene.ready()
+        none = {"GeoRestrictions": {"RestrictionType": "none"}}
+        scene.cloud.cloudfront.change_tenant(KEY.name, customizations=none)
+        await scene.elapse(hours=1)
+        assert scene.calls("UpdateDistributionTenant") == 0
+
+
+def _passes(scene: Scene) -> float:
+    results = ("success", "error", "requeue", "requeue_after")
+    return sum(scene.metric(PASSES, controller="distributiontenant", result=one) for one in results)
