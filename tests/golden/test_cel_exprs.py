@@ -45,13 +45,13 @@ def difference(environment: Environment, context: dict[str, Any], row: dict[str,
     return None if value == row["value"] else f"{expression} is {value}, not {row['value']}"
 
 
-_PENDING = ("no such key", "no such field", "no such attribute", "index out of bounds")
+PENDING = ("no such key", "no such field", "no such attribute", "index out of bounds")
 
 
 def _error_difference(expression: str, error: EvaluationError, row: dict[str, Any]) -> str | None:
     if "eval_error" not in row:
         return f"{expression} fails: {error}"
-    expected = any(phrase in row["eval_error"] for phrase in _PENDING)
+    expected = any(phrase in row["eval_error"] for phrase in PENDING)
     if error.pending == expected:
         return None
     return f"{expression} fails with {error}, which should {'' if expected else 'not '}be pending"

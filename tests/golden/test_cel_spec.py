@@ -64,7 +64,8 @@ def _miss(base: Environment, row: dict[str, Any]) -> str | None:
 
 def _value(tagged: dict[str, Any]) -> Any:
     """The value that tagged JSON stands for."""
-    kind, value = tagged["t"], tagged.get("v")
+    kind: str = tagged["t"]
+    value: Any = tagged.get("v")
     match kind:
         case "list":
             return [_value(element) for element in value]
@@ -104,7 +105,8 @@ def _key(key: Any) -> Any:
 def _same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
     if found["t"] != expected["t"]:
         return False
-    mine, yours = found.get("v"), expected.get("v")
+    mine: Any = found.get("v")
+    yours: Any = expected.get("v")
     match found["t"]:
         case "list":
             return len(mine) == len(yours) and all(map(_same, mine, yours))

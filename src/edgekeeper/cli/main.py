@@ -31,6 +31,14 @@ SECTIONS = (
         ),
     ),
     Section(
+        "Write compositions",
+        (
+            CommandEntry(
+                "cel", "edgekeeper.cli.cel:cel", "Evaluate an expression, and say what it depends on."
+            ),
+        ),
+    ),
+    Section(
         "Set up your shell",
         (
             CommandEntry(

@@ -73,17 +73,21 @@ def _files(path: Path) -> list[Path]:
 
 
 def _read(file: Path) -> Iterator[Manifest]:
-    try:
-        # A loader derived from yaml.SafeLoader builds plain data only.
-        documents = list(yaml.load_all(file.read_bytes(), ManifestLoader))
-    except OSError as error:
-        raise CommandError(f"cannot read {file}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise CommandError(f"{file} is not valid YAML: {reason}") from error
-    for number, document in enumerate(documents, start=1):
+    for number, document in enumerate(read_documents(file), start=1):
         if document is not None:
             yield from _objects(document, file, number)
+
+
+def read_documents(file: Path) -> list[Any]:
+    """The documents of a YAML or JSON file; one that holds nothing is None."""
+    try:
+        # A loader derived from yaml.SafeLoader builds plain data only.
+        return list(yaml.load_all(file.read_bytes(), ManifestLoader))
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise CommandError(f"{file} is not valid YAML: {reason}") from error
 
 
 def _objects(document: Any, file: Path, number: int) -> Iterator[Manifest]:
