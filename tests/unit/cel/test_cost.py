@@ -86,7 +86,7 @@ def test_comparisons_of_nothing_are_not_for_free_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["''.contains('')", "''.matches('')", "[].map(e, e).sum()", "url('/p').getPort()"]
+    "text", ["''.contains('')", "''.matches('')", "[].map(e, e).sum()", "url('/p').getPort()", "1 in []"]
 )
 def test_calls_on_nothing_need_no_more_than_they_cost(text: str) -> None:
     program = environments.kro().compile(text)

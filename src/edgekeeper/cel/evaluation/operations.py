@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from edgekeeper.cel.equality import NUMBERS, PLAIN, compare, contains, equals_within
 from edgekeeper.cel.errors import EvaluationError, overflow
-from edgekeeper.cel.evaluation.calls import Invoke
+from edgekeeper.cel.evaluation.calls import Invoke, charge_beyond_call
 from edgekeeper.cel.evaluation.code import CALL_COST, Code, Frame, charge
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.syntax import Operator
@@ -104,7 +104,7 @@ def membership(element: Code, container: Code, general: Invoke) -> Code:
     def run(frame: Frame) -> Any:
         candidate, where = evaluate_element(frame), evaluate_container(frame)
         if type(where) is list:
-            charge(frame, len(where) - CALL_COST)
+            charge_beyond_call(frame, len(where))
             return contains(where, candidate, frame)
         if type(where) is dict and (type(candidate) is str or type(candidate) in NUMBERS):
             return map_key(candidate) in where
