@@ -16,6 +16,8 @@ import msgspec
 
 from benchmarks.runtime.commands import Figures
 
+PATIENCE_SECONDS = 20.0
+"""How long a child may take to end."""
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -79,7 +81,16 @@ def run_child(module: str, directory: Path, *arguments: str) -> Iterator[Child]:
         try:
             yield Child(process, log, time.monotonic())
         finally:
-            process.kill()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a child in order, for it may have children of its own; where it does not listen, at once."""
+    _opened(process.stdin).close()
+    try:
+        process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def parse_cpu_seconds(stat: str) -> float:
