@@ -51,17 +51,28 @@ class Estate:
         self.distribution = self.cloud.cloudfront.add_distribution(DISTRIBUTION)
         self.zone = self.cloud.route53.add_zone("example.com")
         self.clock = clock
+        self._access_key = ACCOUNT
+
+    def restrict(self, *actions: str) -> None:
+        """Allow the operator these actions and nothing else, from its next start on."""
+        policy = {"Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]}
+        self._access_key = self.cloud.world.identities.add_user(policies=[policy]).access_key
 
     def access(
         self, calls: Calls, leadership: Transport | None = None, registry: CollectorRegistry | None = None
     ) -> tuple[AwsAccess, CloudMetrics]:
         """Production's way to this account."""
         metrics = CloudMetrics(registry or CollectorRegistry())
-        clients = AwsClients(
-            AwsSettings(region="eu-west-1"), session=_session(), http_session_class=session_class(self.cloud)
-        )
         transport = Transport(calls, self.clock, Budget(), metrics)
-        return AwsAccess(transport, clients, self.clock), metrics
+        return AwsAccess(transport, self.clients(), self.clock), metrics
+
+    def clients(self) -> AwsClients:
+        """Clients with the operator's credentials."""
+        return AwsClients(
+            AwsSettings(region="eu-west-1"),
+            session=_session(self._access_key),
+            http_session_class=session_class(self.cloud),
+        )
 
     # What happens behind the operator's back
 
@@ -132,7 +143,7 @@ class Estate:
         return [zone for account in accounts for zone in account.route53.zones.values()]
 
 
-def _session() -> AioSession:
-    session = static_session(ACCOUNT, SECRET)
+def _session(access_key: str) -> AioSession:
+    session = static_session(access_key, SECRET)
     session.register_component("data_loader", _LOADER)
     return session

@@ -64,6 +64,7 @@ class Operator:
         self, options: OperatorOptions, transport: Transport, clients: AwsClients, clock: Clock, host: str
     ) -> None:
         runtime = options.runtime
+        self.options = options
         self.metrics = Metrics()
         self.calls = Calls()
         self.client = KubeClient(transport, self.calls, clock, runtime.client_options())

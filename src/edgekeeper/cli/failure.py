@@ -11,6 +11,7 @@ class ExitCode(IntEnum):
     OK = 0
     FAILED = 1
     USAGE = 2
+    CHANGES = 2  # of `edgekeeper plan`, whose wrong usage is therefore a plain failure
     NOT_READY = 3
     INTERRUPTED = 130
     TERMINATED = 143

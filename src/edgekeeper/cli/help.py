@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from edgekeeper.cli.failure import ExitCode
+
 Pairs = Sequence[tuple[str, str]]
 """Two columns: an example or a code, and what it means."""
 
@@ -62,13 +64,23 @@ def write_pairs(formatter: click.HelpFormatter, heading: str, pairs: Pairs) -> N
 
 
 class Command(click.Command):
-    """A command whose help ends with examples."""
+    """A command whose help ends with examples, and which may say by itself how wrong usage ends."""
 
     context_class = HelpContext
 
-    def __init__(self, *args: Any, examples: Pairs = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Pairs = (), usage_code: ExitCode = ExitCode.USAGE, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
+        self.usage_code = usage_code
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # the parser does not say whose options it was reading
+            raise
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_pairs(formatter, "Examples", self.examples)

@@ -12,19 +12,24 @@ import click
 
 from edgekeeper import __version__
 from edgekeeper.cli.failure import CommandError, ExitCode
-from edgekeeper.cli.help import CommandEntry, CommandGroup, Section
+from edgekeeper.cli.help import Command, CommandEntry, CommandGroup, Section
 from edgekeeper.cli.terminal import wants_colour
 from edgekeeper.local.process import settle_garbage_collection
 
 SECTIONS = (
     Section(
         "Run it on this machine",
-        (CommandEntry("up", "edgekeeper.cli.up:up", "Start a Kubernetes API server that needs no cluster."),),
+        (
+            CommandEntry(
+                "up", "edgekeeper.cli.up:up", "Start a cluster, clouds and the operator on this machine."
+            ),
+        ),
     ),
     Section(
         "Run it in a cluster",
         (
             CommandEntry("run", "edgekeeper.cli.run:run", "Keep the edge as declared, until stopped."),
+            CommandEntry("plan", "edgekeeper.cli.plan:plan", "Show what would be done, and change nothing."),
             CommandEntry(
                 "crds", "edgekeeper.cli.crds:crds", "Print the CustomResourceDefinitions of all kinds."
             ),
@@ -52,11 +57,12 @@ SECTIONS = (
 EXAMPLES = (
     ("edgekeeper up", "start the embedded control plane and stay until Ctrl-C"),
     ("edgekeeper up --apply examples/quickstart --wait", "apply manifests, leave when all is ready"),
+    ("edgekeeper plan -f shop.yaml", "see what would come of a manifest"),
 )
 EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
     ("1", "failed; the last line on standard error says why"),
-    ("2", "wrong usage"),
+    ("2", "wrong usage; of plan: changes are pending"),
     ("3", "not everything became ready in time"),
     ("130, 143", "interrupted (Ctrl-C), terminated before the work was done"),
 )
@@ -120,8 +126,9 @@ def _explain(error: Exception) -> tuple[str, int]:
         case CommandError():
             return str(error), error.code
         case click.UsageError():
-            command = error.ctx.command_path if error.ctx else "edgekeeper"
-            return f"{_one_line(error.format_message())}; see '{command} --help'", ExitCode.USAGE
+            path, command = (error.ctx.command_path, error.ctx.command) if error.ctx else ("edgekeeper", cli)
+            code = command.usage_code if isinstance(command, Command) else ExitCode.USAGE
+            return f"{_one_line(error.format_message())}; see '{path} --help'", code
         case click.ClickException():
             return _one_line(error.format_message()), ExitCode.FAILED
         case OSError():

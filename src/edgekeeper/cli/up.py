@@ -95,11 +95,11 @@ def up(  # noqa: PLR0913 - one parameter per option
     story: bool,
     auth: bool,
 ) -> int:
-    """Start everything on this machine: a Kubernetes API server, simulated clouds, and the operator.
+    """Start a cluster, clouds and the operator on this machine.
 
-    The server speaks the real protocol over HTTPS on the loopback interface, so kubectl and controllers work with it;
-    the clouds speak theirs, so the AWS CLI does. Small simulators make Deployments available, give load balancers an
-    address and complete Jobs.
+    The Kubernetes API server speaks the real protocol over HTTPS on the loopback interface, so kubectl and controllers
+    work with it; the simulated clouds speak theirs, so the AWS CLI does. Small simulators make Deployments available,
+    give load balancers an address and complete Jobs.
     """
     if no_simulators and simulated:
         raise click.UsageError("--simulate and --no-simulators exclude each other")

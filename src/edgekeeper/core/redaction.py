@@ -41,7 +41,8 @@ _SECRET_NAMES = re.compile(
     "|clientkeydata|tlskey|stringdata|dockerconfig|lastappliedconfiguration"
 )
 _HARMLESS_NAMES = re.compile(
-    "(ref|refs|name|names|namespace|id|ids|arn|type|kind|count|total|ttl|policy|provider|url|at|time|expiry|seconds)$"
+    "(ref|refs|name|names|namespace|id|ids|arn|type|kind|count|total|ttl|policy|provider|url|host|at|time|expiry"
+    "|seconds)$"
 )
 _PUNCTUATION = re.compile(r"[^a-z0-9]")
 

@@ -80,6 +80,7 @@ def test_secret_names_are_known(key: str) -> None:
             "token_id",
             "token-count",
             "credentialRef",
+            "validationTokenHost",
         ),
         *(
             "secretNamespace",

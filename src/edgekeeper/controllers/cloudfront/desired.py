@@ -141,7 +141,7 @@ def record_of(entry: InventoryRecord) -> Record:
 
 def differences(spec: DistributionTenantSpec, tenant: TenantSummary) -> tuple[Difference, ...]:
     """Where a tenant is not what the spec says. Parameters are compared where they were read."""
-    desired, observed = _tree(merged_settings(spec, tenant)), _tree(_observed(tenant))
+    desired, observed = settings_tree(merged_settings(spec, tenant)), settings_tree(_observed(tenant))
     if not isinstance(tenant, DistributionTenant):
         desired["parameters"] = observed["parameters"]
     return tuple(compare(desired, observed, _RULES))
@@ -160,7 +160,7 @@ def _observed(tenant: TenantSummary) -> TenantSettings:
     )
 
 
-def _tree(settings: TenantSettings) -> JsonObject:
+def settings_tree(settings: TenantSettings) -> JsonObject:
     """Settings as people would write them, so that differences read well."""
     custom = settings.customizations
     tree: JsonObject = {

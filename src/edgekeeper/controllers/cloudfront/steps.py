@@ -167,11 +167,17 @@ Step: TypeAlias = (
 )
 
 _AT_ONCE = (RememberRecords, AdoptTenant, MarkTenant)
+_WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
 
 def goes_on_at_once(step: Step) -> bool:
     """Does nobody have to do anything before the next step?"""
     return isinstance(step, _AT_ONCE)
+
+
+def is_waiting(step: Step) -> bool:
+    """Is it somebody else who has to act?"""
+    return isinstance(step, _WAITING)
 
 
 def _named(records: tuple[InventoryRecord, ...]) -> str:

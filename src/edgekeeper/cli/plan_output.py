@@ -1,0 +1,128 @@
+"""Plans for people and for machines.
+
+    DistributionTenant edge/shop: 2 steps (SpecChange)
+      1. write CNAME sale.example.com
+         the spec has changed, and a domain does not lead here
+         + dns[CNAME sale.example.com]: {"target": "d1.cloudfront.net", "ttl": 300}
+
+Lines that begin with `+` are green and with `-` red, where there is colour at all; JSON has the same content.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
+from edgekeeper.controllers.cloudfront.preview import PlannedStep, Preview, Verdict
+from edgekeeper.core.delta import ABSENT, Difference, diff
+from edgekeeper.core.json import JsonObject
+from edgekeeper.core.redaction import redact
+
+_IN_WORDS = {
+    Verdict.CHANGES: "to be changed",
+    Verdict.WAITING: "waiting",
+    Verdict.SETTLED: "as declared",
+    Verdict.DRIFTED: "changed outside, and left so",
+    Verdict.PAUSED: "paused, nothing is done",
+    Verdict.ORPHANED: "being deleted, tenant and records stay",
+    Verdict.REFUSED: "to be fixed by you",
+    Verdict.FAILED: "not known",
+}
+_STYLES = {
+    Verdict.CHANGES: "yellow",
+    Verdict.WAITING: "cyan",
+    Verdict.SETTLED: "green",
+    Verdict.DRIFTED: "yellow",
+    Verdict.REFUSED: "red",
+    Verdict.FAILED: "red",
+}
+_SIGNS = {"+": "green", "-": "red"}
+
+
+# For people
+
+
+def print_text(previews: Sequence[Preview], console: Console) -> None:
+    """All plans, and a line that sums them up."""
+    for preview in previews:
+        for line in _lines(preview):
+            console.print(line)
+    counts = Counter(preview.verdict for preview in previews)
+    told = [f"{counts[verdict]} {words}" for verdict, words in _IN_WORDS.items() if counts[verdict]]
+    console.print(Text(f"Plan: {', '.join(told) or 'there are no objects'}.", "bold"))
+
+
+def _lines(preview: Preview) -> Iterator[Text]:
+    head = Text(f"{DISTRIBUTION_TENANT.kind} {preview.key}: ", "bold")
+    yield head.append(_IN_WORDS[preview.verdict], _STYLES.get(preview.verdict, "")).append(_why(preview))
+    for number, step in enumerate(preview.steps, start=1):
+        yield Text(f"  {number}. {step.step}", "cyan" if step.is_waiting else "")
+        yield Text(f"     {step.step.reason}", "dim")
+        yield from _changes(step.effects)
+    if preview.verdict is Verdict.DRIFTED:
+        yield from _changes(preview.differences)
+    if preview.error is not None:
+        yield Text(f"     {preview.error.message}", "red")
+    yield Text()
+
+
+def _why(preview: Preview) -> str:
+    if preview.error is not None:
+        return f" ({preview.error.reason})"
+    if preview.verdict is Verdict.DRIFTED:
+        return f" (the policy is {preview.policy})"
+    return f" ({preview.change})" if preview.verdict is Verdict.CHANGES else ""
+
+
+def _changes(effects: Iterable[Difference]) -> Iterator[Text]:
+    for line in diff(effects).splitlines():
+        yield Text(f"     {line}", _SIGNS[line[0]])
+
+
+# For machines
+
+
+def render_json(previews: Sequence[Preview]) -> str:
+    """One document with all plans."""
+    return msgspec.json.format(
+        msgspec.json.encode({"objects": [_object(preview) for preview in previews]}), indent=2
+    ).decode()
+
+
+def _object(preview: Preview) -> JsonObject:
+    tree: JsonObject = {
+        "kind": DISTRIBUTION_TENANT.kind,
+        "namespace": preview.key.namespace,
+        "name": preview.key.name,
+        "verdict": preview.verdict,
+        "change": preview.change,
+        "driftPolicy": preview.policy,
+        "steps": [_step(step) for step in preview.steps],
+        "differences": [_difference(one) for one in preview.differences],
+    }
+    if preview.error is not None:
+        tree["error"] = {"reason": preview.error.reason, "message": preview.error.message}
+    return {name: value for name, value in tree.items() if value is not None}
+
+
+def _step(step: PlannedStep) -> JsonObject:
+    return {
+        "action": step.action,
+        "waiting": step.is_waiting,
+        "summary": str(step.step),
+        "reason": step.step.reason,
+        "changes": [_difference(one) for one in step.effects],
+    }
+
+
+def _difference(difference: Difference) -> JsonObject:
+    sides = {"before": difference.before, "after": difference.after}
+    return {
+        "path": difference.path,
+        **{side: redact(value) for side, value in sides.items() if value is not ABSENT},
+    }
