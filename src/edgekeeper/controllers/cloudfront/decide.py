@@ -85,7 +85,7 @@ def decide(snapshot: Snapshot) -> Plan:
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
-    if not snapshot.was_created or snapshot.status.id != snapshot.tenant.id:
+    if snapshot.status.id != snapshot.tenant.id or not _is_ours(snapshot, snapshot.tenant):
         return Plan((_adoption(snapshot, snapshot.tenant),), _UNCHANGED)
     return _plan_present(snapshot, snapshot.tenant)
 
@@ -180,11 +180,10 @@ def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
-    details = snapshot.details
-    whose = is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED
+    whose = _whose(snapshot)
     if whose is Ownership.MINE:
         return do.AdoptTenant(tenant, reason="it bears the mark of this object")
-    if snapshot.may_adopt and whose is Ownership.UNMARKED:
+    if snapshot.may_adopt and whose is Ownership.UNMARKED and tenant.name == snapshot.tenant_name:
         return do.AdoptTenant(tenant, reason="the object is annotated to take it over")
     holder = "another object" if whose is Ownership.OTHERS else "somebody else"
     raise Stall(
@@ -400,8 +399,13 @@ def _tenant_removal(snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """By its mark, or by the id that was written down when it was created or taken over."""
-    if tenant.id == snapshot.status.id:
-        return True
+    """By its mark; without one, by the id that was written down, if the name is right as well."""
+    whose = _whose(snapshot)
+    is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
+    return whose is Ownership.MINE or (is_known and whose is Ownership.UNMARKED)
+
+
+def _whose(snapshot: Snapshot) -> Ownership:
+    """What its mark says. Where tags were not read, they are those that we have seen before."""
     details = snapshot.details
-    return details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE
+    return is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED

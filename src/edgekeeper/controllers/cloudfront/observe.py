@@ -110,14 +110,11 @@ class Observer:
     def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
         """Could parameters or tags, which no listing tells, be other than we left them?"""
         status = snapshot.status
-        if status.id != summary.id or status.e_tag != summary.etag:
+        if status.id != summary.id or status.e_tag != summary.etag or summary.name != snapshot.tenant_name:
             return True
-        if snapshot.deleting:
-            return False
-        tags = tags_fingerprint(snapshot.spec, snapshot.owner)
-        return status.observed_generation != snapshot.generation or (
-            snapshot.may_tag and status.tags_fingerprint != tags
-        )
+        if status.tags_fingerprint != tags_fingerprint(snapshot.spec, snapshot.owner) and snapshot.may_tag:
+            return True  # a status that was copied from another object has its fingerprint, too
+        return not snapshot.deleting and status.observed_generation != snapshot.generation
 
     # The certificate
 
@@ -202,15 +199,19 @@ class Observer:
 def inventory_of(
     spec: DistributionTenantSpec, status: DistributionTenantStatus
 ) -> tuple[InventoryRecord, ...]:
-    """The inventory. A status from before there was one implies it: a CNAME for each domain, to the noted target."""
+    """The inventory. A status from before there was one implies it: a CNAME for each domain, to the noted target.
+
+    For the domains that the tenant had then the records were written. For those of a tenant that was never created
+    they may have been: such records are removed with the object, but not overwritten.
+    """
     if status.inventory or not status.dns_target or spec.dns is None or status.tags_fingerprint:
         return tuple(status.inventory)
     dns, target = spec.dns, normalise_name(status.dns_target)
-    named = [*(one.domain for one in spec.domains), *(one.domain for one in status.domain_results)]
-    domains = set(map(normalise_name, named))
+    zone, role = dns.hosted_zone_id, dns.assume_role_arn
+    named = status.domain_results if status.id else spec.domains
     return tuple(
-        InventoryRecord(dns.hosted_zone_id, domain, "CNAME", target, dns.ttl, dns.assume_role_arn)
-        for domain in sorted(domains)
+        InventoryRecord(zone, domain, "CNAME", target, dns.ttl, role, "Written" if status.id else "Planned")
+        for domain in sorted({normalise_name(one.domain) for one in named})
     )
 
 
