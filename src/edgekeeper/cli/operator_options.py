@@ -8,7 +8,8 @@ Names, defaults and forms are those of operators written in Go, so that their De
 stand alone or have a value (`--leader-elect`, `--leader-elect=true`, `--metrics-secure=false`). Every option has an
 environment variable of the same meaning, `EDGEKEEPER_METRICS_BIND_ADDRESS` for `--metrics-bind-address`, and a flag wins
 over its variable. Four variables have older names: LOG_FORMAT, LOG_COLOR, LOG_LEVEL and WATCH_NAMESPACES. KUBECONFIG is
-not the variable of `--kubeconfig`: it may name several files, and the loader of the configuration knows it.
+not the variable of `--kubeconfig`: it may name several files, and the loader of the configuration knows it. The flags of
+zap, the logger of those operators, are understood where ours say nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import click
 
 from edgekeeper.cli.duration import Duration
 from edgekeeper.kube.lease import LeaseOptions
+from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
 from edgekeeper.runtime.listening import Address
 from edgekeeper.runtime.logs import parse_level
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
@@ -31,6 +33,7 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+_ENCODERS: Final[Mapping[str | None, Literal["json", "text"]]] = {"json": "json", "console": "text"}
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -63,6 +66,20 @@ class LogLevel(click.ParamType[str]):
         return value
 
 
+class ZapLevel(click.ParamType[str]):
+    """A level as zap has them: words of its own, and numbers for more and more detail."""
+
+    name = "level"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = {"debug": "debug", "info": "info", "error": "error", "panic": "error"}
+        if value.lower() in known:
+            return known[value.lower()]
+        if not value.isdecimal():
+            self.fail(f"{value!r} is none of {', '.join(known)}, nor a number", param, ctx)
+        return "debug" if int(value) > 0 else "info"
+
+
 class Namespaces(click.ParamType[tuple[str, ...]]):
     """Names of namespaces, separated by commas."""
 
@@ -92,6 +109,10 @@ def _switch(flag: str, *, default: bool, **more: Any) -> tuple[str, Decorator]:
     """A switch as Go has them: alone it means true."""
     form: dict[str, Any] = {"is_flag": False, "flag_value": "true", "type": bool, "metavar": "[BOOL]"}
     return _option(flag, default=default, **form, **more)
+
+
+def _file_name(flag: str, default: str, meaning: str) -> tuple[str, Decorator]:
+    return _option(flag, default=default, show_default=True, metavar="NAME", help=meaning)
 
 
 _OPTIONS = (
@@ -187,8 +208,10 @@ _OPTIONS = (
         "--metrics-cert-path",
         type=_DIRECTORY,
         metavar="DIR",
-        help="The certificate for metrics: tls.crt and tls.key.  [default: one made for the occasion]",
+        help="The certificate for metrics.  [default: one made for the occasion]",
     ),
+    _file_name("--metrics-cert-name", USUAL_FILES.certificate, "The certificate's file there."),
+    _file_name("--metrics-cert-key", USUAL_FILES.key, "Its key's file."),
     _option(
         "--webhook-bind-address",
         type=BindAddress(),
@@ -201,8 +224,10 @@ _OPTIONS = (
         "--webhook-cert-path",
         type=_DIRECTORY,
         metavar="DIR",
-        help="The certificate for admission webhooks: tls.crt and tls.key. Without it they are not served.",
+        help="The certificate for admission webhooks. Without it they are not served.",
     ),
+    _file_name("--webhook-cert-name", USUAL_FILES.certificate, "The certificate's file there."),
+    _file_name("--webhook-cert-key", USUAL_FILES.key, "Its key's file."),
     _switch("--enable-http2", default=False, help="Accepted for compatibility; HTTP/1.1 is served."),
     # What it says
     _option(
@@ -224,6 +249,22 @@ _OPTIONS = (
         metavar="LEVEL",
         help="From which level on: debug, info, warning or error.  [default: info]",
     ),
+    # What manifests of operators in Go say about it
+    _switch("--zap-devel", default=False, hidden=True, help="As --log-format=text --log-level=debug."),
+    _option(
+        "--zap-encoder",
+        type=click.Choice(["json", "console"]),
+        hidden=True,
+        help="As --log-format, where console is text.",
+    ),
+    _option(
+        "--zap-log-level",
+        type=ZapLevel(),
+        hidden=True,
+        help="As --log-level: debug, info, error, panic, or a number that is above 0 for details.",
+    ),
+    _option("--zap-stacktrace-level", hidden=True, help="Accepted; errors always have theirs."),
+    _option("--zap-time-encoding", hidden=True, help="Accepted; times are always RFC 3339."),
 )
 
 
@@ -257,11 +298,24 @@ def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:
             metrics_address=values["metrics_bind_address"],
             metrics_secure=values["metrics_secure"],
             metrics_cert_path=values["metrics_cert_path"],
+            metrics_cert_files=CertificateFiles(values["metrics_cert_name"], values["metrics_cert_key"]),
             webhook_address=values["webhook_bind_address"],
             webhook_cert_path=values["webhook_cert_path"],
+            webhook_cert_files=CertificateFiles(values["webhook_cert_name"], values["webhook_cert_key"]),
             enable_http2=values["enable_http2"],
         ),
-        log=LogOptions(values["log_format"], values["log_color"], values["log_level"]),
+        log=_log(values),
+    )
+
+
+def _log(values: Mapping[str, Any]) -> LogOptions:
+    """Our own flags, else what zap's would mean here: its console is text, and development is text with all details."""
+    is_devel = values["zap_devel"]
+    encoder = _ENCODERS.get(values["zap_encoder"])
+    return LogOptions(
+        values["log_format"] or encoder or ("text" if is_devel else None),
+        values["log_color"],
+        values["log_level"] or values["zap_log_level"] or ("debug" if is_devel else None),
     )
 
 

@@ -39,8 +39,6 @@ from edgekeeper.core.clock import timestamp
 
 log = structlog.get_logger(__name__)
 
-CERTIFICATE_FILE = "tls.crt"
-KEY_FILE = "tls.key"
 POLL_INTERVAL = timedelta(seconds=10)
 _LIFETIME = timedelta(days=3650)
 _CLOCK_SKEW = timedelta(hours=1)
@@ -50,8 +48,24 @@ _State: TypeAlias = tuple[tuple[int, int, int], ...] | None
 """What tells one version of the files from another; None while one of them is missing."""
 
 
+@dataclass(frozen=True, slots=True)
+class CertificateFiles:
+    """How the files of a directory are called."""
+
+    certificate: str = "tls.crt"
+    key: str = "tls.key"
+
+
+USUAL_FILES = CertificateFiles()
+"""As a mounted Secret has them."""
+
+
 class CertificateError(Exception):
     """There is no certificate to serve with. The message says where it was looked for and what to do."""
+
+
+class _EncryptedError(ValueError):
+    """The key needs a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +77,20 @@ class Pair:
 
 
 class DirectoryCertificate:
-    """The certificate in `tls.crt` and `tls.key` of a directory, as a mounted Secret has them."""
+    """The certificate in two files of a directory, as a mounted Secret has them."""
 
-    def __init__(self, directory: Path, flag: str) -> None:
+    def __init__(self, directory: Path, flag: str, files: CertificateFiles = USUAL_FILES) -> None:
         """Read it. `flag` is the option that named the directory, for the message of CertificateError."""
         self._directory = directory
+        self._files = files
         self._seen = self._state()
         try:
             pair = self._read()
             self.context = server_context(pair)
         except (OSError, ValueError) as error:
             raise CertificateError(
-                f"cannot serve with the certificate in {directory}: {_why(error)}; "
-                f"{flag} needs a directory with {CERTIFICATE_FILE} and {KEY_FILE}"
+                f"cannot serve with the certificate in {directory}: {_why(error, files)}; "
+                f"{flag} needs a directory with {files.certificate} and {files.key}"
             ) from error
         _log_loaded(directory, pair)
 
@@ -99,7 +114,7 @@ class DirectoryCertificate:
             log.warning(
                 "New certificate cannot be used, the present one stays",
                 directory=str(self._directory),
-                why=_why(error),
+                why=_why(error, self._files),
             )
             return False
         _log_loaded(self._directory, pair)
@@ -107,13 +122,15 @@ class DirectoryCertificate:
 
     def _state(self) -> _State:
         try:
-            found = [(self._directory / name).stat() for name in (CERTIFICATE_FILE, KEY_FILE)]
+            found = [(self._directory / name).stat() for name in (self._files.certificate, self._files.key)]
         except OSError:
             return None
         return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in found)
 
     def _read(self) -> Pair:
-        return Pair(_read(self._directory / CERTIFICATE_FILE), _read(self._directory / KEY_FILE))
+        return Pair(
+            _read(self._directory / self._files.certificate), _read(self._directory / self._files.key)
+        )
 
 
 def _read(path: Path) -> bytes:
@@ -144,7 +161,7 @@ def show(context: ssl.SSLContext, pair: Pair) -> None:
 
 def _no_password() -> str:
     """OpenSSL would ask the terminal."""
-    raise ValueError(f"{KEY_FILE} is encrypted, and there is nobody to ask for its password")
+    raise _EncryptedError
 
 
 def self_signed(hosts: Sequence[str], now: datetime) -> Pair:
@@ -185,15 +202,17 @@ def _log_loaded(directory: Path, pair: Pair) -> None:
     log.info("Serving with certificate", directory=str(directory), expires=expires)
 
 
-def _why(error: Exception) -> str:
+def _why(error: Exception, files: CertificateFiles) -> str:
     """What is wrong, without the names of C functions."""
     match error:
+        case _EncryptedError():
+            return f"{files.key} is encrypted, and there is nobody to ask for its password"
         case FileNotFoundError():
             return f"{Path(error.filename).name} is missing"
         case ssl.SSLError(reason="KEY_VALUES_MISMATCH"):
-            return f"{CERTIFICATE_FILE} and {KEY_FILE} do not belong together"
+            return f"{files.certificate} and {files.key} do not belong together"
         case ssl.SSLError():
-            return f"{CERTIFICATE_FILE} or {KEY_FILE} is no PEM: {error.reason or error}"
+            return f"{files.certificate} or {files.key} is no PEM: {error.reason or error}"
         case OSError():
             return f"{Path(error.filename).name if error.filename else 'it'} cannot be read: {error.strerror}"
         case _:

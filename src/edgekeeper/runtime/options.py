@@ -8,6 +8,7 @@ from typing import Literal
 
 from edgekeeper.kube.client import DEFAULT_OPTIONS, ClientOptions
 from edgekeeper.kube.lease import LeaseOptions
+from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
 from edgekeeper.runtime.listening import Address
 
 HEALTH_ADDRESS = Address("", 8081)
@@ -23,10 +24,12 @@ class ServerOptions:
     metrics_secure: bool = True
     """HTTPS, and only for those whom the API server lets read `/metrics`."""
     metrics_cert_path: Path | None = None
-    """A directory with tls.crt and tls.key; without it a certificate is made for the occasion."""
+    """A directory with a certificate and its key; without it a certificate is made for the occasion."""
+    metrics_cert_files: CertificateFiles = USUAL_FILES
     webhook_address: Address | None = WEBHOOK_ADDRESS
     webhook_cert_path: Path | None = None
-    """A directory with tls.crt and tls.key. Webhooks are served only with one: the API server has to trust it."""
+    """A directory with a certificate and its key. Webhooks are served only with one: the API server has to trust it."""
+    webhook_cert_files: CertificateFiles = USUAL_FILES
     enable_http2: bool = False
 
 

@@ -26,7 +26,12 @@ from pathlib import Path
 import structlog
 
 from edgekeeper.core.clock import Clock
-from edgekeeper.runtime.certificates import DirectoryCertificate, self_signed, server_context
+from edgekeeper.runtime.certificates import (
+    CertificateFiles,
+    DirectoryCertificate,
+    self_signed,
+    server_context,
+)
 from edgekeeper.runtime.listening import Listener
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import ServerOptions
@@ -111,7 +116,8 @@ class Server:
 
     def _metrics_tls(self) -> ssl.SSLContext:
         if self._options.metrics_cert_path is not None:
-            return self._followed(self._options.metrics_cert_path, "--metrics-cert-path")
+            files = self._options.metrics_cert_files
+            return self._followed(self._options.metrics_cert_path, "--metrics-cert-path", files)
         hosts = (socket.gethostname(), "localhost", "127.0.0.1", "::1")
         return server_context(self_signed(hosts, self._clock.now()))
 
@@ -124,13 +130,13 @@ class Server:
                 "Admission webhooks are not served", remedy="--webhook-cert-path has their certificate"
             )
             return None
-        tls = self._followed(options.webhook_cert_path, "--webhook-cert-path")
+        tls = self._followed(options.webhook_cert_path, "--webhook-cert-path", options.webhook_cert_files)
         admissions = Admissions(self._webhooks, self._metrics)
         return Listener(
             admissions.handle, options.webhook_address, "--webhook-bind-address", tls, _REVIEW_LIMIT
         )
 
-    def _followed(self, directory: Path, flag: str) -> ssl.SSLContext:
-        certificate = DirectoryCertificate(directory, flag)
+    def _followed(self, directory: Path, flag: str, files: CertificateFiles) -> ssl.SSLContext:
+        certificate = DirectoryCertificate(directory, flag, files)
         self._following.append(asyncio.create_task(certificate.follow(), name=f"follow {flag}"))
         return certificate.context

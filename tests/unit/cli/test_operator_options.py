@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.kube.lease import LeaseOptions
+from edgekeeper.runtime.certificates import CertificateFiles
 from edgekeeper.runtime.listening import Address
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
 
@@ -72,6 +73,8 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
         ),
         *("--health-probe-bind-address", "0", "--metrics-bind-address", "127.0.0.1:8443"),
         *("--metrics-cert-path", str(tmp_path), "--webhook-cert-path", str(tmp_path)),
+        *("--metrics-cert-name", "m.crt", "--metrics-cert-key", "m.key"),
+        *("--webhook-cert-name", "w.crt", "--webhook-cert-key", "w.key"),
         *("--webhook-bind-address", ":10250", "--enable-http2"),
         *("--log-format", "text", "--log-color", "never", "--log-level", "DEBUG", "--extra", "some"),
     )
@@ -89,8 +92,10 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
             health_address=None,
             metrics_address=Address("127.0.0.1", 8443),
             metrics_cert_path=tmp_path,
+            metrics_cert_files=CertificateFiles("m.crt", "m.key"),
             webhook_address=Address("", 10250),
             webhook_cert_path=tmp_path,
+            webhook_cert_files=CertificateFiles("w.crt", "w.key"),
             enable_http2=True,
         ),
         log=LogOptions("text", "never", "DEBUG"),
@@ -140,7 +145,41 @@ def test_flags_win_over_variables() -> None:
     assert parsed("--namespace", "b", WATCH_NAMESPACES="a").namespaces == ("b",)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("--zap-devel", LogOptions("text", None, "debug")),
+        ("--zap-devel=false", LogOptions()),
+        ("--zap-encoder=console", LogOptions("text")),
+        ("--zap-encoder=json --zap-devel", LogOptions("json", None, "debug")),
+        ("--zap-log-level=info", LogOptions(level="info")),
+        ("--zap-log-level=0", LogOptions(level="info")),
+        ("--zap-log-level=5", LogOptions(level="debug")),
+        ("--zap-log-level=panic", LogOptions(level="error")),
+        ("--zap-log-level=debug --log-level=warning", LogOptions(level="warning")),
+        ("--zap-stacktrace-level=error --zap-time-encoding=rfc3339", LogOptions()),
+    ],
+)
+def test_flags_of_zap_mean_what_they_mean_elsewhere(arguments: str, expected: LogOptions) -> None:
+    assert parsed(*arguments.split()).log == expected
+
+
+def test_deployment_of_the_operator_in_go_starts_unchanged(tmp_path: Path) -> None:
+    """All flags that it has, as its charts and manifests write them."""
+    options = parsed(
+        *("--leader-elect=true", "--health-probe-bind-address=:8081", "--metrics-bind-address=:8443"),
+        *("--metrics-secure=true", f"--metrics-cert-path={tmp_path}", "--metrics-cert-name=tls.crt"),
+        *("--metrics-cert-key=tls.key", f"--webhook-cert-path={tmp_path}", "--webhook-cert-name=tls.crt"),
+        *("--webhook-cert-key=tls.key", "--enable-http2=false", "--max-concurrent-reconciles=1"),
+        *("--zap-encoder=json", "--zap-log-level=info"),
+    )
+    assert (options.leader_elect, options.max_concurrent_reconciles) == (True, 1)
+
+
 COMPLAINTS = {
+    "--zap-log-level loud": (
+        "Invalid value for '--zap-log-level': 'loud' is none of debug, info, error, panic, nor a number"
+    ),
     "--metrics-bind-address 8080": (
         "Invalid value for '--metrics-bind-address': "
         "'8080' is not an address such as :8080 or 127.0.0.1:8080, nor 0 for none"

@@ -22,6 +22,7 @@ from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPa
 from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.certificates import (
     CertificateError,
+    CertificateFiles,
     DirectoryCertificate,
     self_signed,
     server_context,
@@ -83,6 +84,16 @@ def test_unchanged_files_are_not_loaded_again(directory: Path) -> None:
     with capture_logs() as logs:
         assert not certificate.refresh()
     assert logs == []
+
+
+def test_files_may_have_other_names(directory: Path) -> None:
+    (directory / "tls.crt").rename(directory / "server.pem")
+    (directory / "tls.key").rename(directory / "server-key.pem")
+    DirectoryCertificate(directory, FLAG, CertificateFiles("server.pem", "server-key.pem"))
+    with pytest.raises(
+        CertificateError, match=r"other\.pem is missing; .* with other\.pem and server-key\.pem"
+    ):
+        DirectoryCertificate(directory, FLAG, CertificateFiles("other.pem", "server-key.pem"))
 
 
 def _no_key(directory: Path, pair: KeyPair) -> None:
