@@ -224,12 +224,14 @@ class Mirror(Generic[K, V]):
                 await self._refresh()
 
     async def _try_to_refresh(self) -> None:
+        before = self.problem
         try:
             await self.refresh()
         except PassError as error:
-            log.warning(
-                "Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message
-            )
+            # Once for each reason: one who may not list is not told so every few minutes.
+            is_new = before is None or before.reason != error.reason
+            tell = log.warning if is_new else log.debug
+            tell("Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message)
             self._pace.failed(error.after if isinstance(error, Wait) else timedelta(0))
         except Exception:
             # A mistake in the lister must not end the mirror: all that depend on it would wait for ever.

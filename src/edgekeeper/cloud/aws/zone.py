@@ -215,7 +215,7 @@ class Zone:
             raise error_for(DNS_TAKEN, stale.message) from stale
         (change,) = changes
         if self.is_blind:
-            found = None if "not found" in stale.message else change.record
+            found = None  # what we wrote is gone, or is another by now and not ours
         else:
             found = await self._route53.find_record(self.id, change.record.key)
             self._see(change.record.key, found)
