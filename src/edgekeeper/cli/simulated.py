@@ -67,6 +67,11 @@ def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
     cloud.route53.add_zone(ZONE_NAME, id=ZONE)
 
 
+def _intervals(options: SimulationOptions) -> Intervals:
+    """Short ones. The simulated cloud never shows the past, so that what it lists can be believed at once."""
+    return Intervals(options.poll_interval, options.drift_interval, settling=timedelta(0))
+
+
 @asynccontextmanager
 async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIterator[Simulation]:
     """Install the kinds, start the cloud and the operator, and stop both in the end."""
@@ -82,7 +87,7 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
     )
     chosen = OperatorOptions(
         RuntimeOptions(server=_UNHEARD),
-        TenantOptions(intervals=Intervals(options.poll_interval, options.drift_interval)),
+        TenantOptions(intervals=_intervals(options)),
         _UNHURRIED,
         signals=False,
     )

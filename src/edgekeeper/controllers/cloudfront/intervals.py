@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS
 from edgekeeper.controllers.cloudfront.steps import Step, goes_on_at_once
 
 
@@ -15,6 +16,8 @@ class Intervals:
     in_progress: timedelta = timedelta(seconds=30)
     steady: timedelta = timedelta(minutes=5)
     """Also how long drift may go unnoticed."""
+    settling: timedelta = DEFAULT_OPTIONS.settling
+    """How long AWS may still show what was before a write of ours."""
 
     def after(self, step: Step | None) -> timedelta:
         """When to look again after a step; None says that nothing is left to do."""

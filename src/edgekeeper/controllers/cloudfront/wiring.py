@@ -131,7 +131,8 @@ def tenant_controller(
     options: TenantOptions,
 ) -> TenantController:
     """Everything that it takes to keep DistributionTenants."""
-    pace = MirrorOptions(fast=options.intervals.in_progress, slow=options.intervals.steady)
+    intervals = options.intervals
+    pace = MirrorOptions(intervals.in_progress, intervals.steady, settling=intervals.settling)
     account = Account(access, services.clock, cloud_metrics, options=pace)
     metrics = TenantMetrics(registry)
     stores = _stores(services)
