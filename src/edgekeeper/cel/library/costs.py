@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from edgekeeper.cel.functions import traversal_cost
 from edgekeeper.cel.library.members import inner_cost
-from edgekeeper.cel.library.nesting import walk_weight
+from edgekeeper.cel.library.nesting import walk_weight, write_weight
 from edgekeeper.cel.sizes import PATTERN_FACTOR, TRAVERSAL_FACTOR
 
 CALL: Final = 1
@@ -38,12 +38,8 @@ def at_least_one(text: Any, *_: Any) -> int:
     return max(CALL, traversal_cost(len(text)))
 
 
-def search(text: str, pattern: str, *_: Any) -> int:
-    """Matching a text with a regular expression."""
-    return match_cost(len(text), len(pattern))
-
-
 def match_cost(text: int, pattern: int) -> int:
+    """Matching a text with a regular expression, from the lengths of both."""
     return traversal_cost(1 + text) * ceil(pattern * PATTERN_FACTOR)
 
 
@@ -63,9 +59,9 @@ def tree(value: Any, *_: Any) -> int:
     return walk_weight(value)
 
 
-def whole_tree(value: Any, *_: Any) -> int:
-    """A walk over a value that also costs something where there is little to see."""
-    return CALL + tree(value)
+def writing(value: Any, *_: Any) -> int:
+    """Writing out the first argument with all that is in it."""
+    return write_weight(value)
 
 
 def product_of_lists(factor: int) -> Callable[[Any, Any], int]:

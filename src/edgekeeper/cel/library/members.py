@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import isnan
 from typing import Any
 
-from edgekeeper.cel.library.nesting import check_depth, walk_weight
+from edgekeeper.cel.library.nesting import check_depth, write_weight
 from edgekeeper.cel.types import Type
 from edgekeeper.cel.values import Optional
 
@@ -88,4 +88,4 @@ def find_position(elements: Sequence[Any], wanted: Any, positions: Iterable[int]
 def inner_cost(*collections: Sequence[Any]) -> int:
     """What it costs to look into the lists and maps in these collections, which cel-go does for nothing."""
     composed = [value for values in collections for value in values if isinstance(value, _CONTAINERS)]
-    return walk_weight(composed) // 10 if composed else 0
+    return write_weight(composed) // 10 if composed else 0

@@ -11,12 +11,19 @@ _ESCAPES: Final = {
     "\\": r"\\", '"': r"\"",
 }  # fmt: skip
 
+_LONGEST_EXCERPT: Final = 500
+
 
 def quote(text: str) -> str:
     """In double quotes, with escapes for everything that does not print."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_escaped, text))}"'
+
+
+def excerpt(text: str) -> str:
+    """Quoted for a message, which nobody reads beyond the first few lines."""
+    return quote(text if len(text) <= _LONGEST_EXCERPT else f"{text[:_LONGEST_EXCERPT]}…")
 
 
 def _escaped(character: str) -> str:

@@ -180,6 +180,15 @@ def test_flattening_deep_enough_leaves_no_list(value: Any) -> None:
     assert not any(isinstance(element, list) for element in lists.flatten([value], 100))
 
 
+def test_lists_that_come_to_nothing_are_flattened_in_no_time() -> None:
+    nothing: list[Any] = []
+    for _ in range(60):
+        nothing = [nothing, nothing]
+
+    assert lists.flatten(nothing, 100) == []
+    assert lists.flatten([1, nothing, 2], 100) == [1, 2]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, Final
 
 from edgekeeper.cel.equality import ORDERED
@@ -15,7 +14,7 @@ from edgekeeper.cel.functions import Function, Library, traversal_cost
 from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import COMPARABLE, LIST_OF_T, function, on_call, on_target
 from edgekeeper.cel.library.members import Members
-from edgekeeper.cel.library.nesting import flattened_size
+from edgekeeper.cel.library.nesting import flattened, flattened_size
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.macros import Builder, Macro
 from edgekeeper.cel.standard_macros import STANDARD_MACROS
@@ -44,16 +43,7 @@ def flatten(elements: List, depth: int = 1) -> list[Any]:
     """Replace lists in a list by their elements, `depth` times."""
     if depth < 0:
         raise invalid_argument("level must be non-negative")
-    check_size(flattened_size(elements, depth))
-    flat = list(elements)
-    while depth > 0 and any(isinstance(element, list | tuple) for element in flat):
-        flat = list(
-            chain.from_iterable(
-                element if isinstance(element, list | tuple) else (element,) for element in flat
-            )
-        )
-        depth -= 1
-    return flat
+    return flattened(elements, depth)
 
 
 def _flatten_cost(elements: List, depth: int = 1) -> int:

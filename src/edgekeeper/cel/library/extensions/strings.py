@@ -16,8 +16,10 @@ from edgekeeper.cel.library.declaring import LIST_OF_STRINGS, function, on_call,
 from edgekeeper.cel.library.formatting.dialect import format_arguments
 from edgekeeper.cel.library.formatting.localized import LOCALIZED
 from edgekeeper.cel.library.formatting.plain import PLAIN
+from edgekeeper.cel.library.nesting import write_weight
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.types import DYN, INT, STRING, list_of
+from edgekeeper.cel.values import type_of_value
 
 _WHITE_SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -123,22 +125,20 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
 
 
 def join(texts: Sequence[Any], separator: str = "") -> str:
+    for text in texts:
+        if not isinstance(text, str):
+            raise invalid_argument(f"join: invalid input: {type_of_value(text).name}")
     check_size(_joined_size(texts, separator))
     return separator.join(texts)
 
 
-def _joined_size(texts: Sequence[Any], separator: str = "") -> int:
-    size = max(len(texts) - 1, 0) * len(separator)
-    for text in texts:
-        if not isinstance(text, str):
-            raise invalid_argument(f"join: invalid input: {text}")
-        size += len(text)
-    return size
+def _joined_size(texts: Sequence[Any], separator: str) -> int:
+    return max(len(texts) - 1, 0) * len(separator) + sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _join_cost(texts: Sequence[Any], separator: str = "") -> int:
-    """For the result, which has to be made up once more than in `cel-go`: costs come before results."""
-    return costs.walk_twice(range(_joined_size(texts, separator)))
+    """For the result, and for elements that have nothing to give."""
+    return max(costs.walk_twice(range(_joined_size(texts, separator))), traversal_cost(len(texts)))
 
 
 def quote(text: str) -> str:
@@ -173,7 +173,7 @@ def format_localized(text: str, arguments: Sequence[Any]) -> str:
 
 def _format_cost(text: str, arguments: Sequence[Any]) -> int:
     """cel-go charges for the format string only, though arguments may be much longer."""
-    return max(costs.CALL, traversal_cost(len(text)), costs.tree(arguments) - len(arguments))
+    return max(costs.CALL, traversal_cost(len(text)), write_weight(arguments) // 2)
 
 
 _FUNCTIONS: Final[tuple[Function, ...]] = (

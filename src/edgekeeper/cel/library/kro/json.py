@@ -137,6 +137,6 @@ JSON: Final = Library(
             "json.unmarshal",
             on_call("json.unmarshal_string", (STRING,), DYN, unmarshal, costs.at_least_one),
         ),
-        function("json.marshal", on_call("json.marshal_dyn", (DYN,), STRING, marshal, costs.whole_tree)),
+        function("json.marshal", on_call("json.marshal_dyn", (DYN,), STRING, marshal, costs.writing)),
     ),
 )

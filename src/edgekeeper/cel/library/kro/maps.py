@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from edgekeeper.cel.errors import ErrorKind, EvaluationError, no_such_overload
 from edgekeeper.cel.functions import Library, traversal_cost
-from edgekeeper.cel.library import costs
 from edgekeeper.cel.library.declaring import function, on_target
-from edgekeeper.cel.library.nesting import check_depth
+from edgekeeper.cel.library.nesting import check_depth, write_weight
 from edgekeeper.cel.limits import check_size
 from edgekeeper.cel.types import DYN, map_of, param
 
@@ -51,7 +50,7 @@ def _merge_cost(base: Map, overrides: Map) -> int:
 
 
 def _deep_merge_cost(base: Any, overrides: Any) -> int:
-    return 1 + costs.tree(base) + costs.tree(overrides)
+    return write_weight(base) + write_weight(overrides)
 
 
 MAPS: Final = Library(

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from edgekeeper.cel import types
 from edgekeeper.cel.errors import EvaluationError, invalid_argument
-from edgekeeper.cel.library.notation import quote
+from edgekeeper.cel.library.notation import excerpt
 from edgekeeper.cel.types import Type
 
 _LONGEST_ADDRESS: Final = 64
@@ -99,10 +99,10 @@ def parse_ip(text: str) -> IP:
         ip, zone = _parse(text)
     except ValueError as error:
         raise invalid_argument(
-            f"IP Address {quote(text)} parse error during conversion from string: {error}"
+            f"IP Address {excerpt(text)} parse error during conversion from string: {error}"
         ) from error
     if zone:
-        raise invalid_argument(f"IP address {quote(text)} with zone value is not allowed")
+        raise invalid_argument(f"IP address {excerpt(text)} with zone value is not allowed")
     _refuse_mapped(ip, text)
     return ip
 
@@ -114,7 +114,7 @@ def parse_cidr(text: str) -> CIDR:
     except ValueError as error:
         # The doubled words are the API server's own.
         prefix = "network address parse error during conversion from string: "
-        raise invalid_argument(f"{prefix}{prefix}netip.ParsePrefix({quote(text)}): {error}") from error
+        raise invalid_argument(f"{prefix}{prefix}netip.ParsePrefix({excerpt(text)}): {error}") from error
     try:
         _refuse_mapped(cidr.ip, text)
     except EvaluationError as error:
@@ -148,15 +148,15 @@ def parse_address(text: str) -> IP:
 def _parse(text: str) -> tuple[IP, str]:
     address, percent, zone = text.partition("%")
     if percent and (not zone or ":" not in address):
-        raise ValueError(f"ParseAddr({quote(text)}): zone without an IPv6 address")
+        raise ValueError(f"ParseAddr({excerpt(text)}): zone without an IPv6 address")
     if len(address) > _LONGEST_ADDRESS:
-        raise ValueError(f"ParseAddr({quote(text)}): unable to parse IP")
+        raise ValueError(f"ParseAddr({excerpt(text)}): unable to parse IP")
     try:
         if ":" in address:
             return IP(6, int(IPv6Address(address))), zone
         return IP(4, int(IPv4Address(address))), zone
     except AddressValueError as error:
-        raise ValueError(f"ParseAddr({quote(text)}): unable to parse IP") from error
+        raise ValueError(f"ParseAddr({excerpt(text)}): unable to parse IP") from error
 
 
 def _parse_prefix(text: str) -> CIDR:
@@ -167,7 +167,7 @@ def _parse_prefix(text: str) -> CIDR:
     if zone:
         raise ValueError("IPv6 zones cannot be present in a prefix")
     if not _PREFIX_LENGTH.fullmatch(length):
-        raise ValueError(f"bad bits after slash: {quote(length)}")
+        raise ValueError(f"bad bits after slash: {excerpt(length)}")
     if int(length) > ip.bits:
         raise ValueError("prefix length out of range")
     return CIDR(ip, int(length))
@@ -175,4 +175,4 @@ def _parse_prefix(text: str) -> CIDR:
 
 def _refuse_mapped(ip: IP, text: str) -> None:
     if ip.family == 6 and ip.leading(96) == 0xFFFF:
-        raise invalid_argument(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+        raise invalid_argument(f"IPv4-mapped IPv6 address {excerpt(text)} is not allowed")

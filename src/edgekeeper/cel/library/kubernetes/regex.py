@@ -16,6 +16,8 @@ from edgekeeper.cel.syntax import Call, Literal, walk
 from edgekeeper.cel.types import INT, STRING
 
 _FUNCTIONS: Final = frozenset({"find", "findAll"})
+_STATES_PER_COST: Final = 300
+"""How many states of a pattern can be tried at one character for a cost of 1."""
 _CONTINUATION: Final = 0b10
 """The first two bits of every byte of a character but the first."""
 
@@ -45,6 +47,25 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return matches
 
 
+def _find_cost(text: str, pattern: str) -> int:
+    """kube-apiserver goes by the length of the pattern, though `a{1000}` is a thousand states."""
+    return max(costs.match_cost(len(text), len(pattern)), len(text) * _states(pattern) // _STATES_PER_COST)
+
+
+def _states(pattern: str) -> int:
+    """The size of a pattern once compiled; a broken one must be charged for before it fails."""
+    try:
+        return int(compile_pattern(pattern).programsize)
+    except EvaluationError:
+        return 0
+
+
+def _find_all_cost(text: str, pattern: str, limit: int = -1) -> int:
+    """Every match is a step of the interpreter, and there may be one at every character."""
+    most = len(text) + 1 if limit < 0 else min(limit, len(text) + 1)
+    return max(_find_cost(text, pattern), most)
+
+
 def _next_character(data: bytes, position: int) -> int:
     position += 1
     while position < len(data) and data[position] >> 6 == _CONTINUATION:
@@ -70,7 +91,7 @@ REGEX: Final = Library(
     (
         function(
             "find",
-            on_target("string_find_string", (STRING, STRING), STRING, find, costs.search, estimates.search),
+            on_target("string_find_string", (STRING, STRING), STRING, find, _find_cost, estimates.search),
         ),
         function(
             "findAll",
@@ -79,7 +100,7 @@ REGEX: Final = Library(
                 (STRING, STRING),
                 LIST_OF_STRINGS,
                 find_all,
-                costs.search,
+                _find_all_cost,
                 estimates.search,
             ),
             on_target(
@@ -87,7 +108,7 @@ REGEX: Final = Library(
                 (STRING, STRING, INT),
                 LIST_OF_STRINGS,
                 find_all,
-                costs.search,
+                _find_all_cost,
                 estimates.search,
             ),
         ),

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from edgekeeper.cel import types
 from edgekeeper.cel.errors import EvaluationError, invalid_argument
-from edgekeeper.cel.library.notation import quote
+from edgekeeper.cel.library.notation import excerpt
 from edgekeeper.cel.types import Type
 from edgekeeper.cel.values import UINT_MAX
 
@@ -100,9 +100,9 @@ def _without_leading_zeros(part: str) -> str:
 
 def _number(name: str, text: str) -> int:
     if not _DIGITS.fullmatch(text):
-        raise invalid_argument(f"Invalid character(s) found in {name.lower()} number {quote(text)}")
+        raise invalid_argument(f"Invalid character(s) found in {name.lower()} number {excerpt(text)}")
     if len(text) > 1 and text[0] == "0":
-        raise invalid_argument(f"{name} number must not contain leading zeroes {quote(text)}")
+        raise invalid_argument(f"{name} number must not contain leading zeroes {excerpt(text)}")
     return _unsigned(text)
 
 
@@ -110,7 +110,7 @@ def _unsigned(text: str) -> int:
     if not text:
         raise invalid_argument('strconv.ParseUint: parsing "": invalid syntax')
     if len(text) > _LONGEST_NUMBER or int(text) > UINT_MAX:
-        raise invalid_argument(f"strconv.ParseUint: parsing {quote(text)}: value out of range")
+        raise invalid_argument(f"strconv.ParseUint: parsing {excerpt(text)}: value out of range")
     return int(text)
 
 
@@ -120,11 +120,11 @@ def _prerelease_part(text: str) -> Part:
     if _DIGITS.fullmatch(text):
         if len(text) > 1 and text[0] == "0":
             raise invalid_argument(
-                f"Numeric PreRelease version must not contain leading zeroes {quote(text)}"
+                f"Numeric PreRelease version must not contain leading zeroes {excerpt(text)}"
             )
         return False, _unsigned(text), ""
     if not _IDENTIFIER.fullmatch(text):
-        raise invalid_argument(f"Invalid character(s) found in prerelease {quote(text)}")
+        raise invalid_argument(f"Invalid character(s) found in prerelease {excerpt(text)}")
     return True, 0, text
 
 
@@ -132,5 +132,5 @@ def _build_part(text: str) -> str:
     if not text:
         raise invalid_argument("Build meta data is empty")
     if not _IDENTIFIER.fullmatch(text):
-        raise invalid_argument(f"Invalid character(s) found in build meta data {quote(text)}")
+        raise invalid_argument(f"Invalid character(s) found in build meta data {excerpt(text)}")
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from edgekeeper.cel.functions import Function, Library, Overload
+from edgekeeper.cel.functions import Function, Library, Overload, traversal_cost
 from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import function, on_call, on_target
 from edgekeeper.cel.library.kubernetes.semver import Semver, is_semver, parse_normalized, parse_semver
@@ -18,6 +18,11 @@ _TWO: Final = (_SEMVER, _SEMVER)
 
 def _compare(left: Semver, right: Semver) -> int:
     return (left > right) - (left < right)
+
+
+def _compare_cost(left: Semver, right: Semver) -> int:
+    """One, as kube-apiserver charges, unless the versions are absurdly long."""
+    return 1 + traversal_cost(min(len(left.prerelease), len(right.prerelease))) // 10
 
 
 def _signed(number: int) -> int:
@@ -44,10 +49,14 @@ _TEST_NORMALIZED: Final = on_call(
 
 _FUNCTIONS: Final[tuple[Function, ...]] = (
     function(
-        "isGreaterThan", on_target("semver_is_greater_than", _TWO, BOOL, lambda left, right: left > right)
+        "isGreaterThan",
+        on_target("semver_is_greater_than", _TWO, BOOL, lambda left, right: left > right, _compare_cost),
     ),
-    function("isLessThan", on_target("semver_is_less_than", _TWO, BOOL, lambda left, right: left < right)),
-    function("compareTo", on_target("semver_compare_to", _TWO, INT, _compare)),
+    function(
+        "isLessThan",
+        on_target("semver_is_less_than", _TWO, BOOL, lambda left, right: left < right, _compare_cost),
+    ),
+    function("compareTo", on_target("semver_compare_to", _TWO, INT, _compare, _compare_cost)),
     function("major", on_target("semver_major", _ONE, INT, lambda version: _signed(version.major))),
     function("minor", on_target("semver_minor", _ONE, INT, lambda version: _signed(version.minor))),
     function("patch", on_target("semver_patch", _ONE, INT, lambda version: _signed(version.patch))),

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from edgekeeper.cel import types
 from edgekeeper.cel.errors import invalid_argument
 from edgekeeper.cel.library.kubernetes.network import parse_address
-from edgekeeper.cel.library.notation import quote, utf8
+from edgekeeper.cel.library.notation import excerpt, utf8
 from edgekeeper.cel.types import Type
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -138,7 +138,7 @@ def check_request_uri(text: str) -> None:
     try:
         _parse(text, strict=True)
     except UrlError as error:
-        raise UrlError(f"parse {quote(text)}: {error}") from error
+        raise UrlError(f"parse {excerpt(text)}: {error}") from error
 
 
 def is_url(text: str) -> bool:
@@ -159,11 +159,11 @@ def unescape(text: str, place: Place) -> bytes:
     """Decode percent-escapes. Raise `UrlError` for broken ones, and for what a host must not hold."""
     for match in (_HOST_TROUBLE if place in (Place.HOST, Place.ZONE) else _ESCAPE).finditer(text):
         if match[0][0] != "%":
-            raise UrlError(f"invalid character {quote(match[0])} in host name")
+            raise UrlError(f"invalid character {excerpt(match[0])} in host name")
         if match[1] is None:
-            raise UrlError(f"invalid URL escape {quote(text[match.start() : match.start() + 3])}")
+            raise UrlError(f"invalid URL escape {excerpt(text[match.start() : match.start() + 3])}")
         if not _may_be_escaped(int(match[1], 16), place):
-            raise UrlError(f"invalid URL escape {quote(match[0])}")
+            raise UrlError(f"invalid URL escape {excerpt(match[0])}")
     data = utf8(text)
     return _decode(data.replace(b"+", b" ") if place is Place.QUERY else data)
 
@@ -187,7 +187,7 @@ def _parse_reference(text: str) -> Url:
         url = _parse(before, strict=False)
         normalized = _normalized(fragment, Place.FRAGMENT)
     except UrlError as error:
-        raise UrlError(f"parse {quote(before)}: {error}") from error
+        raise UrlError(f"parse {excerpt(before)}: {error}") from error
     return _replaced(url, fragment=normalized)
 
 
@@ -284,7 +284,7 @@ def _parse_literal(host: str) -> str:
 
 def _check_port(port: str) -> None:
     if not _PORT.fullmatch(port):
-        raise UrlError(f"invalid port {quote(port)} after host")
+        raise UrlError(f"invalid port {excerpt(port)} after host")
 
 
 def _text(data: bytes) -> str:
