@@ -87,7 +87,11 @@ class Operator:
             leadership=self._confirm_leadership,
         )
         self.access = access = AwsAccess(self.cloud, clients, clock)
-        tenants = replace(options.tenants, max_concurrent=runtime.max_concurrent_reconciles)
+        tenants = replace(
+            options.tenants,
+            max_concurrent=runtime.max_concurrent_reconciles,
+            predecessor_namespace=options.tenants.predecessor_namespace or options.namespace,
+        )
         self.tenants: TenantController = tenant_controller(
             self.services, access, cloud_metrics, self.metrics.registry, tenants
         )

@@ -48,6 +48,7 @@ class Kind:
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 SECRET = Kind("", "v1", "Secret", "secrets")
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
+DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT = Kind("events.k8s.io", "v1", "Event", "events")
 CUSTOM_RESOURCE_DEFINITION = Kind(

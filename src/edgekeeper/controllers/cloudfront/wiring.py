@@ -34,6 +34,7 @@ from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
+from edgekeeper.controllers.cloudfront.predecessor import Predecessor, Successor
 from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import Key, Kind
@@ -66,6 +67,8 @@ class TenantOptions:
     """After which a deletion that cannot be finished is given up; zero for never."""
     max_concurrent: int = 16
     intervals: Intervals = field(default_factory=Intervals)
+    predecessor_namespace: str = ""
+    """Where the operator that we replace was installed: while it is alive there, nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +107,34 @@ class TenantController(Controller):
             options.intervals,
             options.cleanup_timeout,
         )
+        self.predecessor = Predecessor(services.client, services.clock, options.predecessor_namespace)
         settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
-        super().__init__(settings, reconciler, services, [_Rivals(claims)])
+        super().__init__(settings, Successor(reconciler, self.predecessor), services, [_Rivals(claims)])
         self.account = account
 
     async def run(self) -> None:
-        keeping = asyncio.create_task(self.account.run(), name="AWS account")
-        await self.account.warm_up(WARM_UP)
-        working = asyncio.create_task(super().run(), name=NAME)
+        tasks = [asyncio.create_task(self._keep(), name="AWS account")]
         try:
-            await asyncio.wait({keeping, working}, return_when=asyncio.FIRST_COMPLETED)
-            if keeping.done():
-                keeping.result()
-            await working
+            await self.account.warm_up(WARM_UP)
+            await self.predecessor.wait_gone()
+            tasks.append(asyncio.create_task(super().run(), name=NAME))
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done():
+                    task.result()
         finally:
-            for task in (keeping, working):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(keeping, working, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def shut_down(self) -> None:
+        super().shut_down()
+        self.predecessor.stop_waiting()
+
+    async def _keep(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.account.run())
+            group.create_task(self.predecessor.run())
 
 
 def tenant_controller(
