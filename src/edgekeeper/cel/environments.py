@@ -78,7 +78,9 @@ _KUBERNETES: Final = (STRINGS_V2, SETS, FORMATS, SEMVERS)
 @cache
 def kro() -> Environment:
     """The environment of ResourceGraphDefinitions. Where `omit()` may be used is for the caller to check."""
-    return Environment((*_SHARED, *_KRO), options=CheckOptions(validators=(valid_formats(PLAIN), valid_patterns)))
+    return Environment(
+        (*_SHARED, *_KRO), options=CheckOptions(validators=(valid_formats(PLAIN), valid_patterns))
+    )
 
 
 @cache
