@@ -15,7 +15,7 @@ from edgekeeper.cel.standard.declaring import function, member, overload
 from edgekeeper.cel.standard.indexing import find_optional, index_value
 from edgekeeper.cel.syntax import Operator
 from edgekeeper.cel.types import BOOL, DYN, INT, STRING, Type, list_of, map_of, optional_of, param
-from edgekeeper.cel.values import NONE, Duration, Optional, Value
+from edgekeeper.cel.values import NONE, Duration, Optional, Value, type_of_value
 
 _K: Final = param("K")
 _V: Final = param("V")
@@ -42,7 +42,7 @@ def _of_non_zero(value: Value) -> Optional:
 def _unwrap(optionals: list[Value]) -> list[Value]:
     for element in optionals:
         if not isinstance(element, Optional):
-            raise invalid_argument(f"value {element} is not optional")
+            raise invalid_argument(f"a value of type {type_of_value(element)} is not optional")
     return [element.value for element in optionals if element.present]
 
 

@@ -12,12 +12,14 @@ from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no type information
 
-from edgekeeper.cel.errors import invalid_argument
+from edgekeeper.cel.errors import EvaluationError, invalid_argument
 from edgekeeper.cel.functions import REGEX_LENGTH_FACTOR, Function, traversal_cost
 from edgekeeper.cel.standard.declaring import function, member, overload
 from edgekeeper.cel.types import BOOL, STRING
 
 _BOTH: Final = (STRING, STRING)
+_STATES_PER_COST: Final = 300
+"""How many states of a pattern can be tried at one character for a cost of 1."""
 
 
 @lru_cache(maxsize=512)
@@ -47,7 +49,21 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def matches_cost(text: str, pattern: str) -> int:
-    return traversal_cost(1 + len(text)) * ceil(len(pattern) * REGEX_LENGTH_FACTOR)
+    usual = traversal_cost(1 + len(text)) * ceil(len(pattern) * REGEX_LENGTH_FACTOR)
+    return max(usual, states_cost(text, pattern))
+
+
+def states_cost(text: str, pattern: str) -> int:
+    """What a match takes at most. The usual cost goes by the length of the pattern, though `a{1000}` has 1,000 states."""
+    return len(text) * _states(pattern) // _STATES_PER_COST
+
+
+def _states(pattern: str) -> int:
+    """The size of a pattern once compiled; a broken one must be charged for before it fails."""
+    try:
+        return int(compile_pattern(pattern).programsize)
+    except EvaluationError:
+        return 0
 
 
 def _contains_cost(text: str, part: str) -> int:

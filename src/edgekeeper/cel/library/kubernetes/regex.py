@@ -11,13 +11,11 @@ from edgekeeper.cel.functions import Library
 from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import LIST_OF_STRINGS, function, on_target
 from edgekeeper.cel.library.notation import utf8
-from edgekeeper.cel.standard.text import compile_pattern
+from edgekeeper.cel.standard.text import compile_pattern, states_cost
 from edgekeeper.cel.syntax import Call, Literal, walk
 from edgekeeper.cel.types import INT, STRING
 
 _FUNCTIONS: Final = frozenset({"find", "findAll"})
-_STATES_PER_COST: Final = 300
-"""How many states of a pattern can be tried at one character for a cost of 1."""
 _CONTINUATION: Final = 0b10
 """The first two bits of every byte of a character but the first."""
 
@@ -48,16 +46,7 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def _find_cost(text: str, pattern: str) -> int:
-    """kube-apiserver goes by the length of the pattern, though `a{1000}` is a thousand states."""
-    return max(costs.match_cost(len(text), len(pattern)), len(text) * _states(pattern) // _STATES_PER_COST)
-
-
-def _states(pattern: str) -> int:
-    """The size of a pattern once compiled; a broken one must be charged for before it fails."""
-    try:
-        return int(compile_pattern(pattern).programsize)
-    except EvaluationError:
-        return 0
+    return max(costs.match_cost(len(text), len(pattern)), states_cost(text, pattern))
 
 
 def _find_all_cost(text: str, pattern: str, limit: int = -1) -> int:
