@@ -27,5 +27,5 @@ def test_broken_pattern_is_an_error_of_its_own() -> None:
 
 def test_value_that_is_not_optional_is_told_by_its_type() -> None:
     program = kro().compile("optional.unwrap(dyn([[1, 2]]))")
-    with pytest.raises(EvaluationError, match="a value of type list.* is not optional"):
+    with pytest.raises(EvaluationError, match=r"a value of type list.* is not optional"):
         program.evaluate({})
