@@ -12,7 +12,7 @@ Whatever a test is about, the ten laws of a status are judged at every write of 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -40,6 +40,14 @@ class Fact(NamedTuple):
     status: str
     reason: str
     message: str = ""
+
+
+class Told(NamedTuple):
+    """An event."""
+
+    type: str
+    reason: str
+    note: str
 
 
 UNSAID = Fact("", "")
@@ -128,13 +136,15 @@ class Scene:
 
     def events(self, reason: str = "", key: Key = KEY) -> list[str]:
         """What was told about an object, each as often as it was told."""
-        notes: list[str] = []
+        return [one.note for one in self.facts_told(key) if reason in ("", one.reason)]
+
+    def facts_told(self, key: Key = KEY) -> Iterator[Told]:
         for item in self.stage.plane.store.collection(_EVENTS).ordered():
             event = item.decode()
             about = event["involvedObject"]
-            if Key(about["namespace"], about["name"]) == key and reason in ("", event["reason"]):
-                notes += [event["message"]] * (dig(event, "series", "count") or 1)
-        return notes
+            if Key(about["namespace"], about["name"]) == key:
+                told = Told(event["type"], event["reason"], event["message"])
+                yield from [told] * (dig(event, "series", "count") or 1)
 
     def told(self) -> str:
         """Everything, for the message of a test that failed."""
