@@ -11,7 +11,8 @@ remembers how far we were, so it does not matter where a crash, a lost answer or
 *Guarantees*
  - Nothing is asked of AWS for a spec that is wrong, or for a name or domain that an older object has.
  - A tenant that is not provably ours is neither changed nor deleted.
- - A record is in the inventory before it is written, and out of it only after it is gone.
+ - A record is in the inventory before it is written, and out of it only after it is gone. One that was there before us
+   is never in it, and never removed.
  - Under `report` and `suspend` nothing is written that only drift asks for; everything else goes on.
 """
 
@@ -298,8 +299,16 @@ def _records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
     """Wanted records that were not written yet, as they should be, or that the zone does not have so."""
     written = {_meaning(entry) for entry in snapshot.inventory if entry.state == "Written"}
     for wanted in _wanted(snapshot):
-        if _meaning(wanted) not in written or not _zone_has(snapshot, wanted):
+        is_ours = _meaning(wanted) in written and _zone_has(snapshot, wanted)
+        if not is_ours and not _is_given(snapshot, wanted):
             yield wanted
+
+
+def _is_given(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
+    """Has somebody else written the record, exactly so? Then there is nothing to do, and it stays theirs."""
+    is_remembered = any(place_of(entry) == place_of(wanted) for entry in snapshot.inventory)
+    is_listed = snapshot.zone is not None and snapshot.zone.records is not None
+    return is_listed and not is_remembered and _zone_has(snapshot, wanted)
 
 
 def _surplus(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
