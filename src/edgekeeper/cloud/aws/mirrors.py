@@ -9,13 +9,16 @@
 Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
 ETag: as long as that stays the same nothing else has changed either, and where it has changed one read tells. Where we
 may not list, tenants are read one by one.
+
+For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant tells when it was
+changed last, so what is older than what we wrote is not believed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Final
@@ -36,6 +39,8 @@ log = structlog.get_logger(__name__)
 
 SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
+GRACE: Final = timedelta(minutes=2)
+"""How long CloudFront may show what was before an own write: no tenant, another one, or one that is gone."""
 REMEMBERED: Final = timedelta(minutes=5)
 ABSENCE_REMEMBERED: Final = timedelta(seconds=30)
 """Shorter: somebody may be about to create it."""
@@ -64,6 +69,9 @@ class Tenants:
         )
         self._followed_every = (options or MirrorOptions()).fast
         self._cloudfront = cloudfront
+        self._clock = clock
+        self._written: dict[str, tuple[float, DistributionTenant | None]] = {}
+        """What we wrote ourselves, and when; None for what we deleted."""
         self._ids_by_name: dict[str, str] = {}
         self._details: dict[str, DistributionTenant] = {}
         self._unfinished: set[str] = set()
@@ -104,20 +112,38 @@ class Tenants:
     async def read(self, identifier: str) -> DistributionTenant | None:
         """A tenant live, by id, ARN or name. The copy knows what was found."""
         tenant = await self._cloudfront.find_tenant(identifier)
+        tenant_id = tenant.id if tenant else self._ids_by_name.get(identifier, identifier)
+        if self._is_past(tenant_id, tenant):
+            return self._written[tenant_id][1]
         if tenant is not None:
-            self.put(tenant)
+            self._keep(tenant)
         else:
-            self.remove(self._ids_by_name.get(identifier, identifier))
+            self.mirror.remove(tenant_id)
         return tenant
 
     def put(self, tenant: DistributionTenant) -> None:
-        """We have just written or read this tenant."""
+        """We have just written this tenant."""
+        self._written[tenant.id] = (self._clock.monotonic(), tenant)
+        self._keep(tenant)
+
+    def remove(self, tenant_id: str) -> None:
+        """We have just deleted this tenant."""
+        self._written[tenant_id] = (self._clock.monotonic(), None)
+        self.mirror.remove(tenant_id)
+
+    def _keep(self, tenant: DistributionTenant) -> None:
         self._details[tenant.id] = tenant
         self.mirror.put(tenant.id, tenant.summary)
 
-    def remove(self, tenant_id: str) -> None:
-        """We have just deleted this tenant, or found that it is gone."""
-        self.mirror.remove(tenant_id)
+    def _is_past(self, tenant_id: str, shown: TenantSummary | None) -> bool:
+        """Are we shown how a tenant was before we wrote it?"""
+        moment, written = self._written.get(tenant_id, (float("-inf"), None))
+        if self._clock.monotonic() - moment > GRACE.total_seconds():
+            self._written.pop(tenant_id, None)
+            return False
+        if written is None or shown is None:
+            return written is not shown
+        return bool(written.modified and shown.modified and shown.modified < written.modified)
 
     async def _follow(self) -> None:
         """Look more often while something is in progress: at each tenant, or where that is cheaper, at all."""
@@ -138,15 +164,29 @@ class Tenants:
             log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
 
     async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
+        listed: set[str] = set()
         try:
             async for page in self._cloudfront.tenants():
-                yield page
+                listed.update(page)
+                yield self._present(page)
         except Stall as refusal:
             if not self.is_blind and refusal.error_type == "access_denied":
                 log.warning("Tenants may not be listed and are read one by one", error=refusal.message)
                 self.is_blind = True
             raise
         self.is_blind = False
+        yield self._present(dict.fromkeys(self._written.keys() - listed))
+
+    def _present(self, shown: Mapping[str, TenantSummary | None]) -> dict[str, TenantSummary]:
+        """A page, with what we wrote in place of what was before."""
+        page: dict[str, TenantSummary] = {}
+        for tenant_id, summary in shown.items():
+            is_past = self._is_past(tenant_id, summary)
+            written = self._written[tenant_id][1] if is_past else None
+            found = (written.summary if written else None) if is_past else summary
+            if found is not None:
+                page[tenant_id] = found
+        return page
 
     async def _confirm(self, tenant_id: str) -> TenantSummary | None:
         tenant = await self._cloudfront.find_tenant(tenant_id)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final, Generic, TypeVar
 
@@ -23,7 +23,7 @@ import structlog
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
-from edgekeeper.cloud.aws.mirrors import Distributions, Tenants, connection_groups
+from edgekeeper.cloud.aws.mirrors import GRACE, Distributions, Tenants, connection_groups
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
@@ -97,7 +97,9 @@ class Account:
             options=options,
             in_progress=lambda one: one.pending,
         )
-        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=options)
+        # Records are written and done: nothing is lost where a listing is not believed for as long as it may lag.
+        patient = replace(options, settling=GRACE)
+        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=patient)
         self.desk = DnsDesk(self.zones)
         self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names = Remembered(self._names, clock)
