@@ -96,10 +96,12 @@ class HostnamePolicy(click.ParamType[Mapping[str, tuple[str, ...]]]):
         try:
             tree = yaml.safe_load(Path(value).read_text())
         except (OSError, yaml.YAMLError) as error:
-            self.fail(f"cannot be read: {error}", param, ctx)
+            self.fail(f"cannot be read: {' '.join(str(error).split())}", param, ctx)
         if not isinstance(tree, dict) or not all(_is_list_of_text(item) for item in tree.values()):
             self.fail(
-                f"{value}: expected namespaces with lists of domains, such as 'team-a: [a.example.com]'"
+                f"{value}: expected namespaces with lists of domains, such as 'team-a: [a.example.com]'",
+                param,
+                ctx,
             )
         return {str(namespace): tuple(domains) for namespace, domains in tree.items()}
 

@@ -46,6 +46,8 @@ INTERNAL_ERROR = "InternalError"
 DEADLINE_EXCEEDED = "DeadlineExceeded"
 UNFINISHED = timedelta(seconds=1)
 """When to go on with a deletion that recorded progress and did not say when."""
+DRY_PAUSE = timedelta(seconds=30)
+"""Between two passes of a dry run: nothing was written, so that the next one finds the same and says the same."""
 
 Ending: TypeAlias = Outcome | PassError
 
@@ -76,7 +78,12 @@ class PassRunner:
             self.recorder.record(request.object, event)
         if isinstance(ending, PassError):
             return ending
-        return report if refusal is None else refusal
+        return self._unhurried(report) if refusal is None else refusal
+
+    def _unhurried(self, outcome: Outcome) -> Outcome:
+        if not self.dry_run or outcome.requeue_after is None:
+            return outcome
+        return replace(outcome, requeue_after=max(outcome.requeue_after, DRY_PAUSE))
 
     async def _attempt(self, request: Request) -> Ending:
         """What the reconciler says. Whatever it raises ends here."""

@@ -371,3 +371,16 @@ async def test_dry_run_decides_everything_and_writes_nothing() -> None:
             await place.delete()
             await settle(timedelta(minutes=10))
             assert (await place.get())["metadata"]["finalizers"] == [FINALIZER]
+
+
+@virtual_time
+async def test_dry_run_does_not_spin_on_what_it_did_not_write() -> None:
+    async def act(request: Request) -> Outcome:
+        return requeue(timedelta(0)).writing(StatusWrite({"step": 1}))
+
+    async with world() as place:
+        toy = Toy(act)
+        await place.create(widget())
+        async with place.operating(toy, client=ClientOptions(dry_run=True)):
+            await settle(timedelta(minutes=10))
+            assert 1 < toy.passes <= 21

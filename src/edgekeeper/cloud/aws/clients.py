@@ -72,8 +72,13 @@ class AwsClients:
         session: AioSession | None = None,
         http_session_class: type[Any] = GuardedSession,
     ) -> None:
-        """`session` brings credentials of its own; `http_session_class` another way for requests to travel."""
+        """`session` brings credentials of its own; `http_session_class` another way for requests to travel.
+
+        Raise InsecureEndpointError for an endpoint of the settings; one of the environment is known with the client.
+        """
         self._settings = settings
+        if settings.endpoint_url:
+            self._confirm_endpoint(settings.endpoint_url)
         self._http_session_class = http_session_class
         self._sessions: dict[Role, AioSession] = {OWN: session or new_session()}
         # For the clients that botocore makes on its own to get credentials as well.

@@ -1,0 +1,107 @@
+"""Flags about AWS and tenants become one value."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
+from edgekeeper.cloud.aws.clients import AwsSettings
+from edgekeeper.cloud.budget import LaneRate
+from edgekeeper.cloud.lanes import ROUTE53, ROUTE53_CHANGE
+from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.wiring import TenantOptions
+from edgekeeper.core.drift import Policy
+
+ROLE = "arn:aws:iam::123456789012:role/dns"
+
+
+def command(found: list[TenantSettings]) -> click.Command:
+    @click.command()
+    @tenant_options
+    def run(tenants: TenantSettings) -> None:
+        found.append(tenants)
+
+    return run
+
+
+def parsed(*arguments: str, **variables: str) -> TenantSettings:
+    found: list[TenantSettings] = []
+    result = CliRunner(env=variables).invoke(command(found), arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return found[0]
+
+
+def complaint(*arguments: str) -> str:
+    result = CliRunner().invoke(command([]), arguments)
+    assert result.exit_code == 2
+    return result.output.strip().splitlines()[-1]
+
+
+def test_defaults_change_nothing() -> None:
+    assert parsed() == TenantSettings(AwsSettings(), TenantOptions(), {})
+
+
+def test_everything_can_be_told(tmp_path: Path) -> None:
+    policy = tmp_path / "hostnames.yaml"
+    policy.write_text("team-a: [a.example.com]\n'*': []\n")
+    settings = parsed(
+        *("--aws-region", "eu-west-1", "--aws-endpoint-url", "http://127.0.0.1:1", "--cluster-id", "prod"),
+        *("--drift-policy", "report", "--tenant-name-template", "{cluster}-{namespace}-{name}"),
+        *("--cleanup-timeout", "0s", "--allowed-role-arns", ROLE, "--allowed-hosted-zones", "Z1"),
+        *("--allowed-hosted-zones", "Z2", "--hostname-policy", str(policy)),
+        *("--budget", "route53=9.5/20", "--budget", "route53-change=50"),
+    )
+    assert settings.aws == AwsSettings(region="eu-west-1", endpoint_url="http://127.0.0.1:1")
+    assert settings.tenants == TenantOptions(
+        cluster="prod",
+        drift_policy=Policy.REPORT,
+        tenant_name_template="{cluster}-{namespace}-{name}",
+        guards=Guards(frozenset({ROLE}), frozenset({"Z1", "Z2"}), {"team-a": ("a.example.com",), "*": ()}),
+        cleanup_timeout=timedelta(0),
+    )
+    assert settings.rates == {ROUTE53: LaneRate(9.5, 20), ROUTE53_CHANGE: LaneRate(50, 1200, within=ROUTE53)}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("EDGEKEEPER_DRIFT_POLICY", "suspend"), ("EDGEKEEPER_CLUSTER_ID", "blue")],
+)
+def test_variables_mean_the_same(variable: str, value: str) -> None:
+    settings = parsed(**{variable: value})
+    assert value in (settings.tenants.drift_policy, settings.tenants.cluster)
+
+
+@pytest.mark.parametrize("policy", ["", "auto", "ENFORCE", "Report"])
+def test_drift_policy_is_spelled_exactly(policy: str) -> None:
+    assert "is not one of 'enforce', 'report', 'suspend'" in complaint("--drift-policy", policy)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--tenant-name-template", "edge", "lacks {name}"),
+        ("--tenant-name-template", "{name}-{zone}", "may contain {name}, {namespace} and {cluster} only"),
+        ("--tenant-name-template", "{name", "may contain"),
+        ("--cleanup-timeout", "5", "'5' is not a duration"),
+        ("--budget", "route53", "is not LANE=CALLS-PER-SECOND/BURST"),
+        ("--budget", "nothing=5", "with a lane of acm"),
+        ("--budget", "route53=0", "is not LANE=CALLS-PER-SECOND/BURST"),
+        ("--hostname-policy", "/no/such", "cannot be read"),
+    ],
+)
+def test_bad_values_are_told_with_flag_and_remedy(option: str, value: str, message: str) -> None:
+    told = complaint(option, value)
+    assert f"'{option}'" in told
+    assert message in told
+
+
+@pytest.mark.parametrize("text", ["- a", "team-a: a.example.com", "team-a: [1]", "a: [b"])
+def test_hostname_policy_that_makes_no_sense_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "hostnames.yaml"
+    file.write_text(text)
+    assert "--hostname-policy" in complaint("--hostname-policy", str(file))
