@@ -11,7 +11,7 @@ GROUPS: dict[str, str | None] = {
     "plane": "benchmarks.plane.figures",
     "runtime": "benchmarks.runtime.figures",
     "cel": None,
-    "clouds": None,
+    "clouds": "benchmarks.clouds.figures",
     "cloudfront": None,
     "zerotrust": None,
     "composition": None,

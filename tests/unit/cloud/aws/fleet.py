@@ -18,6 +18,7 @@ from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.cloud.aws.zone import Zone
+from edgekeeper.local.aws.route53 import records as simulated
 from edgekeeper.local.aws.settings import PUBLISHED, UNLIMITED
 from edgekeeper.local.aws.throttling import Throttle
 from tests.unit.cloud.aws.world import DISTRIBUTION, ENDPOINT, World, in_process
@@ -125,3 +126,23 @@ async def create_records(count: int) -> Bill:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         return bill
+
+
+async def isolate_bad_record(count: int) -> timedelta:
+    """How long the others wait when one of so many records is somebody else's, unknown to our copy of the zone."""
+    async with in_process() as world:
+        remote = world.cloud.route53.add_zone("example.com")
+        zone = Zone(remote.id, Route53(world.access.caller()), world.clock, world.metrics)
+        running = asyncio.create_task(zone.run())
+        await zone.mirror.wait_synced()
+        foreign = _record(count // 2)
+        taken = simulated.Record(f"{foreign.name}.", foreign.type, 60, ("elsewhere.example.net",))
+        world.cloud.route53.put_record(remote, taken)
+        began = world.clock.monotonic()
+        tickets = [zone.submit(Present(_record(number))) for number in range(count)]
+        await asyncio.gather(*[ticket.wait() for ticket in tickets], return_exceptions=True)
+        late = timedelta(seconds=world.clock.monotonic() - began)
+        assert len(remote.records) >= count, "all others are written"
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return late

@@ -116,12 +116,18 @@ def in_virtual_time(scenario: Scenario) -> Callable[[], None]:
 
 
 async def _in_process(scenario: Scenario) -> None:
+    async with alive() as world:
+        await scenario(world)
+
+
+@asynccontextmanager
+async def alive() -> AsyncIterator[World]:
+    """The adapters straight over the simulator, in the time of the loop and with the budget of production."""
     clock = LoopClock()
     cloud = CloudflareCloud(clock)
-    async with _living(
-        _world(cloud, clock, Budget(), cloud.send, CloudflareOptions(IN_PROCESS_URL))
-    ) as world:
-        await scenario(world)
+    options = CloudflareOptions(IN_PROCESS_URL)
+    async with _living(_world(cloud, clock, Budget(), cloud.send, options)) as world:
+        yield world
 
 
 async def _over_http(scenario: Scenario) -> None:
