@@ -20,6 +20,14 @@ from edgekeeper.cli.main import run
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 UP = [sys.executable, "-m", "edgekeeper.cli", "up"]
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+TENANT = """\
+apiVersion: cloudfront-tenant-operator.io/v1alpha1
+kind: DistributionTenant
+metadata: {name: blog, namespace: edge}
+spec:
+  distributionId: E1XNX8R2GOAABC
+  domains: [{domain: blog.example.com}]
+"""
 STUCK_JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -53,26 +61,34 @@ def up_running(*options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]
             process.kill()
 
 
-def test_up_applies_the_quickstart_and_leaves_when_all_is_ready(kubeconfig: Path) -> None:
-    options = ["--apply", str(QUICKSTART), "--wait", "--kubeconfig", str(kubeconfig)]
+def test_up_keeps_a_simulated_cloud_and_leaves_when_all_is_ready(tmp_path: Path, kubeconfig: Path) -> None:
+    manifests = tmp_path / "manifests"
+    manifests.mkdir()
+    for name in ("10-namespace.yaml", "40-workload.yaml"):
+        (manifests / name).write_text((QUICKSTART / name).read_text())
+    (manifests / "20-tenant.yaml").write_text(TENANT)
+    options = ["--apply", str(manifests), "--deploy-time", "100ms", "--wait", "--kubeconfig", str(kubeconfig)]
     finished = subprocess.run(
         [*UP, *options], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
     assert (finished.returncode, finished.stderr) == (0, "")
     lines = finished.stdout.splitlines()
     assert re.fullmatch(r"edgekeeper \S+ serves Kubernetes at https://127\.0\.0\.1:\d+", lines[0])
+    address = re.fullmatch(r"It keeps a simulated AWS at (http://127\.0\.0\.1:\d+)", lines[1])
+    assert address
     assert "ready    Deployment edge/gateway (MinimumReplicasAvailable)" in lines
     assert "ready    Service edge/gateway (AddressAssigned)" in lines
-    assert "ready    PointOfPresence edge/fra1 (Created)" in lines
+    assert "ready    DistributionTenant edge/blog (Deployed)" in lines
     assert f"  export KUBECONFIG={kubeconfig}" in lines
-    assert "  kubectl get all,pointsofpresence --all-namespaces" in lines
+    assert "  kubectl get all,edge --all-namespaces" in lines
+    assert any(address[1] in line and "list-distribution-tenants" in line for line in lines)
     assert "\x1b" not in finished.stdout
     assert not kubeconfig.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
 def test_up_stays_until_it_is_stopped(number: signal.Signals, kubeconfig: Path) -> None:
-    with up_running("--kubeconfig", str(kubeconfig)) as (process, lines):
+    with up_running("--no-controllers", "--kubeconfig", str(kubeconfig)) as (process, lines):
         address = lines[0].rpartition(" ")[2]
         config = yaml.safe_load(kubeconfig.read_text())
         assert config["clusters"][0]["cluster"]["server"] == address
@@ -86,7 +102,7 @@ def test_up_stays_until_it_is_stopped(number: signal.Signals, kubeconfig: Path) 
 def test_up_keeps_objects_and_kubeconfig_in_its_data_directory(tmp_path: Path) -> None:
     manifest, data = tmp_path / "one.yaml", tmp_path / "data"
     manifest.write_text(CONFIG_MAP)
-    arguments = ["up", "--data-dir", str(data), "--apply", str(manifest), "--wait"]
+    arguments = ["up", "--no-controllers", "--data-dir", str(data), "--apply", str(manifest), "--wait"]
     assert run(arguments) == ExitCode.OK
     assert (data / "kubeconfig").exists()
     assert run(arguments) == ExitCode.OK
@@ -97,7 +113,16 @@ def test_up_names_what_did_not_become_ready(
 ) -> None:
     manifest = tmp_path / "job.yaml"
     manifest.write_text(STUCK_JOB)
-    arguments = ["up", "--no-simulators", "--apply", str(manifest), "--wait", "--timeout", "200ms"]
+    arguments = [
+        "up",
+        "--no-controllers",
+        "--no-simulators",
+        "--apply",
+        str(manifest),
+        "--wait",
+        "--timeout",
+        "200ms",
+    ]
     assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.NOT_READY
     expected = "not ready after 0.2 s: Job default/stuck (Running); --timeout waits longer"
     assert capsys.readouterr().err == f"edgekeeper: error: {expected}\n"
@@ -106,7 +131,8 @@ def test_up_names_what_did_not_become_ready(
 def test_up_interrupted_while_it_waits_says_so(tmp_path: Path, kubeconfig: Path) -> None:
     manifest = tmp_path / "job.yaml"
     manifest.write_text(STUCK_JOB)
-    options = ["--no-simulators", "--apply", str(manifest), "--wait", "--kubeconfig", str(kubeconfig)]
+    options = ["--no-controllers", "--no-simulators", "--apply", str(manifest), "--wait"]
+    options += ["--kubeconfig", str(kubeconfig)]
     with subprocess.Popen(
         [*UP, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -124,7 +150,16 @@ def test_up_works_with_authentication_on(
 ) -> None:
     manifest = tmp_path / "one.yaml"
     manifest.write_text(CONFIG_MAP)
-    arguments = ["up", "--auth", "--apply", str(manifest), "--wait", "--kubeconfig", str(kubeconfig)]
+    arguments = [
+        "up",
+        "--no-controllers",
+        "--auth",
+        "--apply",
+        str(manifest),
+        "--wait",
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
     assert run(arguments) == ExitCode.OK
     assert "ready    ConfigMap default/one (Created)" in capsys.readouterr().out
 
@@ -152,7 +187,7 @@ def test_up_refuses_in_one_line_before_it_starts_anything(
 
 
 def test_up_names_a_port_that_is_taken(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with up_running("--kubeconfig", str(kubeconfig)) as (_, lines):
+    with up_running("--no-controllers", "--kubeconfig", str(kubeconfig)) as (_, lines):
         port = lines[0].rpartition(":")[2]
         assert run(["up", "--port", port, "--kubeconfig", str(kubeconfig)]) == ExitCode.FAILED
     assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err

@@ -1,0 +1,133 @@
+"""`edgekeeper run` and `edgekeeper plan` as processes: a cluster over HTTPS, AWS over HTTP, nothing shared with us."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
+from edgekeeper.cli.failure import ExitCode
+from edgekeeper.cli.main import run
+from edgekeeper.cli.readiness import assess
+from edgekeeper.cli.simulated import CRD_PATH, DISTRIBUTION, SimulationOptions, furnish
+from edgekeeper.local.aws.cloud import AwsCloud
+from edgekeeper.local.aws.http import serve
+from edgekeeper.local.aws.settings import UNLIMITED
+from edgekeeper.local.plane import Plane, PlaneConfig
+
+TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/default/distributiontenants"
+SHOP = {
+    "apiVersion": "cloudfront-tenant-operator.io/v1alpha1",
+    "kind": "DistributionTenant",
+    "metadata": {"name": "shop"},
+    "spec": {"distributionId": DISTRIBUTION, "domains": [{"domain": "shop.example.com"}]},
+}
+PATIENCE = 60
+
+
+@dataclass(frozen=True)
+class World:
+    """A cluster and a cloud that listen."""
+
+    plane: Plane
+    cloud: AwsCloud
+    options: tuple[str, ...]
+    """How to reach both."""
+
+    async def start(self, command: str, *options: str) -> Process:
+        keys = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "edgekeeper.cli", command, *self.options, *options),
+            stdout=PIPE,
+            stderr=PIPE,
+            env={**os.environ, **keys},
+        )
+
+    async def is_ready(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not assess(await self.plane.client.get(f"{TENANTS}/shop")).ready:  # noqa: ASYNC110 - as people do
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def world(directory: Path) -> AsyncIterator[World]:
+    cloud = AwsCloud(rates=UNLIMITED)
+    furnish(cloud, SimulationOptions(deploy_time=timedelta(0)))
+    config = PlaneConfig(simulators=frozenset(), gateway_api=False)
+    async with Plane(config) as plane, serve(cloud) as aws:
+        kubeconfig = directory / "kubeconfig"
+        kubeconfig.write_text(plane.kubeconfig(await plane.serve()))
+        await plane.client.create(CRD_PATH, DISTRIBUTION_TENANT.definition())
+        await plane.settle()
+        yield World(plane, cloud, ("--kubeconfig", str(kubeconfig), "--aws-endpoint-url", aws.url))
+
+
+async def test_operator_makes_a_tenant_ready_and_leaves_when_asked(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        operator = await here.start("run", "--health-probe-bind-address=0", "--leader-elect=true")
+        try:
+            await here.plane.client.create(TENANTS, SHOP)
+            await here.is_ready()
+            assert here.cloud.cloudfront.tenant("shop").domains == ("shop.example.com",)
+            planning = await here.start("plan", "dt/shop")
+            shown, complaints = await planning.communicate()
+            assert (planning.returncode, complaints) == (ExitCode.OK, b"")
+            assert shown.decode() == "DistributionTenant default/shop: as declared\n\nPlan: 1 as declared.\n"
+        finally:
+            operator.send_signal(signal.SIGTERM)
+            _, log = await operator.communicate()
+        assert operator.returncode == ExitCode.OK, log.decode()
+        assert b'"error"' not in log
+
+
+async def test_address_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        async with world(tmp_path) as here:
+            operator = await here.start("run", "--health-probe-bind-address", address, "--log-level=critical")
+            _, told = await operator.communicate()
+    assert operator.returncode == ExitCode.FAILED
+    assert told.decode().count("\n") == 1
+    assert f"cannot listen on {address}" in told.decode()
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kubeconfig", "/no/such"], "'/no/such' does not exist"),
+        (["--kubeconfig", os.devnull], "has no current context"),
+        (["--aws-endpoint-url", "http://aws.example.com"], "refusing the endpoint http://aws.example.com"),
+        (["--drift-policy", "Report"], "'Report' is not one of"),
+        (["--metrics-bind-address", "x"], "--metrics-bind-address"),
+    ],
+    ids=["no kubeconfig", "empty kubeconfig", "endpoint in the clear", "policy", "address"],
+)
+def test_wrong_options_are_told_in_one_line(
+    command: str,
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        "{clusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}], contexts: [{name: a, context: {cluster: a}}],"
+        " current-context: a}"
+    )
+    given = arguments if "--kubeconfig" in arguments else ["--kubeconfig", str(kubeconfig), *arguments]
+    assert run([command, *given]) in (ExitCode.FAILED, ExitCode.USAGE)
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert (captured.err.count("\n"), captured.out) == (1, "")

@@ -1,0 +1,71 @@
+"""The demo, faster than people would like it: the quickstart becomes ready, and the story is told to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from edgekeeper.cli import story
+from edgekeeper.cli.applying import Applier
+from edgekeeper.cli.embedded import PlaneOptions, open_server
+from edgekeeper.cli.failure import CommandError, ExitCode
+from edgekeeper.cli.manifest import load_manifests
+from edgekeeper.cli.simulated import SimulationOptions, simulating
+from edgekeeper.cli.story import Chapter, Story
+
+QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
+HURRIED = SimulationOptions(
+    deploy_time=timedelta(milliseconds=50),
+    poll_interval=timedelta(milliseconds=100),
+    drift_interval=timedelta(milliseconds=300),
+)
+
+
+async def test_story_of_the_quickstart_is_told_to_its_end() -> None:
+    told = StringIO()
+    async with open_server(PlaneOptions()) as server, simulating(server, HURRIED) as simulation:
+        async with asyncio.timeout(60):
+            await Applier(server, load_manifests([QUICKSTART]), lambda _: None).run()
+        await Story(server, simulation, Console(file=told, width=200)).tell()
+        cloudfront, route53 = simulation.cloud.cloudfront, simulation.cloud.route53
+        assert sorted(one.name for one in cloudfront.tenants.values()) == ["docs", "shop"]
+        assert cloudfront.tenant("shop").enabled
+        names = {record.name.rstrip(".") for record in route53.zone("Z0EXAMPLE").records.values()}
+        assert {"shop.example.com", "sale.example.com"} <= names
+        assert "store.example.com" not in names
+    lines = [line.strip() for line in told.getvalue().splitlines()]
+    assert [line for line in lines if line[:2] in {"1.", "2.", "3."}] == [
+        "1. Somebody edits a tenant in AWS",
+        "2. A spec changes",
+        "3. A tenant is deleted",
+    ]
+    repair = next(line for line in lines if line.startswith("calls to AWS"))
+    assert repair.startswith("calls to AWS: 1 × UpdateDistributionTenant, and ")
+
+
+async def test_chapter_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(story, "PATIENCE_SECONDS", 0.01)
+
+    async def begin() -> str:
+        return "nothing happens"
+
+    async def is_over() -> str:
+        return ""
+
+    class Endless(Story):
+        def _chapters(self) -> tuple[Chapter, ...]:
+            return (Chapter("Waiting", begin, is_over),)
+
+        def _calls(self) -> Counter[str]:
+            return Counter()
+
+    async with open_server(PlaneOptions()) as server:
+        with pytest.raises(CommandError, match="no end: waiting") as failure:
+            await Endless(server, None, Console(file=StringIO())).tell()  # type: ignore[arg-type] # not looked at
+    assert failure.value.code is ExitCode.NOT_READY
