@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -125,3 +126,28 @@ async def test_deleted_tenant_is_only_reported_under_the_other_policies(options:
         await scene.elapse(hours=1)
         assert scene.names == []
         assert len(scene.events("ExternalDeletion")) == 1
+
+
+@virtual_time
+async def test_disagreement_with_another_controller_does_not_become_a_fight() -> None:
+    """W10: both would write every half minute, for ever."""
+    async with playing() as scene:
+        await scene.create(tenant())
+        await scene.ready()
+        stubborn = asyncio.create_task(_disabling(scene))
+        await scene.elapse(hours=2)
+        assert scene.calls(UPDATE) <= 5 + 2 * 12 + 1
+        assert scene.fact("Synced")[:2] == ("False", "DriftDetected")
+        assert len(scene.events("DriftCorrected")) == scene.calls(UPDATE)
+        stubborn.cancel()
+        await asyncio.gather(stubborn, return_exceptions=True)
+        await scene.until(lambda: scene.aws().enabled)
+        await scene.ready()
+
+
+async def _disabling(scene: Scene) -> None:
+    """Somebody who wants the tenant off, and looks every ten seconds."""
+    while True:
+        if scene.aws().enabled:
+            scene.cloud.cloudfront.change_tenant(KEY.name, enabled=False)
+        await asyncio.sleep(10)

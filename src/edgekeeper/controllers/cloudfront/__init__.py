@@ -10,5 +10,7 @@ perform      does the first step
 report       one status, and the events that tell of it
 reconciler   the four together: gather → decide → one effect → one write
 account      the mirrors, caches and writers that all tenants share
+corrections  keeps a disagreement with others from becoming a fight
+predecessor  holds us back while the operator that we replace is alive
 wiring       the controller, and who wakes it
 """

@@ -27,6 +27,7 @@ from edgekeeper.cloud.aws.mirrors import GRACE, Distributions, Tenants, connecti
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
+from edgekeeper.controllers.cloudfront.corrections import Corrections
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
@@ -101,6 +102,7 @@ class Account:
         patient = replace(options, settling=GRACE)
         self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=patient)
         self.desk = DnsDesk(self.zones)
+        self.corrections = Corrections(clock)
         self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names = Remembered(self._names, clock)
 

@@ -91,6 +91,15 @@ def decide(snapshot: Snapshot) -> Plan:
     return _plan_present(snapshot, snapshot.tenant)
 
 
+def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
+    """Whose change it is, and what follows. One who undoes every correction is not fought."""
+    observed = snapshot.status.observed_generation if snapshot.was_created else None
+    change = detect_change(snapshot.generation, observed, matches=matches)
+    drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
+    is_fight = drift.drift_detected and not snapshot.may_correct
+    return replace(drift, push=False, event="") if is_fight else drift
+
+
 # Refusals
 
 
@@ -141,9 +150,7 @@ def _refuse_uncovered(snapshot: Snapshot) -> None:
 
 def _plan_absent(snapshot: Snapshot) -> Plan:
     """Create it: for the first time, because the spec is new, or because somebody deleted it and that is drift."""
-    observed = snapshot.status.observed_generation if snapshot.was_created else None
-    change = detect_change(snapshot.generation, observed, matches=False)
-    drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
+    drift = _drift(snapshot, matches=False)
     if not drift.push:
         return Plan((), drift)
     _refuse_uncovered(snapshot)
@@ -200,8 +207,7 @@ def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
 def _plan_present(snapshot: Snapshot, tenant: TenantSummary) -> Plan:
     found = (*differences(snapshot.spec, tenant), *dns_differences(snapshot))
     matches = not found and not _requests_certificate(snapshot)
-    change = detect_change(snapshot.generation, snapshot.status.observed_generation, matches=matches)
-    drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
+    drift = _drift(snapshot, matches=matches)
     return Plan(tuple(_maintenance(snapshot, tenant, drift)), drift, found)
 
 

@@ -83,6 +83,7 @@ class Observer:
             policy=policy_for(request.object, self.drift_policy).policy,
             may_adopt=dig(request.object, "metadata", "annotations", ADOPT) == "true",
             may_tag="tagging" not in self.account.rights.denied,
+            may_correct=self.account.corrections.may_follow(owner.uid),
             deleting=request.deleting,
             rivals=self.claims.rivals(request),
             refusals=tuple(self.guards.refusals(owner.namespace, obj.spec)),

@@ -68,6 +68,8 @@ class TenantReconciler:
             after = await self.performer.perform(plan.next, before, wake)
         if plan.drift.drift_detected:
             self.metrics.drift_detected()
+            if isinstance(plan.next, do.UpdateTenant | do.WriteRecords | do.CreateTenant):
+                self.account.corrections.note(before.owner.uid)
         return self._outcome(request, before, after, plan)
 
     async def finalize(self, request: Request) -> Outcome:

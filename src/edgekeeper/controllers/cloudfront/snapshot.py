@@ -63,6 +63,8 @@ class Snapshot:
     may_adopt: bool = False
     may_tag: bool = True
     """False where AWS does not let us: then the status alone says whose a tenant is."""
+    may_correct: bool = True
+    """False where corrections of drift have been undone again and again."""
     deleting: bool = False
 
     rivals: tuple[Rival, ...] = ()
