@@ -45,6 +45,8 @@ VARIABLES: dict[str, Any] = {
         ("(x.n > 1 ? x : x).name", 4),
         ("x.n > 1 ? x.name : x.map.a", 4),
         ("x.n > 1 ? 'a' + 'b' : 'c'", 4),
+        ("true ? int : string", 0),
+        ("x.n > 1 ? type(1) : google.protobuf.Duration", 4),
         ("x.name == 'web'", 3),
         ("x.text == x.text", 14),
         ("x.text + x.text", 23),

@@ -224,9 +224,13 @@ class _Compiler:
         )
 
     def _branch(self, node: Expr) -> Code:
-        """A branch of a conditional. Where it is a variable or part of one, cel-go does not charge for the variable."""
+        """A branch of a conditional. Where it is a variable or part of one, cel-go does not charge for the variable.
+
+        Names of types look like variables, but cost nothing anyway.
+        """
         run, cost = _HANDLERS[type(node)](self, node)
-        return Code(run, cost - IDENT_COST if _is_attribute(node) and not _is_conditional(node) else cost)
+        is_free = _is_attribute(node) and not _is_conditional(node)
+        return Code(run, max(cost - IDENT_COST, 0) if is_free else cost)
 
     def negation(self, node: Call) -> Code:
         return logic.negation(self.expression(node.args[0]), node.offset)
