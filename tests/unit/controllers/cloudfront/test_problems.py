@@ -1,0 +1,164 @@
+"""What is wrong with a spec, and what administrators do not allow: one row for each rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from edgekeeper.cloud.aws.distributions import ParameterDefinition
+from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.validation import distribution_problems, is_domain, spec_problems
+from tests.unit.controllers.cloudfront.cases import CERTIFICATE, DISTRIBUTION, DNS, MANAGED, NAME, spec
+
+ROLE = "arn:aws:iam::111122223333:role/dns"
+
+
+@pytest.mark.parametrize("name", ["abc", "my-tenant.prod", "1st", "a" * 128])
+def test_name_that_a_tenant_can_have_is_no_problem(name: str) -> None:
+    assert spec_problems(name, spec()) == []
+
+
+@pytest.mark.parametrize("name", ["", "ab", "a" * 129, "-ab", "ab-", "Abc", "a_b", "a b", "abc\n"])
+def test_name_that_no_tenant_can_have_is_a_problem(name: str) -> None:
+    (problem,) = spec_problems(name, spec())
+    assert "resource name" in problem
+
+
+@pytest.mark.parametrize(
+    "name", ["a.io", "*.a.io", "A.IO.", "_dmarc.a.io", "xn--bcher-kva.example", f"{'a' * 63}.io"]
+)
+def test_domain_names_are_known_as_such(name: str) -> None:
+    assert is_domain(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "",
+            "io",
+            "*.io",
+            "a..io",
+            ".a.io",
+            "a b.io",
+            "-a.io",
+            "a-.io",
+            "a.*.io",
+            "*",
+            "https://a.io",
+            "a.io\n",
+        ),
+        *(f"{'a' * 64}.io", ".".join(["a" * 60] * 5), "bücher.example"),
+    ],
+)
+def test_what_is_no_domain_name_is_not_taken_for_one(name: str) -> None:
+    assert not is_domain(name)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        pytest.param(spec("a.io", "A.io."), "'a.io' is listed 2 times", id="domain twice"),
+        pytest.param(
+            spec(managedCertificateRequest={**MANAGED, "primaryDomainName": "x.io"}),
+            "none of spec.domains",
+            id="primary",
+        ),
+        pytest.param(
+            spec(customizations={"geoRestrictions": {"restrictionType": "whitelist", "locations": ["de"]}}),
+            "'de' is no country",
+            id="country",
+        ),
+        pytest.param(
+            spec(customizations={"geoRestrictions": {"restrictionType": "blacklist"}}),
+            "at least one country",
+            id="no country at all",
+        ),
+        pytest.param(
+            spec(parameters=[{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]),
+            "'a' is listed 2",
+            id="parameter",
+        ),
+        pytest.param(spec(tags=[{"key": "a"}, {"key": "a"}]), "'a' is listed 2", id="tag twice"),
+        pytest.param(spec(tags=[{"key": "AWS:x"}]), "reserved", id="tag of AWS"),
+        pytest.param(spec(tags=[{"key": "edgekeeper.io/uid"}]), "reserved", id="tag of ours"),
+        pytest.param(spec(dns={**DNS, "assumeRoleArn": "role/dns"}), "not the ARN of a role", id="role"),
+    ],
+)
+def test_each_mistake_is_told(wanted: Any, told: str) -> None:
+    (problem,) = spec_problems(NAME, wanted)
+    assert told in problem
+
+
+def test_certificate_and_request_may_both_be_set() -> None:
+    both = spec(customizations={"certificate": {"arn": CERTIFICATE}}, managedCertificateRequest=MANAGED)
+    assert spec_problems(NAME, both) == []
+
+
+def test_distribution_without_a_certificate_wants_one_of_the_tenant() -> None:
+    bare = replace(DISTRIBUTION, certificate_arn="")
+    (problem,) = distribution_problems(spec(), bare)
+    assert "customizations.certificate.arn" in problem
+    assert distribution_problems(spec(managedCertificateRequest=MANAGED), bare) == []
+    assert distribution_problems(spec(customizations={"certificate": {"arn": CERTIFICATE}}), bare) == []
+
+
+def test_only_parameters_without_a_default_are_asked_for() -> None:
+    definitions = (
+        ParameterDefinition("origin", required=True),
+        ParameterDefinition("tier", required=True, default="silver"),
+        ParameterDefinition("note", required=False),
+    )
+    distribution = replace(DISTRIBUTION, parameters=definitions)
+    (problem,) = distribution_problems(spec(), distribution)
+    assert problem.endswith("requires: origin")
+    assert distribution_problems(spec(parameters=[{"name": "origin", "value": "o"}]), distribution) == []
+
+
+def _refusals(guards: Guards, *domains: str, namespace: str = "shop", **fields: Any) -> list[str]:
+    return list(guards.refusals(namespace, spec(*domains, **fields)))
+
+
+def test_without_guards_everything_is_allowed() -> None:
+    assert _refusals(Guards(), "a.io", dns={**DNS, "assumeRoleArn": ROLE}) == []
+
+
+@pytest.mark.parametrize(("allowed", "is_refused"), [({ROLE}, False), ({"arn:other"}, True), (set(), True)])
+def test_only_listed_roles_may_be_used(allowed: set[str], is_refused: bool) -> None:
+    guards = Guards(role_arns=frozenset(allowed))
+    assert bool(_refusals(guards, dns={**DNS, "assumeRoleArn": ROLE})) == is_refused
+    assert not _refusals(guards, dns=DNS), "a zone of our own needs no role"
+
+
+@pytest.mark.parametrize(("allowed", "is_refused"), [({"Z1"}, False), ({"Z2"}, True), (set(), True)])
+def test_only_listed_zones_may_be_written(allowed: set[str], is_refused: bool) -> None:
+    guards = Guards(hosted_zones=frozenset(allowed))
+    assert bool(_refusals(guards, dns=DNS)) == is_refused
+    assert not _refusals(guards)
+
+
+@pytest.mark.parametrize(
+    ("domain", "namespace", "is_refused"),
+    [
+        ("shop.example.com", "shop", False),
+        ("a.shop.example.com", "shop", False),
+        ("*.shop.example.com", "shop", False),
+        ("A.SHOP.example.com.", "shop", False),
+        ("notshop.example.com", "shop", True),
+        ("example.com", "shop", True),
+        ("*.example.com", "shop", True),
+        ("shop.example.com.evil.io", "shop", True),
+        ("x.public.example.com", "other", False),
+        ("shop.example.com", "other", True),
+    ],
+)
+def test_hostnames_belong_to_namespaces(domain: str, namespace: str, is_refused: bool) -> None:
+    guards = Guards(hostnames={"shop": ("shop.example.com",), "*": ("public.example.com",)})
+    assert bool(_refusals(guards, domain, namespace=namespace)) == is_refused
+
+
+def test_namespace_that_nobody_has_named_may_have_no_hostname() -> None:
+    (refusal,) = _refusals(Guards(hostnames={"shop": ("shop.io",)}), "a.io", namespace="other")
+    assert "none at all" in refusal
