@@ -10,9 +10,9 @@ from benchmarks.row import Absent, Row
 GROUPS: dict[str, str | None] = {
     "plane": "benchmarks.plane.figures",
     "runtime": "benchmarks.runtime.figures",
-    "cel": None,
+    "cel": "benchmarks.cel.figures",
     "clouds": "benchmarks.clouds.figures",
-    "cloudfront": None,
+    "cloudfront": "benchmarks.cloudfront.figures",
     "zerotrust": None,
     "composition": None,
     "bridge": None,

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, NAME_CONFLICT
+from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSettings, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
@@ -65,7 +66,7 @@ class Performer:
         except Stall as refusal:
             raise await self._explained(step, snapshot, refusal) from refusal
         self.account.tenants.put(tenant)
-        if not step.settings.connection_group_id:
+        if self.account.groups.synced and default_group(self.account.groups) is None:
             self.account.groups.poke()  # the first tenant of an account brings the default group
         return tenant
 
