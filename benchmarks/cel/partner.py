@@ -7,16 +7,17 @@ differs from ours counts as none.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import celpy
+from celpy.adapter import CELJSONEncoder, json_to_cel
 
 from benchmarks.cel.timing import microseconds
 from benchmarks.cel.workload import CONTEXT
 
 RUNNERS = (celpy.CompiledRunner, celpy.InterpretedRunner)
+SHORT = 60
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class UnableError(Exception):
 
 def measure_partner(text: str, expected: Any) -> Partner:
     """Measure an expression, or say why that is impossible."""
-    activation = {name: celpy.json_to_cel(value) for name, value in CONTEXT.items()}
+    activation = {name: json_to_cel(value) for name, value in CONTEXT.items()}
     found, reasons = [], []
     for runner in RUNNERS:
         try:
@@ -53,14 +54,15 @@ def _measure(runner: Any, text: str, activation: dict[str, Any], expected: Any) 
 
     try:
         program = compile_text()
-        answer = json.loads(json.dumps(program.evaluate(activation), cls=celpy.CELJSONEncoder))
+        answer = json.loads(json.dumps(program.evaluate(activation), cls=CELJSONEncoder))
     except Exception as error:  # its errors have no common class
-        raise UnableError(_first_line(error)) from error
+        raise UnableError(describe(error)) from error
     if answer != expected:
         raise UnableError(f"answers {answer!r}")
     return Partner(microseconds(compile_text), microseconds(lambda: program.evaluate(activation)))
 
 
-def _first_line(error: Exception) -> str:
-    described: Callable[[], Iterator[str]] = lambda: iter(str(error).strip().splitlines())
-    return f"{type(error).__name__}: {next(described(), '')}".rstrip(": ")
+def describe(error: Exception) -> str:
+    """The beginning of an error, which may go on for pages."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words[:SHORT]}{'…' if len(words) > SHORT else ''}"
