@@ -1,0 +1,102 @@
+"""Who has a name or a domain within the cluster: the oldest object, and all agree on which that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, Claims
+from edgekeeper.controllers.cloudfront.snapshot import Rival
+from edgekeeper.controllers.cloudfront.wiring import KIND
+from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.store import Store
+from edgekeeper.runtime.contract import Request
+
+EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
+
+
+def _object(key: Key, *domains: Any, since: str = EARLY, **status: str) -> JsonObject:
+    named = [{"domain": domain} for domain in domains]
+    metadata = {
+        "name": key.name,
+        "namespace": key.namespace,
+        "uid": f"uid-{key.namespace}-{key.name}",
+        "creationTimestamp": since,
+        "resourceVersion": "1",
+    }
+    return {"metadata": metadata, "spec": {"domains": named}, "status": status}
+
+
+def _claims(*objects: JsonObject, template: str = "{name}") -> Claims:
+    store = Store(KIND)
+    claims = Claims([store], template, "blue")
+    for obj in objects:
+        store.put(_key(obj), msgspec.json.encode(obj))
+    store.mark_synced()
+    return claims
+
+
+def _key(obj: JsonObject) -> Key:
+    return Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
+
+
+def _request(obj: JsonObject) -> Request:
+    return Request(_key(obj), msgspec.json.encode(obj), obj, "")
+
+
+ELDER = _object(Key("a", "shop"), "shop.io")
+
+
+@pytest.mark.parametrize(
+    ("younger", "rivals"),
+    [
+        pytest.param(_object(Key("a", "other"), "other.io", since=LATE), (), id="nothing in common"),
+        pytest.param(
+            _object(Key("a", "other"), "SHOP.io.", since=LATE),
+            (Rival("domain", "shop.io", "a/shop"),),
+            id="domain",
+        ),
+        pytest.param(
+            _object(Key("b", "shop"), "other.io", since=LATE),
+            (Rival("name", "shop", "a/shop"),),
+            id="tenant name",
+        ),
+        pytest.param(
+            _object(Key("b", "shop"), "shop.io", since=LATE),
+            (Rival("name", "shop", "a/shop"), Rival("domain", "shop.io", "a/shop")),
+            id="both",
+        ),
+    ],
+)
+def test_younger_object_gives_way(younger: JsonObject, rivals: tuple[Rival, ...]) -> None:
+    claims = _claims(ELDER, younger)
+    assert claims.rivals(_request(younger)) == rivals
+    assert claims.rivals(_request(ELDER)) == ()
+
+
+def test_of_two_of_the_same_second_exactly_one_gives_way() -> None:
+    one, other = _object(Key("a", "one"), "shop.io"), _object(Key("a", "two"), "shop.io")
+    claims = _claims(one, other)
+    assert [bool(claims.rivals(_request(obj))) for obj in (one, other)] == [False, True]
+
+
+def test_names_follow_the_template() -> None:
+    claims = _claims(template="{cluster}-{namespace}-{name}")
+    assert claims.tenant_name(ELDER) == "blue-a-shop"
+    assert not claims.rivals(_request(_object(Key("b", "shop"), "x.io")))
+
+
+def test_objects_are_found_by_what_concerns_them() -> None:
+    claims = _claims(_object(Key("a", "shop"), "Shop.io", certificateArn="arn:1"))
+    assert claims.holders(BY_DOMAIN, "shop.io") == [Key("a", "shop")]
+    assert claims.holders(BY_CERTIFICATE, "arn:1") == [Key("a", "shop")]
+    assert claims.all_keys() == [Key("a", "shop")]
+
+
+def test_odd_objects_claim_nothing_and_disturb_nobody() -> None:
+    odd = _object(Key("a", "odd"), 7, None)
+    odd["spec"]["domains"].append("text")
+    assert _claims(odd, ELDER).rivals(_request(odd)) == ()

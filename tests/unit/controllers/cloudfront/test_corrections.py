@@ -1,0 +1,30 @@
+"""Corrections of drift: at once, but not for ever."""
+
+from __future__ import annotations
+
+from edgekeeper.controllers.cloudfront.corrections import AT_ONCE, ONE_EVERY, Corrections
+from edgekeeper.core.clock import VirtualClock
+
+
+def test_corrections_follow_each_other_a_few_times_and_then_seldom() -> None:
+    clock = VirtualClock()
+    corrections = Corrections(clock)
+    for _ in range(AT_ONCE):
+        assert corrections.may_follow("a")
+        corrections.note("a")
+    assert not corrections.may_follow("a")
+    assert corrections.may_follow("b"), "others are not concerned"
+    clock.advance(AT_ONCE * ONE_EVERY)
+    assert corrections.may_follow("a")
+
+
+def test_corrections_are_seldom_in_the_long_run() -> None:
+    clock = VirtualClock()
+    corrections = Corrections(clock)
+    made = 0
+    for _ in range(24 * 60):
+        if corrections.may_follow("a"):
+            corrections.note("a")
+            made += 1
+        clock.advance(ONE_EVERY / 5)
+    assert made <= AT_ONCE + 24 * 12

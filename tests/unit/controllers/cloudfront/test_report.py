@@ -1,0 +1,272 @@
+"""The status that a pass leaves behind, and the events that tell of it: one row for each moment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain, ValidationToken
+from edgekeeper.controllers.cloudfront.decide import decide
+from edgekeeper.controllers.cloudfront.report import DECLARATION, Reporter
+from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
+from edgekeeper.core.conditions import status_violations
+from edgekeeper.core.drift import Policy
+from edgekeeper.core.json import JsonObject
+from edgekeeper.local.virtual import START
+from tests.unit.controllers.cloudfront.cases import (
+    DNS,
+    MANAGED,
+    NAME,
+    absent,
+    live,
+    present,
+    record,
+    spec,
+    status,
+    zone,
+)
+
+WITH_DNS = spec(dns=DNS)
+WRITTEN = (record(),)
+READY, SYNCED, CERTIFICATE, DNS_READY = "Ready", "Synced", "CertificateReady", "DNSReady"
+
+
+def _object(snapshot: Snapshot, status: JsonObject | None = None) -> JsonObject:
+    obj: JsonObject = {"metadata": {"name": NAME, "generation": snapshot.generation}}
+    return obj if status is None else {**obj, "status": status}
+
+
+def _report(before: Snapshot, after: Snapshot | None = None, known: JsonObject | None = None) -> Reporter:
+    return Reporter(_object(before, known), before, after or before, decide(before), START)
+
+
+def _facts(reporter: Reporter) -> dict[str, tuple[str, str]]:
+    written = reporter.status().status
+    return {one["type"]: (one["status"], one["reason"]) for one in written["conditions"]}
+
+
+def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -> Snapshot:
+    certificate = ManagedCertificate("arn:managed", certificate_status, "cloudfront")
+    domains = (TenantDomain("shop.example.com", "active" if active else "inactive"),)
+    wanted = spec(managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": "arn:managed"}})
+    attached = live(customizations=Customizations(certificate_arn="arn:managed"), domains=domains)
+    return present(**{"spec": wanted, "tenant": attached, "certificate": certificate, **fields})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "type_", "expected"),
+    [
+        pytest.param(
+            absent(), absent(tenant=live(status="InProgress")), READY, ("False", "Creating"), id="created"
+        ),
+        pytest.param(
+            absent(spec=WITH_DNS, zone=zone()),
+            None,
+            READY,
+            ("False", "Creating"),
+            id="records before the tenant",
+        ),
+        pytest.param(
+            present(tenant=live(status="InProgress")), None, READY, ("False", "Deploying"), id="deploying"
+        ),
+        pytest.param(present(), None, READY, ("True", "Deployed"), id="deployed"),
+        pytest.param(
+            present(generation=2, spec=spec(enabled=False)),
+            None,
+            READY,
+            ("False", "Deploying"),
+            id="update sent",
+        ),
+        pytest.param(
+            present(tenant=None, policy=Policy.REPORT),
+            None,
+            READY,
+            ("False", "ExternalDeletion"),
+            id="deleted by others",
+        ),
+        pytest.param(present(), None, SYNCED, ("True", "InSync"), id="in sync"),
+        pytest.param(
+            present(generation=2, spec=spec(enabled=False)),
+            None,
+            SYNCED,
+            ("True", "UpdatePending"),
+            id="pending",
+        ),
+        pytest.param(
+            present(tenant=live(enabled=False)),
+            None,
+            SYNCED,
+            ("False", "DriftDetected"),
+            id="drift that is corrected",
+        ),
+        pytest.param(
+            present(tenant=live(enabled=False), policy=Policy.REPORT),
+            None,
+            SYNCED,
+            ("False", "DriftDetected"),
+            id="drift that is reported",
+        ),
+        pytest.param(present(), None, CERTIFICATE, ("True", "NotConfigured"), id="no managed certificate"),
+        pytest.param(_certified("issued"), None, CERTIFICATE, ("True", "Validated"), id="served"),
+        pytest.param(
+            _certified("issued", active=False), None, CERTIFICATE, ("False", "Attaching"), id="not served"
+        ),
+        pytest.param(
+            _certified("pending-validation"),
+            None,
+            CERTIFICATE,
+            ("False", "PendingValidation"),
+            id="not validated",
+        ),
+        pytest.param(
+            _certified("inactive"), None, CERTIFICATE, ("False", "PendingValidation"), id="another status"
+        ),
+        *(
+            pytest.param(_certified(one), None, CERTIFICATE, ("False", "CertificateFailed"), id=one)
+            for one in ("failed", "validation-timed-out", "revoked", "expired")
+        ),
+        pytest.param(present(), None, DNS_READY, ("True", "DNSNotConfigured"), id="no dns"),
+        pytest.param(
+            absent(
+                spec=WITH_DNS,
+                zone=zone(),
+                inventory=(record(state="Planned"),),
+                dns_work=DnsWork(pending=True),
+            ),
+            None,
+            DNS_READY,
+            ("False", "DNSRecordCreating"),
+            id="records handed in",
+        ),
+        pytest.param(
+            absent(
+                spec=WITH_DNS,
+                zone=zone("shop.example.com"),
+                inventory=WRITTEN,
+                dns_work=DnsWork(change_id="C1"),
+                dns_in_sync=False,
+            ),
+            None,
+            DNS_READY,
+            ("False", "DNSPropagating"),
+            id="records not known everywhere",
+        ),
+        pytest.param(
+            present(spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN),
+            None,
+            DNS_READY,
+            ("True", "DNSReady"),
+            id="records known",
+        ),
+    ],
+)
+def test_condition_says_what_is(
+    before: Snapshot, after: Snapshot | None, type_: str, expected: tuple[str, str]
+) -> None:
+    assert _facts(_report(before, after))[type_] == expected
+
+
+def test_suspended_drift_leaves_synced_as_it_was() -> None:
+    known = _report(present()).status().status
+    before = present(tenant=live(enabled=False), policy=Policy.SUSPEND)
+    assert _facts(_report(before, known=known))[SYNCED] == ("True", "InSync")
+
+
+def test_status_that_has_not_changed_is_the_same_to_the_letter() -> None:
+    first = _report(present()).status().status
+    later = Reporter(
+        _object(present(), first), present(), present(), decide(present()), START + timedelta(hours=1)
+    )
+    assert later.status().status == first
+
+
+def test_time_of_the_last_look_is_written_beside_a_change() -> None:
+    first = _report(present()).status().status
+    before = present(tenant=live(enabled=False), policy=Policy.REPORT)
+    later = Reporter(_object(before, first), before, before, decide(before), START + timedelta(hours=1))
+    assert later.status().status["lastDriftCheckTime"] != first["lastDriftCheckTime"]
+
+
+@pytest.mark.parametrize(
+    ("before", "observed"),
+    [
+        pytest.param(present(generation=2), 2, id="nothing to do for it"),
+        pytest.param(present(generation=2, spec=spec(enabled=False)), 2, id="sent"),
+        pytest.param(present(generation=2, spec=WITH_DNS, zone=zone()), 1, id="records are left to write"),
+        pytest.param(absent(spec=WITH_DNS, zone=zone()), None, id="not created yet"),
+    ],
+)
+def test_generation_is_observed_once_it_is_carried_out(before: Snapshot, observed: int | None) -> None:
+    assert _report(before).status().status.get("observedGeneration") == observed
+
+
+def test_tokens_to_be_served_are_told_by_domain() -> None:
+    token = ValidationToken("shop.example.com", "shop.example.com/from", "aws/to")
+    certificate = ManagedCertificate("arn:managed", "pending-validation", "self-hosted", (token,))
+    wanted = spec(managedCertificateRequest={**MANAGED, "validationTokenHost": "self-hosted"})
+    written = _report(present(spec=wanted, certificate=certificate)).status().status
+    (message,) = (one["message"] for one in written["conditions"] if one["type"] == CERTIFICATE)
+    assert "shop.example.com: redirect shop.example.com/from -> aws/to" in message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        pytest.param(absent(), absent(tenant=live()), ["Created"], id="created"),
+        pytest.param(present(), None, [], id="nothing"),
+        pytest.param(present(tenant=live(status="InProgress")), None, [], id="waiting"),
+        pytest.param(present(generation=2, spec=spec(enabled=False)), None, ["Updated"], id="updated"),
+        pytest.param(
+            present(tenant=live(enabled=False)), None, ["DriftCorrected", "Updated"], id="corrected"
+        ),
+        pytest.param(present(tenant=live(enabled=False), may_correct=False), None, [], id="not fought"),
+        pytest.param(
+            present(tenant=live(enabled=False), policy=Policy.REPORT), None, ["DriftDetected"], id="reported"
+        ),
+        pytest.param(
+            present(tenant=live(enabled=False), policy=Policy.REPORT, status=status(drift_detected=True)),
+            None,
+            [],
+            id="reported before",
+        ),
+        pytest.param(
+            present(tenant=None, policy=Policy.REPORT), None, ["ExternalDeletion"], id="deleted by others"
+        ),
+        pytest.param(
+            present(tenant=None, policy=Policy.REPORT, status=status(drift_detected=True)),
+            None,
+            [],
+            id="known to be",
+        ),
+        pytest.param(
+            present(generation=2, spec=WITH_DNS, zone=zone(), inventory=(record(state="Planned"),)),
+            None,
+            ["DNSRecordCreating"],
+            id="records handed in",
+        ),
+        pytest.param(present(generation=2, inventory=WRITTEN), None, ["DNSCleaned"], id="records removed"),
+    ],
+)
+def test_events_tell_what_happened(before: Snapshot, after: Snapshot | None, told: list[str]) -> None:
+    assert [event.reason for event in _report(before, after).events()] == told
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        absent(),
+        absent(spec=WITH_DNS, zone=zone()),
+        present(),
+        present(generation=3, spec=spec("new.example.com")),
+        present(tenant=live(enabled=False), policy=Policy.REPORT),
+        present(tenant=None, policy=Policy.SUSPEND),
+        _certified("issued", active=False),
+        replace(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), dns_in_sync=False),
+    ],
+)
+def test_every_status_keeps_the_laws(snapshot: Snapshot) -> None:
+    obj = _object(snapshot, _report(snapshot).status().status)
+    assert status_violations(obj, declaration=DECLARATION, now=START) == []
