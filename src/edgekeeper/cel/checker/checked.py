@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from edgekeeper.cel.functions import Overload
-from edgekeeper.cel.syntax import Ast, Node
+from edgekeeper.cel.syntax import Ast, Call, Node, walk
 from edgekeeper.cel.types import Type
 
 
@@ -28,6 +28,16 @@ class CheckedAst:
     """By call: the function, if the target of the call is part of its name (`base64.encode`)."""
     properties: dict[int, str]
     """By selection: the key to look up, where a field has another name in expressions (`a__dash__b` for `a-b`)."""
+
+    def calls(self, *names: str) -> Iterator[Call]:
+        """The calls of these functions, outer ones first.
+
+        Most expressions have none of those that validators look for, and the text tells so much sooner than the tree.
+        """
+        if any(name in self.ast.source for name in names):
+            for node in walk(self.ast.root):
+                if isinstance(node, Call) and node.function in names:
+                    yield node
 
 
 Finding: TypeAlias = tuple[Node, str]

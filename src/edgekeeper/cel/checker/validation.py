@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from edgekeeper.cel.checker import messages
 from edgekeeper.cel.errors import EvaluationError
-from edgekeeper.cel.syntax import Call, Expr, ListLiteral, Literal, MapLiteral, children, walk
+from edgekeeper.cel.syntax import Call, Expr, ListLiteral, Literal, MapLiteral, children
 from edgekeeper.cel.types import Kind, Type
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _MIXED_ARGUMENTS: Final = frozenset({"format"})
 def valid_literals(checked: CheckedAst) -> Iterator[Finding]:
     """Literal arguments of `duration`, `timestamp` and `matches` are tried out, so that typing errors show early."""
     for name in (*_CONVERSIONS, _PATTERN_FUNCTION):
-        for node in walk(checked.ast.root):
-            if isinstance(node, Call) and node.function == name and _fails_on_literal(checked, node):
+        for node in checked.calls(name):
+            if _fails_on_literal(checked, node):
                 yield node.args[0], messages.invalid_argument(name)
 
 
@@ -47,6 +47,8 @@ def _fails_on_literal(checked: CheckedAst, node: Call) -> bool:
 
 def homogeneous_literals(checked: CheckedAst) -> Iterator[Finding]:
     """All elements of a list literal have one type, and so have all keys and all values of a map literal."""
+    if "[" not in checked.ast.source and "{" not in checked.ast.source:
+        return
     waiting = [checked.ast.root]
     while waiting:
         node = waiting.pop()

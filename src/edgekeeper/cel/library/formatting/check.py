@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from edgekeeper.cel.checker import CheckedAst, Finding, Validator
 from edgekeeper.cel.library.formatting.clauses import FormatError, parse_format, require_clause
 from edgekeeper.cel.library.formatting.dialect import Dialect, Verb, refusal
-from edgekeeper.cel.syntax import Call, Expr, ListLiteral, Literal, MapLiteral, walk
+from edgekeeper.cel.syntax import Call, Expr, ListLiteral, Literal, MapLiteral
 from edgekeeper.cel.types import Kind
 
 
@@ -19,8 +19,8 @@ def valid_formats(dialect: Dialect) -> Validator:
     """The validator for one dialect."""
 
     def validate(checked: CheckedAst) -> Iterator[Finding]:
-        for node in walk(checked.ast.root):
-            if not isinstance(node, Call) or node.function != "format" or len(node.args) != 1:
+        for node in checked.calls("format"):
+            if len(node.args) != 1:
                 continue
             text, arguments = node.target, node.args[0]
             if (

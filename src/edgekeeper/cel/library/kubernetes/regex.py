@@ -12,10 +12,10 @@ from edgekeeper.cel.library import costs, estimates
 from edgekeeper.cel.library.declaring import LIST_OF_STRINGS, function, on_target
 from edgekeeper.cel.library.notation import utf8
 from edgekeeper.cel.standard.text import compile_pattern, states_cost
-from edgekeeper.cel.syntax import Call, Literal, walk
+from edgekeeper.cel.syntax import Literal
 from edgekeeper.cel.types import INT, STRING
 
-_FUNCTIONS: Final = frozenset({"find", "findAll"})
+_FUNCTIONS: Final = ("find", "findAll")
 _CONTINUATION: Final = 0b10
 """The first two bits of every byte of a character but the first."""
 
@@ -64,10 +64,8 @@ def _next_character(data: bytes, position: int) -> int:
 
 def valid_patterns(checked: CheckedAst) -> Iterator[Finding]:
     """Patterns that are written out are tried before anything runs."""
-    for node in walk(checked.ast.root):
-        if not isinstance(node, Call) or node.function not in _FUNCTIONS or node.target is None:
-            continue
-        pattern = node.args[0] if node.args else None
+    for node in checked.calls(*_FUNCTIONS):
+        pattern = node.args[0] if node.args and node.target is not None else None
         if isinstance(pattern, Literal) and isinstance(pattern.value, str):
             try:
                 compile_pattern(pattern.value)
