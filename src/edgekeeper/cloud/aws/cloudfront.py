@@ -90,7 +90,8 @@ class CloudFront:
         request = {"Id": tenant_id, "IfMatch": etag, **build_settings(settings)}
         if certificate is not None:
             request["ManagedCertificateRequest"] = build_certificate_request(certificate)
-        return await self._aws.call(Ask(op.UPDATE_TENANT, tenant_id, request, parse_tenant))
+        special = _while_unvalidated(certificate)
+        return await self._aws.call(Ask(op.UPDATE_TENANT, tenant_id, request, parse_tenant, special))
 
     async def delete_tenant(self, tenant_id: str, etag: str) -> bool:
         """Delete a tenant, which must be disabled and deployed. False says that it was gone already."""

@@ -26,7 +26,11 @@ from typing import Final
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.records import RecordKey, normalise_name
-from edgekeeper.cloud.aws.tenants import TenantSummary
+from edgekeeper.cloud.aws.tenants import (
+    VALIDATED_BY_CLOUDFRONT,
+    ManagedCertificateRequest,
+    TenantSummary,
+)
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.desired import (
     certificate_request_of,
@@ -160,10 +164,12 @@ def _plan_absent(snapshot: Snapshot) -> Plan:
 def _creation(snapshot: Snapshot) -> Iterator[Step]:
     spec = snapshot.spec
     settings = settings_of(spec)
+    certificate = certificate_request_of(spec)
     reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
     if spec.dns is not None:
         if snapshot.group is None:
-            settings = replace(settings, enabled=False)
+            # A certificate that CloudFront validates by DNS is requested once there is DNS.
+            settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
             reason = "the account has no endpoint yet for records to lead to: it comes with the first tenant"
         else:
             yield from _dns_before_creation(snapshot)
@@ -171,9 +177,13 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
         snapshot.tenant_name,
         settings,
         tags_of(spec, snapshot.owner),
-        certificate_request_of(spec),
+        certificate,
         reason=reason,
     )
+
+
+def _if_self_hosted(request: ManagedCertificateRequest | None) -> ManagedCertificateRequest | None:
+    return request if request and request.validation_token_host != VALIDATED_BY_CLOUDFRONT else None
 
 
 def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
@@ -260,12 +270,16 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
         _refuse_uncovered(snapshot)
         yield from _writing(snapshot, f"{cause}, and a domain does not lead here")
     yield from _removing(snapshot, "no domain of the spec needs them, and names must not lead nowhere")
-    if found or _requests_certificate(snapshot):
+    request = certificate_request_of(snapshot.spec) if _requests_certificate(snapshot) else None
+    if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
+        why = "CloudFront looks the domains up when it requests their certificate"
+        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    if found or request:
         yield do.UpdateTenant(
             tenant,
             merged_settings(snapshot.spec, tenant),
             found,
-            certificate_request_of(snapshot.spec) if _requests_certificate(snapshot) else None,
+            request,
             reason=f"{cause}: {describe(found)}" if found else "a certificate is requested",
         )
     if moves:

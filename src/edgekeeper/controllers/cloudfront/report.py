@@ -128,9 +128,7 @@ class Reporter:
         )
 
     def _certificate_request(self) -> str:
-        sent = isinstance(self.step, do.CreateTenant) or (
-            isinstance(self.step, do.UpdateTenant) and self.step.certificate is not None
-        )
+        sent = isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None
         known = self.after.status.certificate_request
         is_known = not known and self.after.certificate is not None
         return request_fingerprint(self.after.spec) if sent or is_known else known
