@@ -1,7 +1,8 @@
 """Expressions written to hang or to exhaust a process, against everything that environments offer.
 
 Each ends in an error of the language or in a value, within a bound of processor time that is generous: what takes
-longest spends its whole budget, which is a second or two. What the environments share is tried in one of them.
+longest spends its whole budget (a part of the usual one, to be quick), which is less than a second. What the environments
+share is tried in one of them; what the language alone can do is in `test_limits`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from edgekeeper.cel.display import as_json
 from edgekeeper.cel.environment import Environment
 from edgekeeper.cel.environments import kro, kubernetes
 from edgekeeper.cel.errors import CelError
+from edgekeeper.cel.limits import DEFAULT_BUDGET
 from edgekeeper.cel.types import DYN
 
-SECONDS: Final = 10.0
+BUDGET: Final = DEFAULT_BUDGET // 4
+SECONDS: Final = 5.0
 DATA: Final[dict[str, Any]] = {
     "big": list(range(10_000)),
     "text": "a" * 100_000,
@@ -121,14 +124,10 @@ IN_KRO: Final = {
     "space": " " * 99_000 + "1",
     "longer than allowed": "1" + " " * 200_000,
     # what only compositions have
-    "doubled text": chain(60, "'a'", "{0} + {0}"),
-    "doubled list": chain(60, "[1]", "{0} + {0}"),
-    "shared lists": chain(60, "[1]", "[{0}, {0}]"),
     "shared lists, flattened": chain(60, "[1]", "[{0}, {0}]", "{0}.flatten(100).size()"),
     "shared lists, in JSON": chain(60, "[1]", "[{0}, {0}]", "json.marshal({0}).size()"),
     "shared lists, formatted": chain(60, "[1]", "[{0}, {0}]", "'%s'.format([{0}])"),
     "shared lists, distinct": chain(60, "[1]", "[{0}, {0}]", "[{0}, {0}].distinct()"),
-    "shared lists, sought": chain(60, "[1]", "[{0}, {0}]", "{0} in [{0}]"),
     "shared maps, merged": chain(60, "{'x': 1}", "{{'a': {0}, 'b': {0}}}", "deepMerge({0}, {0}).size()"),
     "encoded again and again": chain(90, "b'aaa'", "bytes(base64.encode({0}))", "{0}.size()"),
     "encoded in a loop": "big.map(a, base64.encode(bytes(text))).size()",
@@ -177,7 +176,7 @@ def test_hostile_expression_ends_soon(environment: Environment, text: str) -> No
     started = time.process_time()
     try:
         program = environment.extend(variables=dict.fromkeys(DATA, DYN)).compile(text)
-        as_json(program.evaluate(DATA))
+        as_json(program.evaluate(DATA, budget=BUDGET))
     except CelError as error:
         error.render(text)
     assert time.process_time() - started < SECONDS
