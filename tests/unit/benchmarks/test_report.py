@@ -90,7 +90,9 @@ def test_page_without_marks_is_refused(tmp_path: Path) -> None:
 
 
 def test_group_without_measurements_says_so() -> None:
-    assert list(measure_group("cel")) == [Absent("cel", "cel", "nothing to measure yet")]
+    assert list(measure_group("composition")) == [
+        Absent("composition", "composition", "nothing to measure yet")
+    ]
 
 
 def test_every_promised_group_is_known() -> None:
