@@ -25,6 +25,7 @@ from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import Claims
+from edgekeeper.controllers.cloudfront.decide import PENDING
 from edgekeeper.controllers.cloudfront.desired import is_managed, tags_fingerprint
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot, ZoneView
@@ -128,6 +129,9 @@ class Observer:
         is_settled = status.managed_certificate_status == "issued" and status.e_tag == snapshot.tenant.etag
         if is_settled and all(domain.is_active for domain in snapshot.tenant.domains):
             return ManagedCertificate(status.certificate_arn, "issued", "")
+        if status.certificate_arn and mirror.synced and status.managed_certificate_status == PENDING:
+            mirror.poke()  # one listing tells about all that are new, so nobody asks for their own
+            return ManagedCertificate(status.certificate_arn, PENDING, "")
         return await self.account.cloudfront.find_managed_certificate(snapshot.tenant.id)
 
     async def _names(
