@@ -13,6 +13,7 @@ says so once.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -48,17 +49,18 @@ class Remembered(Generic[T]):
     def __init__(self, ask: Callable[[str], Awaitable[T]], clock: Clock) -> None:
         self._ask = ask
         self._clock = clock
-        self._answers: dict[str, tuple[float, asyncio.Future[T]]] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._answers: dict[str, tuple[float, T]] = {}
 
     async def get(self, key: str) -> T:
         """The answer, or the error that came instead, which is asked about again the next time."""
-        known = self._answers.get(key)
-        now = self._clock.monotonic()
-        if known is None or known[0] <= now or (known[1].done() and known[1].exception() is not None):
-            known = (now + REMEMBERED.total_seconds(), asyncio.ensure_future(self._ask(key)))
-            self._answers[key] = known
-        # One who gives up waiting must not take the answer from the others.
-        return await asyncio.shield(known[1])
+        async with self._asking[key]:
+            known = self._answers.get(key)
+            if known is not None and self._clock.monotonic() < known[0]:
+                return known[1]
+            answer = await self._ask(key)
+            self._answers[key] = (self._clock.monotonic() + REMEMBERED.total_seconds(), answer)
+            return answer
 
 
 @dataclass
