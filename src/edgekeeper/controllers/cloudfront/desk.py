@@ -80,6 +80,12 @@ class DnsDesk:
             tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in found)
             self._keep(uid, _Errand(found[0], True, tickets))
 
+    def supersede(self, uid: str, records: Iterable[InventoryRecord]) -> None:
+        """Records are planned anew: what was done at their places before says nothing about them."""
+        errands = self._errands.get(uid, {})
+        for record in records:
+            errands.pop(place_of(record), None)
+
     def collect(
         self, uid: str, inventory: tuple[InventoryRecord, ...]
     ) -> tuple[tuple[InventoryRecord, ...], DnsWork]:

@@ -52,6 +52,7 @@ class Performer:
             case do.RemoveRecords():
                 self.account.desk.remove(snapshot.owner.uid, step.records, wake)
             case do.RememberRecords():
+                self.account.desk.supersede(snapshot.owner.uid, step.records)
                 return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
         return snapshot
 
