@@ -157,13 +157,16 @@ class Observer:
     def _with_records(self, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         inventory, work = self.account.desk.collect(snapshot.owner.uid, snapshot.inventory)
         change_id = work.change_id or snapshot.status.dns_change_id
-        zone = self._zone_of_change(snapshot)
-        in_sync = not change_id or zone is None or zone.in_sync(change_id, wake)
+        zone = self._zone_of_change(snapshot) if change_id else None
+        in_sync = zone is None or zone.in_sync(change_id, wake)
         return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
 
     def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
-        """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role."""
-        if snapshot.spec.dns is not None:
+        """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role.
+
+        What a spec names that is refused is not even asked, also while the object is being deleted.
+        """
+        if snapshot.spec.dns is not None and not self._is_refused(snapshot):
             return self._zone_named(snapshot.spec)
         for entry in snapshot.status.inventory:
             return self.account.desk.zone(entry)
