@@ -1,7 +1,13 @@
-"""How many of the plans are run: all of them under `EDGEKEEPER_CRASH=all`, as `make crash` does, else every fifth."""
+"""How many of the plans are run: those of `make crash` under `EDGEKEEPER_CRASH=all`, else a sample.
+
+Plans of the toy kind take milliseconds, and all of them are run. Those of tenants take a second each, so that of their
+calls every fourth fails in `make crash`, and one per scenario in `make test`.
+"""
 
 from __future__ import annotations
 
 import os
 
-EVERY = 1 if os.environ.get("EDGEKEEPER_CRASH") == "all" else 5
+ALL = os.environ.get("EDGEKEEPER_CRASH") == "all"
+EVERY = 1 if ALL else 5
+EVERY_OF_TENANTS = 4 if ALL else 200
