@@ -127,6 +127,54 @@ async def test_denied_deletion_says_so_within_a_minute_and_goes_on_when_allowed(
 
 
 @virtual_time
+async def test_tenant_is_kept_disabled_while_its_records_cannot_be_removed() -> None:
+    """A name that leads to CloudFront and is nobody's is the next one's: its visitors come with it."""
+    async with playing() as scene:
+        await _created(scene, dns=scene.dns())
+        scene.cloud.guard.denied.add("route53:ChangeResourceRecordSets")
+        await scene.delete()
+        await scene.elapse(seconds=60)
+        fact = scene.fact("Ready")
+        assert fact.reason == "DNSError", "a reason within a minute"
+        assert "the tenant is kept" in fact.message
+        assert "edgekeeper.io/deletion-policy: Orphan" in fact.message
+        await scene.elapse(minutes=30)
+        assert scene.names == [KEY.name]
+        assert not scene.aws().enabled
+        assert (scene.calls(DISABLE), scene.calls(DELETE), len(scene.events("DNSError"))) == (1, 0, 1)
+        scene.cloud.guard.denied.clear()
+        await scene.gone()
+        assert (scene.names, scene.records, scene.estate.chronicle.wrongs) == ([], {}, [])
+
+
+@virtual_time
+async def test_object_whose_records_cannot_be_removed_is_let_go_when_its_user_says_so() -> None:
+    async with playing() as scene:
+        await _created(scene, dns=scene.dns())
+        scene.cloud.guard.denied.add("route53:ChangeResourceRecordSets")
+        await scene.delete()
+        await scene.says("Ready", "DNSError")
+        await scene.annotate(deletion_policy="Orphan")
+        await scene.elapse(seconds=5)
+        assert scene.find() is None
+        assert (scene.names, list(scene.records)) == ([KEY.name], ["CNAME shop.example.com"])
+
+
+@virtual_time
+async def test_object_whose_records_stay_is_given_up_without_leaving_names_to_nobody() -> None:
+    async with playing(replace(OPTIONS, cleanup_timeout=timedelta(minutes=10))) as scene:
+        await _created(scene, dns=scene.dns())
+        scene.cloud.guard.denied.add("route53:ChangeResourceRecordSets")
+        await scene.delete()
+        await scene.gone()
+        await scene.elapse(seconds=30)
+        (note,) = scene.events("CleanupAbandoned")
+        assert scene.aws().id in note
+        assert "CNAME shop.example.com" in note
+        assert not scene.estate.chronicle.wrongs
+
+
+@virtual_time
 async def test_deletion_that_stays_denied_is_given_up_with_a_list_of_what_remains() -> None:
     async with playing(replace(OPTIONS, cleanup_timeout=timedelta(minutes=10))) as scene:
         await _created(scene)

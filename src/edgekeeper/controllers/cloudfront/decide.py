@@ -90,7 +90,7 @@ def decide(snapshot: Snapshot) -> Plan:
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
-    if snapshot.status.id != snapshot.tenant.id or not _is_ours(snapshot, snapshot.tenant):
+    if snapshot.status.id != snapshot.tenant.id or not is_ours(snapshot, snapshot.tenant):
         return Plan((_adoption(snapshot, snapshot.tenant),), _UNCHANGED)
     return _plan_present(snapshot, snapshot.tenant)
 
@@ -396,14 +396,16 @@ def _meaning(entry: InventoryRecord) -> tuple[str | int | None, ...]:
 def _removal(snapshot: Snapshot) -> Iterator[Step]:
     """Everything that was made, back to front. Nothing of this depends on the spec.
 
-    Where records cannot be removed the rest goes on: a person has to look after them anyway, and will be told.
+    Where records cannot be removed the tenant is disabled all the same, but kept: as long as it has the names that lead
+    to it nobody else can claim them.
     """
-    records = tuple(_record_removal(snapshot))
+    tenant = snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
     if snapshot.dns_work.error is None:
-        yield from records
-    yield from _tenant_removal(snapshot)
-    if snapshot.dns_work.error is not None:
-        yield from records
+        yield from _record_removal(snapshot)
+        yield from _tenant_removal(snapshot, tenant) if tenant else ()
+    else:
+        yield from _disabling(tenant) if tenant else ()
+        yield from _record_removal(snapshot)
 
 
 def _record_removal(snapshot: Snapshot) -> Iterator[Step]:
@@ -413,13 +415,9 @@ def _record_removal(snapshot: Snapshot) -> Iterator[Step]:
         yield do.RemoveRecords(snapshot.inventory, reason="the object is being deleted")
 
 
-def _tenant_removal(snapshot: Snapshot) -> Iterator[Step]:
-    tenant = snapshot.tenant
-    if tenant is None or not _is_ours(snapshot, tenant):
-        return
-    if tenant.enabled:
-        yield do.DisableTenant(tenant, reason="only a disabled tenant can be deleted")
-    elif tenant.in_progress:
+def _tenant_removal(snapshot: Snapshot, tenant: TenantSummary) -> Iterator[Step]:
+    yield from _disabling(tenant)
+    if not tenant.enabled and tenant.in_progress:
         yield do.AwaitDeployment(tenant, reason="a tenant can be deleted once it is disabled everywhere")
     if not snapshot.dns_in_sync:
         why = "names must not lead to a tenant that is gone"
@@ -427,11 +425,17 @@ def _tenant_removal(snapshot: Snapshot) -> Iterator[Step]:
     yield do.DeleteTenant(tenant, reason="the object is being deleted")
 
 
-def _is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """By its mark; without one, by the id that was written down, if the name is right as well."""
+def _disabling(tenant: TenantSummary) -> Iterator[Step]:
+    if tenant.enabled:
+        yield do.DisableTenant(tenant, reason="only a disabled tenant can be deleted")
+
+
+def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """By its mark; without one, by the id that was written down, if the name is right and no older object has it."""
     whose = _whose(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
-    return whose is Ownership.MINE or (is_known and whose is Ownership.UNMARKED)
+    is_claimed = any(rival.claim == "name" for rival in snapshot.rivals)
+    return whose is Ownership.MINE or (is_known and whose is Ownership.UNMARKED and not is_claimed)
 
 
 def _whose(snapshot: Snapshot) -> Ownership:

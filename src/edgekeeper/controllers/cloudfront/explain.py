@@ -22,7 +22,7 @@ from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.report import DECLARATION, DEPLOYED, DNS, SYNCED
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.conditions import READY, Conditions
+from edgekeeper.core.conditions import READY, Condition, Conditions
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import dig_object
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
@@ -30,6 +30,10 @@ from edgekeeper.runtime.contract import Request
 
 _DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
 _WORTH_TELLING: Final = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
+_KEPT: Final = (
+    "the tenant is kept, disabled, while names lead to it: let the records be removed, or leave everything as it is "
+    "with the annotation edgekeeper.io/deletion-policy: Orphan"
+)
 
 
 @dataclass(frozen=True)
@@ -51,20 +55,20 @@ class Explainer:
             self.metrics.error(error.error_type)
         if not is_told:
             return done()
-        event = Event("Warning", error.reason, _told(error))
+        event = Event("Warning", error.reason, _told(request, error))
         return done().writing(self._status(request, error)).saying(event)
 
     def _is_known(self, request: Request, error: PassError) -> bool:
         ready = Conditions.of(DECLARATION, request.object, self.clock.now()).before(READY)
         return (
             ready is not None
-            and (ready.reason, ready.message) == (error.reason, _told(error))
+            and (ready.reason, ready.message) == (error.reason, _told(request, error))
             and ready.observed_generation == request.generation
         )
 
     def _status(self, request: Request, error: PassError) -> StatusWrite:
         conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
-        conditions.mark(DEPLOYED, False, error.reason, _told(error))
+        conditions.mark(DEPLOYED, False, error.reason, _told(request, error))
         if error.reason in _DNS_REASONS:
             conditions.mark(DNS, False, error.reason, error.message)
         elif isinstance(error, Stall):
@@ -80,7 +84,11 @@ class Explainer:
         assert step is not None  # noqa: S101 - with nothing left to do there is nothing to tell
         reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
         conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
-        conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
+        failure = self._failure_of(request, step)
+        if failure is None:
+            conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
+        else:
+            conditions.mark(DEPLOYED, False, failure.reason, failure.message)
         status = {**dig_object(request.object, "status"), "conditions": conditions.to_list()}
         status["inventory"] = msgspec.to_builtins(list(after.inventory))
         status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
@@ -91,8 +99,19 @@ class Explainer:
         return (
             requeue(self.intervals.after(step))
             .writing(StatusWrite(_without_empty(status)))
-            .saying(*_events(step))
+            .saying(*(() if failure else _events(step)))
         )
+
+    def _failure_of(self, request: Request, step: do.Step) -> Condition | None:
+        """What was told of records that could not be removed. It stays while they are tried again."""
+        ready = Conditions.of(DECLARATION, request.object, self.clock.now()).before(READY)
+        is_again = (
+            ready is not None
+            and isinstance(step, do.RemoveRecords | do.AwaitRecords)
+            and ready.reason in _DNS_REASONS
+            and ready.observed_generation == request.generation
+        )
+        return ready if is_again else None
 
 
 def _events(step: do.Step) -> tuple[Event, ...]:
@@ -104,7 +123,9 @@ def _events(step: do.Step) -> tuple[Event, ...]:
     return ()
 
 
-def _told(error: PassError) -> str:
+def _told(request: Request, error: PassError) -> str:
+    if request.deleting and error.reason in _DNS_REASONS:
+        return f"{error.message}; {_KEPT}"
     if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
         return f"{error.message}; DNS may still be propagating"
     return error.message

@@ -92,7 +92,7 @@ class TenantReconciler:
             plan = decide(before)
             if plan.next is None:
                 return self._gone(before)
-            if before.dns_work.error is not None and isinstance(plan.next, do.RemoveRecords):
+            if before.dns_work.error is not None and not isinstance(plan.next, do.DisableTenant):
                 raise before.dns_work.error
             after = await self.performer.perform(plan.next, before, wake)
         return self.explainer.removal(request, after, plan)

@@ -313,8 +313,18 @@ FAILED = DnsWork(error=Retry("no"))
         pytest.param(present(tenant=live(tags=STRANGER)), [], id="another object's, though the id is ours"),
         pytest.param(
             present(inventory=WRITTEN, dns_work=FAILED),
-            ["DisableTenant", "DeleteTenant", "RemoveRecords"],
-            id="records that cannot be removed come last",
+            ["DisableTenant", "RemoveRecords"],
+            id="tenant stays while names lead to it",
+        ),
+        pytest.param(
+            present(tenant=replace(DISABLED, status="InProgress"), inventory=WRITTEN, dns_work=FAILED),
+            ["RemoveRecords"],
+            id="nothing but the names is waited for",
+        ),
+        pytest.param(
+            present(tenant=live(tags={}), rivals=(Rival("name", "x", "a/b"),)),
+            [],
+            id="without a mark, and an older object has the name",
         ),
         pytest.param(
             present(spec=spec("no domain"), rivals=(Rival("name", "x", "a/b"),)),
