@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.local.aws.faults import lost_response
 from edgekeeper.local.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
@@ -154,3 +155,19 @@ async def test_certificate_is_followed_until_its_domains_are_served_however_long
         await scene.elapse(minutes=20)
         assert scene.fact("CertificateReady")[:2] == ("True", "Validated")
         assert scene.fact("Ready")[:2] == ("True", "Deployed")
+
+
+@virtual_time
+async def test_request_whose_answer_was_lost_is_not_taken_for_deployed() -> None:
+    async with playing() as scene:
+        await scene.create(tenant())
+        await scene.ready()
+        scene.cloud.faults.add(lost_response(), operation=UPDATE)
+        wish = {"validationTokenHost": "self-hosted", "primaryDomainName": "shop.example.com"}
+        await scene.edit(managedCertificateRequest=wish)
+        await scene.until(lambda: scene.aws().managed_certificate is not None)
+        deployed_at = scene.aws().deployed_at
+        await scene.ready()
+        assert scene.stage.clock.monotonic() >= deployed_at
+        accepted = [one for one in scene.cloud.journal.entries if one.operation == UPDATE and not one.code]
+        assert len(accepted) == 1

@@ -28,6 +28,7 @@ import structlog
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
@@ -73,7 +74,10 @@ class Tenants:
         self._written: dict[str, tuple[float, DistributionTenant | None]] = {}
         """What we wrote ourselves, and when; None for what we deleted."""
         self._ids_by_name: dict[str, str] = {}
+        self._ids_by_domain: dict[str, str] = {}
         self._details: dict[str, DistributionTenant] = {}
+        self._doubted: set[str] = set()
+        """Tenants that we tried to write, and had no answer."""
         self._unfinished: set[str] = set()
         """Tenants that CloudFront is still at work on."""
         self._news = asyncio.Event()
@@ -97,6 +101,10 @@ class Tenants:
         """The same by name, which is unique within the account."""
         return self.mirror.get(self._ids_by_name.get(name, ""))
 
+    def holder_of(self, domain: str) -> TenantSummary | None:
+        """The tenant that serves a domain, of those that are known; CloudFront lets no two have the same."""
+        return self.mirror.get(self._ids_by_domain.get(domain, "")) if self.mirror.synced else None
+
     async def details(self, tenant_id: str) -> DistributionTenant | None:
         """A tenant with its parameters and tags: read live if its ETag is another than at the last reading."""
         if self.is_blind:
@@ -105,7 +113,7 @@ class Tenants:
         if summary is None:
             return None
         known = self._details.get(tenant_id)
-        if known is not None and known.etag == summary.etag:
+        if known is not None and known.etag == summary.etag and not self.is_doubted(tenant_id):
             return _completed(known, summary)
         return await self.read(tenant_id)
 
@@ -113,6 +121,7 @@ class Tenants:
         """A tenant live, by id, ARN or name. The copy knows what was found."""
         tenant = await self._cloudfront.find_tenant(identifier)
         tenant_id = tenant.id if tenant else self._ids_by_name.get(identifier, identifier)
+        self._doubted.discard(tenant_id)
         if self._is_past(tenant_id, tenant):
             return self._written[tenant_id][1]
         if tenant is not None:
@@ -120,6 +129,13 @@ class Tenants:
         else:
             self.mirror.remove(tenant_id)
         return tenant
+
+    def doubt(self, tenant_id: str) -> None:
+        """A write of ours had no answer: until the tenant is read again, what is known may be the past."""
+        self._doubted.add(tenant_id)
+
+    def is_doubted(self, tenant_id: str) -> bool:
+        return tenant_id in self._doubted
 
     def put(self, tenant: DistributionTenant) -> None:
         """We have just written this tenant."""
@@ -193,11 +209,8 @@ class Tenants:
         return None if tenant is None else tenant.summary
 
     def _index(self, tenant_id: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
-        if old is not None and self._ids_by_name.get(old.name) == tenant_id:
-            del self._ids_by_name[old.name]
-        if new is not None:
-            self._ids_by_name[new.name] = tenant_id
-        else:
+        self._index_names(tenant_id, old, new)
+        if new is None:
             self._details.pop(tenant_id, None)
         if new is not None and new.in_progress:
             self._unfinished.add(tenant_id)
@@ -207,6 +220,20 @@ class Tenants:
             self._news.set()
         else:
             self._news.clear()
+
+    def _index_names(self, tenant_id: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
+        if old is not None and self._ids_by_name.get(old.name) == tenant_id:
+            del self._ids_by_name[old.name]
+        for domain in _names(old):
+            if self._ids_by_domain.get(domain) == tenant_id:
+                del self._ids_by_domain[domain]
+        if new is not None:
+            self._ids_by_name[new.name] = tenant_id
+            self._ids_by_domain.update(dict.fromkeys(_names(new), tenant_id))
+
+
+def _names(tenant: TenantSummary | None) -> list[str]:
+    return [normalise_name(one.domain) for one in tenant.domains] if tenant else []
 
 
 def _completed(known: DistributionTenant, summary: TenantSummary) -> DistributionTenant:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import structlog
+
 from edgekeeper.api.cloudfront import (
     DistributionTenant,
     DistributionTenantSpec,
@@ -25,7 +27,7 @@ from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import Claims
-from edgekeeper.controllers.cloudfront.decide import PENDING
+from edgekeeper.controllers.cloudfront.decide import PENDING, is_ours
 from edgekeeper.controllers.cloudfront.desired import is_managed, tags_fingerprint
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot, ZoneView
@@ -35,6 +37,8 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import dig
 from edgekeeper.core.ownership import Owner
 from edgekeeper.runtime.contract import Request
+
+log = structlog.get_logger(__name__)
 
 ADOPT = "edgekeeper.io/adopt"
 _TYPES = ("CNAME", "A", "AAAA")
@@ -57,7 +61,7 @@ class Observer:
         if not snapshot.deleting and self._is_refused(snapshot):
             return snapshot
         snapshot = self._with_records(snapshot, wake)
-        snapshot = replace(snapshot, tenant=await self._tenant(snapshot))
+        snapshot = await self._without_others(replace(snapshot, tenant=await self._tenant(snapshot)))
         if snapshot.deleting:
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
@@ -112,11 +116,13 @@ class Observer:
     def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
         """Could parameters or tags, which no listing tells, be other than we left them?"""
         status = snapshot.status
+        if snapshot.deleting or self.account.tenants.is_doubted(summary.id):
+            return True  # a status alone, which others may write, is no reason to delete anything
         if status.id != summary.id or status.e_tag != summary.etag or summary.name != snapshot.tenant_name:
             return True
         if status.tags_fingerprint != tags_fingerprint(snapshot.spec, snapshot.owner) and snapshot.may_tag:
             return True  # a status that was copied from another object has its fingerprint, too
-        return not snapshot.deleting and status.observed_generation != snapshot.generation
+        return status.observed_generation != snapshot.generation
 
     # The certificate
 
@@ -160,6 +166,29 @@ class Observer:
         zone = self._zone_of_change(snapshot) if change_id else None
         in_sync = zone is None or zone.in_sync(change_id, wake)
         return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
+
+    async def _without_others(self, snapshot: Snapshot) -> Snapshot:
+        """An inventory is only a status, which others may write: what serves another's tenant is not in ours."""
+        tenant = snapshot.tenant
+        own = tenant.id if tenant and is_ours(snapshot, tenant) else ""
+        if tenant and not own and not snapshot.deleting:
+            return snapshot  # it may be adopted, with its records; until then nothing becomes of either
+        anothers = {entry for entry in snapshot.inventory if await self._serves_another(entry, own)}
+        if not anothers:
+            return snapshot
+        names = sorted(entry.name for entry in anothers)
+        log.warning("Records in the status serve another's tenant and are left alone", names=names)
+        return replace(snapshot, inventory=tuple(one for one in snapshot.inventory if one not in anothers))
+
+    async def _serves_another(self, entry: InventoryRecord, own: str) -> bool:
+        tenants, name = self.account.tenants, normalise_name(entry.name)
+        holder = tenants.holder_of(name)
+        if holder is None or holder.id == own:
+            return False
+        live = await tenants.read(
+            holder.id
+        )  # a listing may be the past, and a record must not be forgotten for it
+        return live is not None and name in {normalise_name(one.domain) for one in live.domains}
 
     def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
         """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role.

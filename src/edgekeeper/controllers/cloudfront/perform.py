@@ -1,8 +1,8 @@
 """Do the first step: one effect on AWS, or none.
 
-Before an existing tenant is changed it is read live, and the change is given up (`Conflict`) where it is not the one
-that the decision was about: the next pass decides again. A creation is not repeated blindly either: where CloudFront
-says that the name is taken, we look whose it is.
+Before an existing tenant is changed it is read live. The change is given up where it bears another object's mark, and
+where it is not as it was when that was decided (`Conflict`): the next pass decides again. A creation is not repeated
+blindly either: where CloudFront says that the name is taken, we look whose it is.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.desired import merged_settings
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
-from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
-from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
@@ -41,9 +41,9 @@ class Performer:
             case do.UpdateTenant():
                 return replace(snapshot, tenant=await self._update(step, snapshot))
             case do.DisableTenant():
-                return replace(snapshot, tenant=await self._disable(step.tenant))
+                return replace(snapshot, tenant=await self._disable(step.tenant, snapshot.owner))
             case do.DeleteTenant():
-                await self._delete(step.tenant)
+                await self._delete(step.tenant, snapshot.owner)
                 return replace(snapshot, tenant=None)
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
@@ -105,7 +105,9 @@ class Performer:
     # Changing what is there
 
     async def _update(self, step: do.UpdateTenant, snapshot: Snapshot) -> DistributionTenant:
-        live = await self._read(step.tenant)
+        live = await self._read(step.tenant, snapshot.owner)
+        if live is None or live.etag != step.tenant.etag:
+            raise Conflict("the tenant has changed since it was looked at")
         settings = merged_settings(snapshot.spec, live)
         if not step.settings.enabled:
             settings = replace(settings, enabled=False)
@@ -115,21 +117,25 @@ class Performer:
         self, live: DistributionTenant, settings: TenantSettings, step: do.UpdateTenant | None = None
     ) -> DistributionTenant:
         certificate = step.certificate if step else None
-        tenant = await self.account.cloudfront.update_tenant(
-            live.id, live.etag, settings, certificate=certificate
-        )
+        try:
+            tenant = await self.account.cloudfront.update_tenant(
+                live.id, live.etag, settings, certificate=certificate
+            )
+        except (Retry, Conflict):
+            self.account.tenants.doubt(live.id)  # it may have happened, and the next pass must know
+            raise
         self.account.tenants.put(tenant)
         return tenant
 
-    async def _disable(self, tenant: TenantSummary) -> DistributionTenant | None:
-        live = await self.account.tenants.read(tenant.id)
+    async def _disable(self, tenant: TenantSummary, owner: Owner) -> DistributionTenant | None:
+        live = await self._read(tenant, owner)
         if live is None or not live.enabled:
             return live
         # All of its settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
         return await self._replace(live, replace(live.settings, enabled=False))
 
-    async def _delete(self, tenant: TenantSummary) -> None:
-        live = await self.account.tenants.read(tenant.id)
+    async def _delete(self, tenant: TenantSummary, owner: Owner) -> None:
+        live = await self._read(tenant, owner)
         if live is None:
             return
         if live.enabled or live.in_progress:
@@ -152,11 +158,11 @@ class Performer:
             return replace(snapshot, tenant=marked)
         return snapshot
 
-    async def _read(self, decided: TenantSummary) -> DistributionTenant:
-        """The tenant, live. Raise Conflict where it is not the one that the decision was about."""
+    async def _read(self, decided: TenantSummary, owner: Owner) -> DistributionTenant | None:
+        """The tenant, live. Raise Stall where it is another object's, whatever the decision took it for."""
         live = await self.account.tenants.read(decided.id)
-        if live is None or live.etag != decided.etag:
-            raise Conflict("the tenant has changed since it was looked at")
+        if live is not None and is_mine(parse_tags(live.tags), owner) is Ownership.OTHERS:
+            raise Stall(NAME_CONFLICT, f"tenant {live.name} ({live.id}) bears the mark of another object")
         return live
 
 

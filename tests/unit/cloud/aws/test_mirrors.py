@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Protocol
 
 import pytest
@@ -63,6 +64,44 @@ async def test_tenants_that_may_not_be_listed_are_read_one_by_one(world: World) 
         await asyncio.sleep(600)
         assert not _is_blind(tenants)
         assert tenants.get_by_name("shop") is not None
+
+
+@in_virtual_time
+async def test_domain_leads_to_the_tenant_that_has_it_now(world: World) -> None:
+    world.cloud.cloudfront.add_distribution(DISTRIBUTION)
+    first = await world.cloudfront.create_tenant("shop", SETTINGS, tags={})
+    tenants = Tenants(world.cloudfront, world.clock, world.metrics)
+    assert tenants.holder_of("shop.example.com") is None, "nothing is known yet"
+    async with _running(tenants):
+        await asyncio.sleep(1)
+        assert tenants.holder_of("shop.example.com") == first.summary
+        moved = replace(SETTINGS, domains=("www.example.com",))
+        tenants.put(await world.cloudfront.update_tenant(first.id, first.etag, moved))
+        assert tenants.holder_of("shop.example.com") is None
+        second = await world.cloudfront.create_tenant("kiosk", SETTINGS, tags={})
+        tenants.put(second)
+        assert tenants.holder_of("shop.example.com") == second.summary
+        tenants.remove(second.id)
+        assert tenants.holder_of("shop.example.com") is None
+
+
+@in_virtual_time
+async def test_tenant_in_doubt_is_read_again_once(world: World) -> None:
+    world.cloud.cloudfront.add_distribution(DISTRIBUTION)
+    created = await world.cloudfront.create_tenant("shop", SETTINGS, tags={})
+    tenants = Tenants(world.cloudfront, world.clock, world.metrics)
+    async with _running(tenants):
+        await asyncio.sleep(1)
+        await tenants.details(created.id)
+        changed = await world.cloudfront.update_tenant(
+            created.id, created.etag, replace(SETTINGS, enabled=False)
+        )
+        tenants.doubt(created.id)
+        assert tenants.is_doubted(created.id)
+        assert await tenants.details(created.id) == changed
+        reads = world.cloud.journal.counts["GetDistributionTenant"]
+        assert await tenants.details(created.id) == changed
+        assert world.cloud.journal.counts["GetDistributionTenant"] == reads
 
 
 @in_virtual_time
