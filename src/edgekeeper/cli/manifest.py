@@ -99,4 +99,9 @@ def _objects(document: Any, file: Path, number: int) -> Iterator[Manifest]:
         value = dig(document, *path)
         if not isinstance(value, str) or not value:
             raise CommandError(f"{file}: document {number} has no {'.'.join(path)}", KUBERNETES_FORM)
+    namespace = dig(document, "metadata", "namespace")
+    if not isinstance(namespace, str | None):
+        raise CommandError(
+            f"{file}: document {number} has a metadata.namespace that is no text", "put it in quotes"
+        )
     yield Manifest(document, file)

@@ -17,11 +17,10 @@ import click
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
-from edgekeeper.cli.manifest import Manifest, load_manifests
+from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import names_of_kind, propose
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
@@ -119,6 +118,8 @@ def plan(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("name objects, or give manifests with -f, but not both")
     names = tuple(map(_name_of, targets))
     manifests = tuple(load_manifests(paths))
+    if paths and not manifests:
+        raise CommandError(f"nothing is declared in {', '.join(map(str, paths))}", KUBERNETES_FORM)
     configure(level="error")
     try:
         cluster = load_config(kubeconfig, context)
@@ -219,7 +220,12 @@ def _planned(question: Question) -> dict[Key, Manifest]:
         if (manifest.api_version, manifest.kind) == (KIND.api_version, KIND.kind)
     }
     if question.manifests and not ours:
-        raise CommandError(f"there is no {DISTRIBUTION_TENANT.kind} among the manifests")
+        raise CommandError(f"there is no {KIND.kind} of {KIND.api_version} among the manifests")
+    elsewhere = next(
+        (key for key in ours if question.only_there and key.namespace != question.namespace), None
+    )
+    if elsewhere is not None:
+        raise CommandError(f"{KIND.kind} {elsewhere} is not in {question.namespace}", "leave -n out")
     return ours
 
 
@@ -231,5 +237,11 @@ def _chosen(question: Question, live: dict[Key, JsonObject], objects: dict[Key, 
     keys = [Key(question.namespace, name) for name in question.names]
     for key in keys:
         if key not in live:
-            raise CommandError(f"there is no {DISTRIBUTION_TENANT.kind} {key}", "-n names another namespace")
+            raise _missing(key, live)
     return keys
+
+
+def _missing(key: Key, live: dict[Key, JsonObject]) -> CommandError:
+    namesakes = sorted(f"-n {other.namespace}" for other in live if other.name == key.name)
+    remedy = f"there is one with {' and '.join(namesakes)}" if namesakes else "without a name all are planned"
+    return CommandError(f"there is no {KIND.kind} {key}", remedy)

@@ -48,13 +48,13 @@ _SIGNS = {"+": "green", "-": "red"}
 
 
 def print_text(previews: Sequence[Preview], console: Console) -> None:
-    """All plans, and a line that sums them up."""
+    """All plans, and a line that sums them up. Long lines stay whole, so that they can be searched and copied."""
     for preview in previews:
         for line in _lines(preview):
-            console.print(line)
+            console.print(line, soft_wrap=True)
     counts = Counter(preview.verdict for preview in previews)
     told = [f"{counts[verdict]} {words}" for verdict, words in _IN_WORDS.items() if counts[verdict]]
-    console.print(Text(f"Plan: {', '.join(told) or 'there are no objects'}.", "bold"))
+    console.print(Text(f"Plan: {', '.join(told) or 'there are no objects'}.", "bold"), soft_wrap=True)
 
 
 def _lines(preview: Preview) -> Iterator[Text]:

@@ -19,6 +19,7 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.local.plane.expressions.engine import RuleEngine
 from edgekeeper.local.plane.schema import CompiledSchema, compile_schema
+from edgekeeper.local.plane.schema.problem import NO_FIELD
 
 INVALID: Final = "Invalid"
 FUTURE_UID: Final = "known-after-apply"
@@ -33,7 +34,9 @@ def propose(written: JsonObject, live: JsonObject | None, now: datetime) -> Json
     unknown = _schema().prune(proposed)
     _schema().default(proposed)
     errors = [f"{path} is not a field" for path in unknown]
-    errors += [str(error) for error in _schema().validate(proposed) if not error.tolerated]
+    found = [error for error in _schema().validate(proposed) if not error.tolerated]
+    # What belongs to no field only tells that rules were not tried, because of the others.
+    errors += map(str, [error for error in found if error.field != NO_FIELD] or found)
     if errors:
         raise Stall(INVALID, "; ".join(errors))
     return _created(proposed, now) if live is None else _applied(proposed, live)

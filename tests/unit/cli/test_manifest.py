@@ -46,9 +46,17 @@ def test_unquoted_date_stays_a_string(tmp_path: Path) -> None:
         ("kind: X\nmetadata: {name: a}", "document 1 has no apiVersion"),
         ("---\n---\napiVersion: v1\nmetadata: {name: a}", "document 2 has no kind"),
         ("apiVersion: v1\nkind: X\nmetadata: {name: 7}", r"document 1 has no metadata\.name"),
+        ("apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: 7}", "namespace that is no text"),
         ("- just\n- a list", "document 1 has no apiVersion"),
     ],
-    ids=["broken", "no version", "no kind in the second", "number as name", "not an object"],
+    ids=[
+        "broken",
+        "no version",
+        "no kind in the second",
+        "number as name",
+        "number as namespace",
+        "not an object",
+    ],
 )
 def test_wrong_file_is_named_with_its_document(tmp_path: Path, text: str, complaint: str) -> None:
     file = tmp_path / "wrong.yaml"

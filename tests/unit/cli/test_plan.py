@@ -42,13 +42,16 @@ def settings(**tenants: Any) -> TenantSettings:
 
 
 async def planned(
-    scene: Scene, *manifests: JsonObject, names: Sequence[str] = (), **more: Any
+    scene: Scene, *manifests: JsonObject, names: Sequence[str] = (), namespace: str = "", **more: Any
 ) -> list[Preview]:
     """The plans, after proof that making them has changed nothing anywhere."""
     before = deepcopy((list(scene.stage.objects()), scene.estate.state()))
     made = len(scene.cloud.journal.entries)
     question = Question(
-        tuple(names), tuple(Manifest(body, Path("x.yaml")) for body in manifests), KEY.namespace
+        tuple(names),
+        tuple(Manifest(body, Path("x.yaml")) for body in manifests),
+        namespace or KEY.namespace,
+        only_there=bool(namespace),
     )
     transport = InProcessTransport(scene.stage.plane)
     previews = await answer(question, settings(**more), transport, scene.estate.clients())
@@ -241,9 +244,10 @@ async def test_plan_adopts_only_where_it_is_asked_for() -> None:
         ({"enabled": "yes"}, "Invalid", "must be of type boolean"),
         ({"colour": "red"}, "Invalid", "spec.colour is not a field"),
         ({"dns": {"provider": "route53"}}, "Invalid", "hostedZoneId is required for route53"),
+        ({"dns": {"provider": "bind"}}, "Invalid", 'spec.dns.provider: Unsupported value: "bind"'),
         ({"dns": {"provider": "route53", "hostedZoneId": "ZNONE"}}, "DNSError", "ZNONE"),
     ],
-    ids=["domain", "distribution", "too few", "type", "unknown field", "rule", "zone"],
+    ids=["domain", "distribution", "too few", "type", "unknown field", "rule", "value", "zone"],
 )
 @virtual_time
 async def test_plan_says_what_must_be_fixed_first(spec: JsonObject, reason: str, message: str) -> None:
@@ -253,6 +257,7 @@ async def test_plan_says_what_must_be_fixed_first(spec: JsonObject, reason: str,
     assert preview.error is not None
     assert preview.error.reason == reason
     assert message in preview.error.message
+    assert "<nil>" not in preview.error.message, "everything that is wrong is wrong somewhere"
     assert exit_code([preview]) == ExitCode.FAILED
     assert f"to be fixed by you ({reason})\n     {preview.error.message}\n" in told([preview])
 
@@ -293,10 +298,20 @@ async def test_plan_that_cannot_see_aws_says_so_once() -> None:
 
 
 @virtual_time
-async def test_plan_of_a_name_that_is_not_there_is_an_error() -> None:
+async def test_plan_of_a_name_that_is_not_there_is_an_error_with_a_way_out() -> None:
     async with playing(start=False) as scene:
-        with pytest.raises(CommandError, match="there is no DistributionTenant default/absent"):
+        with pytest.raises(CommandError, match="no DistributionTenant default/absent; without a name all"):
             await planned(scene, names=["absent"])
+        await scene.create(tenant())
+        with pytest.raises(CommandError, match=r"no DistributionTenant edge/test-tenant; .* with -n default"):
+            await planned(scene, names=[KEY.name], namespace="edge")
+
+
+@virtual_time
+async def test_plan_of_manifests_of_another_namespace_than_asked_for_is_an_error() -> None:
+    async with playing(start=False) as scene:
+        with pytest.raises(CommandError, match="default/test-tenant is not in edge; leave -n out"):
+            await planned(scene, tenant(), namespace="edge")
 
 
 @virtual_time
@@ -304,7 +319,7 @@ async def test_plan_ignores_other_kinds_beside_ours() -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "edge"}}
     async with playing(start=False) as scene:
         assert len(await planned(scene, namespace, tenant())) == 1
-        with pytest.raises(CommandError, match="no DistributionTenant among the manifests"):
+        with pytest.raises(CommandError, match=r"no DistributionTenant of .*v1alpha1 among"):
             await planned(scene, namespace)
 
 
@@ -333,6 +348,15 @@ async def test_text_is_coloured_like_a_diff_on_a_terminal_only() -> None:
         previews = await planned(scene, tenant())
     assert "\x1b[32m     + enabled: true\x1b[0m" in told(previews, colour=True)
     assert "\x1b" not in told(previews)
+
+
+@virtual_time
+async def test_lines_stay_whole_however_narrow_the_terminal() -> None:
+    async with playing(start=False) as scene:
+        previews = await planned(scene, tenant(dns=scene.dns()))
+    stream = StringIO()
+    print_text(previews, Console(file=stream, width=20, force_terminal=True, color_system=None))
+    assert stream.getvalue() == told(previews)
 
 
 # Manifests as objects
@@ -385,3 +409,12 @@ def test_plan_refuses_wrong_usage_in_one_line_and_never_with_the_code_of_changes
     assert message in captured.err
     assert "see 'edgekeeper plan --help'" in captured.err
     assert (captured.err.count("\n"), captured.out) == (1, "")
+
+
+def test_plan_of_a_file_that_declares_nothing_is_an_error_and_not_a_plan_of_everything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("# nothing yet\n")
+    assert run(["plan", "-f", str(empty)]) == ExitCode.FAILED
+    assert f"nothing is declared in {empty}; a manifest needs apiVersion" in capsys.readouterr().err
