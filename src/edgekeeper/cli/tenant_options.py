@@ -168,6 +168,18 @@ _OPTIONS = (
         help="Write only into these zones. Repeatable.  [default: any]",
     ),
     _option(
+        "--allowed-distributions",
+        multiple=True,
+        metavar="ID",
+        help="Keep tenants of these distributions only. Repeatable.  [default: any]",
+    ),
+    _option(
+        "--allowed-connection-groups",
+        multiple=True,
+        metavar="ID",
+        help="Let objects name only these connection groups. Repeatable.  [default: any]",
+    ),
+    _option(
         "--hostname-policy",
         type=HostnamePolicy(),
         metavar="FILE",
@@ -206,9 +218,11 @@ def _settings(values: Mapping[str, Any]) -> TenantSettings:
             drift_policy=Policy(values["drift_policy"]),
             tenant_name_template=values["tenant_name_template"],
             guards=Guards(
-                frozenset(values["allowed_role_arns"]) or None,
-                frozenset(values["allowed_hosted_zones"]) or None,
-                values["hostname_policy"],
+                role_arns=frozenset(values["allowed_role_arns"]) or None,
+                hosted_zones=frozenset(values["allowed_hosted_zones"]) or None,
+                hostnames=values["hostname_policy"],
+                distributions=frozenset(values["allowed_distributions"]) or None,
+                connection_groups=frozenset(values["allowed_connection_groups"]) or None,
             ),
             cleanup_timeout=cleanup_timeout,
         ),

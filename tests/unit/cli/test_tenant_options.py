@@ -54,6 +54,7 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
         *("--drift-policy", "report", "--tenant-name-template", "{cluster}-{namespace}-{name}"),
         *("--cleanup-timeout", "0s", "--allowed-role-arns", ROLE, "--allowed-hosted-zones", "Z1"),
         *("--allowed-hosted-zones", "Z2", "--hostname-policy", str(policy)),
+        *("--allowed-distributions", "E1", "--allowed-connection-groups", "cg_1"),
         *("--budget", "route53=9.5/20", "--budget", "route53-change=50"),
     )
     assert settings.aws == AwsSettings(region="eu-west-1", endpoint_url="http://127.0.0.1:1")
@@ -61,7 +62,13 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
         cluster="prod",
         drift_policy=Policy.REPORT,
         tenant_name_template="{cluster}-{namespace}-{name}",
-        guards=Guards(frozenset({ROLE}), frozenset({"Z1", "Z2"}), {"team-a": ("a.example.com",), "*": ()}),
+        guards=Guards(
+            role_arns=frozenset({ROLE}),
+            hosted_zones=frozenset({"Z1", "Z2"}),
+            hostnames={"team-a": ("a.example.com",), "*": ()},
+            distributions=frozenset({"E1"}),
+            connection_groups=frozenset({"cg_1"}),
+        ),
         cleanup_timeout=timedelta(0),
     )
     assert settings.rates == {ROUTE53: LaneRate(9.5, 20), ROUTE53_CHANGE: LaneRate(50, 1200, within=ROUTE53)}

@@ -6,8 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):role/[\w+=,.@/-]{1,512}")
-_EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}")
+_PARTITION = r"aws(?:-cn|-us-gov|-eusc|-iso(?:-[bef])?)?"
+_ROLE_ARN = re.compile(rf"arn:{_PARTITION}:iam::\d{{12}}:role/[\w+=,.@/-]{{1,512}}", re.ASCII)
+_EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
+
+
+def is_role_arn(text: str) -> bool:
+    """Is this the ARN of one role, in a partition that there is?"""
+    return _ROLE_ARN.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +26,7 @@ class Role:
 
     def __post_init__(self) -> None:
         # Both come from manifests, so they are checked before they travel.
-        if self.arn and not _ROLE_ARN.fullmatch(self.arn):
+        if self.arn and not is_role_arn(self.arn):
             raise ValueError(f"not the ARN of a role: {self.arn!r}")
         if self.external_id and not _EXTERNAL_ID.fullmatch(self.external_id):
             raise ValueError("not an external id")

@@ -1,15 +1,15 @@
-"""What administrators allow beyond what AWS allows: which roles, which zones, and whose hostnames.
+"""What administrators allow beyond what AWS allows: which roles, zones, distributions and groups, and whose hostnames.
 
 Everything is allowed unless something is listed. A guard that is set is complete: what it does not list is refused, with
-the flag that would allow it.
+the flag that would allow it. It holds for what a status says was written as well: a status is not proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec
+from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
 from edgekeeper.cloud.aws.records import is_within, normalise_name
 
 
@@ -21,19 +21,39 @@ class Guards:
     hosted_zones: frozenset[str] | None = None
     hostnames: Mapping[str, tuple[str, ...]] | None = None
     """By namespace, the domains below which its objects may have theirs; `*` is for namespaces that are not named."""
+    distributions: frozenset[str] | None = None
+    connection_groups: frozenset[str] | None = None
 
     def refusals(self, namespace: str, spec: DistributionTenantSpec) -> Iterator[str]:
         """What of a spec is not allowed."""
-        dns = spec.dns
-        if (
-            dns
-            and dns.assume_role_arn
-            and self.role_arns is not None
-            and dns.assume_role_arn not in self.role_arns
-        ):
-            yield f"spec.dns.assumeRoleArn {dns.assume_role_arn} is not among --allowed-role-arns"
-        if dns and self.hosted_zones is not None and dns.hosted_zone_id not in self.hosted_zones:
-            yield f"spec.dns.hostedZoneId {dns.hosted_zone_id} is not among --allowed-hosted-zones"
+        yield from _unlisted(
+            "spec.distributionId", spec.distribution_id, self.distributions, "--allowed-distributions"
+        )
+        if group := spec.connection_group_id:
+            yield from _unlisted(
+                "spec.connectionGroupId", group, self.connection_groups, "--allowed-connection-groups"
+            )
+        if spec.dns is not None:
+            yield from self._role_refusals("spec.dns.assumeRoleArn", spec.dns.assume_role_arn)
+            yield from self._zone_refusals("spec.dns.hostedZoneId", spec.dns.hosted_zone_id)
+        yield from self._hostname_refusals(namespace, spec)
+
+    def inventory_refusals(self, inventory: Iterable[InventoryRecord]) -> Iterator[str]:
+        """What of an inventory would have to be reached in a way that is not allowed."""
+        for entry in inventory:
+            path = f"status.inventory[{entry.type} {entry.name}]"
+            yield from self._role_refusals(f"{path}.role", entry.role)
+            yield from self._zone_refusals(f"{path}.zone", entry.zone)
+
+    def _role_refusals(self, path: str, role: str) -> Iterator[str]:
+        if role:
+            yield from _unlisted(path, role, self.role_arns, "--allowed-role-arns")
+
+    def _zone_refusals(self, path: str, zone: str) -> Iterator[str]:
+        bare = zone.removeprefix("/hostedzone/")
+        yield from _unlisted(path, bare, self.hosted_zones, "--allowed-hosted-zones")
+
+    def _hostname_refusals(self, namespace: str, spec: DistributionTenantSpec) -> Iterator[str]:
         if self.hostnames is None:
             return
         suffixes = self.hostnames.get(namespace, self.hostnames.get("*", ()))
@@ -44,6 +64,11 @@ class Guards:
                     f"spec.domains: {item.domain!r} is not below the hostnames of namespace {namespace} "
                     f"in --hostname-policy: {allowed}"
                 )
+
+
+def _unlisted(path: str, value: str, listed: frozenset[str] | None, flag: str) -> Iterator[str]:
+    if listed is not None and value not in listed:
+        yield f"{path} {value!r} is not among {flag}: name one that is, or have it added there"
 
 
 def _is_below(domain: str, suffix: str) -> bool:

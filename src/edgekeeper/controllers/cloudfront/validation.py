@@ -10,15 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec
+from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
 from edgekeeper.cloud.aws.distributions import Distribution
 from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.roles import is_role_arn
 from edgekeeper.controllers.cloudfront.countries import COUNTRIES
 from edgekeeper.core.ownership import TAG_PREFIX
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{1,126}[a-z0-9]")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,512}")
+_DISTRIBUTION = re.compile(r"[A-Z0-9]{1,32}")
+_ZONE = re.compile(r"(?:/hostedzone/)?[A-Z0-9]{1,32}")
+_GROUP = re.compile(r"[\w.-]{1,128}", re.ASCII)
 _LONGEST_DOMAIN = 253
 
 
@@ -31,8 +34,18 @@ def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
         *_location_problems(spec),
         *_repeated("spec.parameters", (item.name for item in spec.parameters)),
         *_tag_problems(spec),
-        *_role_problems(spec),
+        *_id_problems(spec),
+        *_dns_problems(spec),
     ]
+
+
+def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
+    """What cannot be in an inventory, unless somebody else has written it."""
+    problems: list[str] = []
+    for entry in inventory:
+        path = f"status.inventory[{entry.type} {entry.name}]"
+        problems += [*_zone_problems(f"{path}.zone", entry.zone), *_role_problems(f"{path}.role", entry.role)]
+    return problems
 
 
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
@@ -67,11 +80,15 @@ def _domain_problems(spec: DistributionTenantSpec) -> Iterator[str]:
 
 
 def is_domain(name: str) -> bool:
-    """Is this a name that DNS and CloudFront take? A wildcard may stand for the first label."""
+    """Is this a name that DNS and CloudFront take? A wildcard may stand for the first label.
+
+    In ASCII only, before anything else: there are letters beyond it whose lower case is within, such as the Kelvin sign.
+    """
     labels = name.lower().removesuffix(".").split(".")
     if labels[0] == "*":
         labels = labels[1:]
-    return len(name) <= _LONGEST_DOMAIN and len(labels) >= 2 and all(map(_LABEL.fullmatch, labels))
+    is_short = len(name) <= _LONGEST_DOMAIN
+    return name.isascii() and is_short and len(labels) >= 2 and all(map(_LABEL.fullmatch, labels))
 
 
 def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
@@ -106,10 +123,29 @@ def _tag_problems(spec: DistributionTenantSpec) -> Iterator[str]:
             yield f"spec.tags: the key {tag.key!r} is reserved"
 
 
-def _role_problems(spec: DistributionTenantSpec) -> Iterator[str]:
-    role = spec.dns.assume_role_arn if spec.dns else ""
-    if role and not _ROLE.fullmatch(role):
-        yield f"spec.dns.assumeRoleArn {role!r} is not the ARN of a role"
+def _id_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    """Ids travel in the paths of requests: what is none must not."""
+    distribution, group = spec.distribution_id, spec.connection_group_id
+    if not _DISTRIBUTION.fullmatch(distribution):
+        yield f"spec.distributionId {distribution!r} is not the id of a distribution: it takes capitals and digits"
+    if group and not _GROUP.fullmatch(group):
+        yield f"spec.connectionGroupId {group!r} is not the id of a connection group: it begins with cg_"
+
+
+def _dns_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    if spec.dns is not None:
+        yield from _zone_problems("spec.dns.hostedZoneId", spec.dns.hosted_zone_id)
+        yield from _role_problems("spec.dns.assumeRoleArn", spec.dns.assume_role_arn)
+
+
+def _zone_problems(path: str, zone: str) -> Iterator[str]:
+    if not _ZONE.fullmatch(zone):
+        yield f"{path} {zone!r} is not the id of a hosted zone: it takes capitals and digits"
+
+
+def _role_problems(path: str, role: str) -> Iterator[str]:
+    if role and not is_role_arn(role):
+        yield f"{path} {role!r} is not the ARN of a role: it reads arn:aws:iam::ACCOUNT:role/NAME"
 
 
 def _repeated(path: str, names: Iterable[str]) -> Iterator[str]:

@@ -9,8 +9,21 @@ import pytest
 
 from edgekeeper.cloud.aws.distributions import ParameterDefinition
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.validation import distribution_problems, is_domain, spec_problems
-from tests.unit.controllers.cloudfront.cases import CERTIFICATE, DISTRIBUTION, DNS, MANAGED, NAME, spec
+from edgekeeper.controllers.cloudfront.validation import (
+    distribution_problems,
+    inventory_problems,
+    is_domain,
+    spec_problems,
+)
+from tests.unit.controllers.cloudfront.cases import (
+    CERTIFICATE,
+    DISTRIBUTION,
+    DNS,
+    MANAGED,
+    NAME,
+    record,
+    spec,
+)
 
 ROLE = "arn:aws:iam::111122223333:role/dns"
 
@@ -50,7 +63,7 @@ def test_domain_names_are_known_as_such(name: str) -> None:
             "https://a.io",
             "a.io\n",
         ),
-        *(f"{'a' * 64}.io", ".".join(["a" * 60] * 5), "bücher.example"),
+        *(f"{'a' * 64}.io", ".".join(["a" * 60] * 5), "bücher.example", "\u212aiosk.example"),
     ],
 )
 def test_what_is_no_domain_name_is_not_taken_for_one(name: str) -> None:
@@ -137,6 +150,44 @@ def test_only_listed_zones_may_be_written(allowed: set[str], is_refused: bool) -
     guards = Guards(hosted_zones=frozenset(allowed))
     assert bool(_refusals(guards, dns=DNS)) == is_refused
     assert not _refusals(guards)
+
+
+def test_zone_is_the_same_with_the_prefix_that_the_api_puts_before_it() -> None:
+    guards = Guards(hosted_zones=frozenset({"Z1"}))
+    assert not _refusals(guards, dns={**DNS, "hostedZoneId": "/hostedzone/Z1"})
+
+
+@pytest.mark.parametrize(("allowed", "is_refused"), [({"E1"}, False), ({"E2"}, True)])
+def test_only_listed_distributions_may_be_used(allowed: set[str], is_refused: bool) -> None:
+    assert bool(_refusals(Guards(distributions=frozenset(allowed)))) == is_refused
+
+
+@pytest.mark.parametrize(("allowed", "is_refused"), [({"cg_1"}, False), ({"cg_2"}, True)])
+def test_only_listed_connection_groups_may_be_named(allowed: set[str], is_refused: bool) -> None:
+    guards = Guards(connection_groups=frozenset(allowed))
+    assert bool(_refusals(guards, connectionGroupId="cg_1")) == is_refused
+    assert not _refusals(guards), "the account's default group needs no name"
+
+
+@pytest.mark.parametrize(
+    ("guards", "told"),
+    [
+        (Guards(), []),
+        (Guards(frozenset({ROLE}), frozenset({"Z1"})), []),
+        (Guards(role_arns=frozenset()), ["status.inventory[CNAME shop.example.com].role"]),
+        (Guards(hosted_zones=frozenset({"Z2"})), ["status.inventory[CNAME shop.example.com].zone"]),
+    ],
+)
+def test_what_was_written_is_reached_only_as_allowed(guards: Guards, told: list[str]) -> None:
+    refusals = guards.inventory_refusals([record(role=ROLE)])
+    assert [refusal.split(" '")[0] for refusal in refusals] == told
+
+
+def test_inventory_that_nobody_of_ours_wrote_is_a_problem() -> None:
+    assert inventory_problems([record(role=ROLE)]) == []
+    zone, role = inventory_problems([record(zone="Z1/../Z2", role="role/dns")])
+    assert "hosted zone" in zone
+    assert "ARN of a role" in role
 
 
 @pytest.mark.parametrize(
