@@ -23,6 +23,7 @@ from edgekeeper.cli.embedded import LocalServer
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.simulated import Simulation
+from edgekeeper.core.json import dig_list
 from edgekeeper.local.plane.errors import StatusError
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/edge/distributiontenants"
@@ -51,6 +52,7 @@ class Story:
         self._console = console
 
     async def tell(self) -> None:
+        await self._await("tenants come to rest", self._is_quiet)
         self._console.print("\n[bold]And now the story[/]: what an operator is for.\n")
         for number, chapter in enumerate(self._chapters(), start=1):
             await self._tell(number, chapter)
@@ -66,17 +68,25 @@ class Story:
         before, started = self._calls(), time.monotonic()
         self._console.print(Text(f"{number}. {chapter.title}", "bold"))
         self._console.print(f"   [yellow]{await chapter.begin()}[/]")
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while not (outcome := await chapter.is_over()):  # noqa: ASYNC110 - AWS tells nobody
-                    await asyncio.sleep(POLL_SECONDS)
-        except TimeoutError as error:
-            raise CommandError(
-                f"the story has no end: {chapter.title.lower()}", "", ExitCode.NOT_READY
-            ) from error
+        outcome = await self._await(chapter.title.lower(), chapter.is_over)
         seconds = time.monotonic() - started
         self._console.print(f"   [green]{outcome}[/] after {seconds:.1f} s")
         self._console.print(Text(f"   {_told(self._calls() - before)}\n", "dim"))
+
+    async def _await(self, what: str, is_over: Callable[[], Awaitable[str]]) -> str:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not (outcome := await is_over()):  # noqa: ASYNC110 - AWS tells nobody
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError as error:
+            raise CommandError(f"the story has no end: {what}", "", ExitCode.NOT_READY) from error
+        return outcome
+
+    async def _is_quiet(self) -> str:
+        """A tenant is ready before its managed certificate is: what that still costs belongs to no chapter."""
+        tenants = (await self._server.get(TENANTS))["items"]
+        conditions = [one for tenant in tenants for one in dig_list(tenant, "status", "conditions")]
+        return "" if any(one["status"] != "True" for one in conditions) else "nothing is left to do"
 
     def _calls(self) -> Counter[str]:
         return Counter(self._simulation.cloud.journal.counts)
