@@ -13,6 +13,8 @@ A wish names a record and what we know of it; the zone's present records decide 
     Absent, was ours         what we wrote            DELETE with the values that stand there now
                              nothing                  nothing, it is gone
                              something else           nothing, it has become somebody else's
+    Absent, perhaps ours     exactly that             DELETE
+                             anything else there      nothing, it was there before us
 
 Where the zone may not be listed its records are unknown. Then CREATE and DELETE go by what we wrote, and Route 53
 itself refuses what does not match.
@@ -80,6 +82,8 @@ class Absent:
     """The record that we wrote shall be gone."""
 
     written: Record
+    is_certain: bool = True
+    """False where we wanted to write it, and do not know whether we have."""
 
 
 Wish = Present | Absent
@@ -100,7 +104,7 @@ def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
     `zone` is None where the zone's records are not known.
     """
     if isinstance(wish, Absent):
-        return _plan_absence(wish.written, zone)
+        return _plan_absence(wish, zone)
     found = None if zone is None else zone.get(wish.record.key)
     if wish.written is None:
         return _plan_first(wish.record, found)
@@ -120,11 +124,13 @@ def _plan_first(wanted: Record, found: Record | None) -> Change | None:
     raise TakenError(wanted, found)
 
 
-def _plan_absence(written: Record, zone: Mapping[RecordKey, Record] | None) -> Change | None:
+def _plan_absence(wish: Absent, zone: Mapping[RecordKey, Record] | None) -> Change | None:
     if zone is None:
-        return Change(Action.DELETE, written)
-    found = zone.get(written.key)
-    if found is None or not found.is_plain or not found.leads_where(written):
+        return Change(Action.DELETE, wish.written)
+    found = zone.get(wish.written.key)
+    if found is None or not found.is_plain or not found.leads_where(wish.written):
+        return None
+    if not wish.is_certain and not found.says_what(wish.written):
         return None
     return Change(Action.DELETE, found)
 

@@ -77,7 +77,7 @@ class DnsDesk:
         for entry in entries:
             places.setdefault(place_of(entry), []).append(entry)
         for found in places.values():
-            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in found)
+            tickets = tuple(self.zone(one).submit(_absence_of(one), wake=wake) for one in found)
             self._keep(uid, _Errand(found[0], True, tickets))
 
     def supersede(self, uid: str, records: Iterable[InventoryRecord]) -> None:
@@ -115,3 +115,7 @@ class DnsDesk:
 
     def _keep(self, uid: str, errand: _Errand) -> None:
         self._errands.setdefault(uid, {})[place_of(errand.entry)] = errand
+
+
+def _absence_of(entry: InventoryRecord) -> Absent:
+    return Absent(record_of(entry), is_certain=entry.state == "Written")
