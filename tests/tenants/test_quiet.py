@@ -51,6 +51,24 @@ async def test_calls_do_not_grow_with_the_number_of_tenants() -> None:
 
 
 @virtual_time
+async def test_managed_certificate_costs_four_calls_and_a_share_of_the_listings() -> None:
+    """Create, the certificate's ARN, a look before the update, the update: listings tell the rest, of all at once."""
+    async with playing() as scene:
+        keys = [Key("default", f"tenant-{number}") for number in range(20)]
+        for key in keys:
+            domain = f"{key.name}.example.com"
+            wish = {"validationTokenHost": "cloudfront", "primaryDomainName": domain}
+            await scene.create(tenant(key, domain, managedCertificateRequest=wish, dns=scene.dns()))
+        for key in keys:
+            await scene.says("CertificateReady", "Validated", key)
+            await scene.ready(key)
+        once = ("CreateDistributionTenant", "GetManagedCertificateDetails", "UpdateDistributionTenant")
+        assert [scene.calls(operation) for operation in once] == [len(keys)] * 3
+        assert scene.calls("GetDistributionTenant") <= 1.5 * len(keys)
+        assert len(scene.cloud.journal) <= 6 * len(keys), scene.cloud.journal.counts
+
+
+@virtual_time
 async def test_connection_groups_are_read_to_the_last_page() -> None:
     """W13: the default one may be on the second."""
     async with playing(start=False, virgin=True) as scene:

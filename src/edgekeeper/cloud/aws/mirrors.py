@@ -107,15 +107,18 @@ class Tenants:
 
     async def details(self, tenant_id: str) -> DistributionTenant | None:
         """A tenant with its parameters and tags: read live if its ETag is another than at the last reading."""
-        if self.is_blind:
-            return await self.read(tenant_id)
-        summary = self.mirror.get(tenant_id)
-        if summary is None:
+        if not self.is_blind and self.mirror.get(tenant_id) is None:
             return None
-        known = self._details.get(tenant_id)
-        if known is not None and known.etag == summary.etag and not self.is_doubted(tenant_id):
-            return _completed(known, summary)
-        return await self.read(tenant_id)
+        return self.recall(tenant_id) or await self.read(tenant_id)
+
+    def recall(self, tenant_id: str) -> DistributionTenant | None:
+        """The same without a call; None where it takes one."""
+        if self.is_blind or self.is_doubted(tenant_id):
+            return None
+        known, summary = self._details.get(tenant_id), self.mirror.get(tenant_id)
+        if known is None or summary is None or known.etag != summary.etag:
+            return None
+        return _completed(known, summary)
 
     async def read(self, identifier: str) -> DistributionTenant | None:
         """A tenant live, by id, ARN or name. The copy knows what was found."""

@@ -99,6 +99,7 @@ class Account:
             metrics,
             options=options,
             in_progress=lambda one: one.pending,
+            version=lambda one: one.status,
         )
         # Records are written and done: nothing is lost where a listing is not believed for as long as it may lag.
         patient = replace(options, settling=GRACE)
@@ -123,6 +124,14 @@ class Account:
         finally:
             for task in waiting:
                 task.cancel()
+
+    def listed_certificate(self, arn: str) -> CertificateSummary | None:
+        """A managed certificate, where the listing is known to have it."""
+        return self.certificates.get(arn) if arn and self.certificates.synced else None
+
+    def expect_certificate(self, arn: str, status: str) -> None:
+        """CloudFront has told of a certificate: the next listing is to have it, and to tell the rest."""
+        self.certificates.put(arn, CertificateSummary(arn, "", (), False, status, "CLOUDFRONT", None))
 
     async def _managed_certificates(self) -> AsyncIterator[dict[str, CertificateSummary]]:
         try:

@@ -252,14 +252,20 @@ def _marking(snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _attachment(snapshot: Snapshot) -> Iterator[Step]:
+    if arn := certificate_to_attach(snapshot):
+        yield do.AttachCertificate(arn, reason="CloudFront has issued it")
+
+
+def certificate_to_attach(snapshot: Snapshot) -> str:
+    """The ARN that the spec should have: of the certificate that CloudFront has issued; else empty."""
     certificate, spec = snapshot.certificate, snapshot.spec
-    if not is_managed(spec) or certificate is None or certificate.status != ISSUED or not certificate.arn:
-        return
+    if not is_managed(spec) or certificate is None or certificate.status != ISSUED:
+        return ""
     attached = (
         spec.customizations.certificate.arn if spec.customizations and spec.customizations.certificate else ""
     )
-    if attached != certificate.arn and not (attached and attached != snapshot.status.certificate_arn):
-        yield do.AttachCertificate(certificate.arn, reason="CloudFront has issued it")
+    is_ours_to_say = attached in ("", snapshot.status.certificate_arn)
+    return certificate.arn if is_ours_to_say and attached != certificate.arn else ""
 
 
 def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:

@@ -28,7 +28,7 @@ from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import Claims
-from edgekeeper.controllers.cloudfront.decide import PENDING, is_ours
+from edgekeeper.controllers.cloudfront.decide import ISSUED, certificate_to_attach, is_ours
 from edgekeeper.controllers.cloudfront.desired import is_managed, tags_fingerprint
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot, ZoneView
@@ -62,7 +62,10 @@ class Observer:
         if not snapshot.deleting and self._is_refused(snapshot):
             return snapshot
         snapshot = self._with_records(snapshot, wake)
-        snapshot = await self._without_others(replace(snapshot, tenant=await self._tenant(snapshot)))
+        snapshot = await self._with_tenant(snapshot)
+        if not snapshot.deleting:
+            snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
+        snapshot = await self._without_others(await self._with_details(snapshot))
         if snapshot.deleting:
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
@@ -70,7 +73,6 @@ class Observer:
             snapshot,
             distribution=distribution,
             distribution_known=known,
-            certificate=await self._certificate(snapshot),
             certificate_names=await self._names(snapshot.spec, distribution),
             group=await self._group(snapshot.spec, snapshot.tenant),
             zone=self._zone(snapshot.spec),
@@ -103,43 +105,56 @@ class Observer:
 
     # The tenant
 
-    async def _tenant(self, snapshot: Snapshot) -> TenantSummary | None:
+    async def confirm(self, snapshot: Snapshot) -> Snapshot:
+        """The same with the tenant as it is now."""
+        tenant_id = snapshot.tenant.id if snapshot.tenant else snapshot.tenant_name
+        return replace(snapshot, tenant=await self.account.tenants.read(tenant_id), is_live=True)
+
+    async def _with_tenant(self, snapshot: Snapshot) -> Snapshot:
         status, tenants = snapshot.status, self.account.tenants
         if tenants.is_blind:
             found = await tenants.read(status.id) if status.id else None
-            return found or await tenants.read(snapshot.tenant_name)
+            found = found or await tenants.read(snapshot.tenant_name)
+            return replace(snapshot, tenant=found, is_live=True)
         summary = tenants.get(status.id) if status.id else None
-        summary = summary or tenants.get_by_name(snapshot.tenant_name)
-        if summary is None or not self._needs_details(snapshot, summary):
-            return summary
-        return await tenants.details(summary.id)
+        return replace(snapshot, tenant=summary or tenants.get_by_name(snapshot.tenant_name))
+
+    async def _with_details(self, snapshot: Snapshot) -> Snapshot:
+        summary, tenants = snapshot.tenant, self.account.tenants
+        if summary is None or snapshot.is_live or not self._needs_details(snapshot, summary):
+            return snapshot
+        is_live = tenants.recall(summary.id) is None
+        return replace(snapshot, tenant=await tenants.details(summary.id), is_live=is_live)
 
     def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
         """Could parameters or tags, which no listing tells, be other than we left them?"""
         status = snapshot.status
         if snapshot.deleting or self.account.tenants.is_doubted(summary.id):
             return True  # a status alone, which others may write, is no reason to delete anything
-        if status.id != summary.id or status.e_tag != summary.etag or summary.name != snapshot.tenant_name:
+        if status.id != summary.id or summary.name != snapshot.tenant_name:
             return True
         if status.tags_fingerprint != tags_fingerprint(snapshot.spec, snapshot.owner) and snapshot.may_tag:
             return True  # a status that was copied from another object has its fingerprint, too
-        return status.observed_generation != snapshot.generation
+        if certificate_to_attach(snapshot):
+            return False  # it is what has moved the ETag; with the spec changed we shall look again
+        return status.e_tag != summary.etag or status.observed_generation != snapshot.generation
 
     # The certificate
 
     async def _certificate(self, snapshot: Snapshot) -> ManagedCertificate | None:
-        if not is_managed(snapshot.spec) or snapshot.tenant is None:
+        """What CloudFront made of the request: asked once, for the ARN; from then on one listing tells of all."""
+        tenant, status = snapshot.tenant, snapshot.status
+        if not is_managed(snapshot.spec) or tenant is None:
             return None
-        status, mirror = snapshot.status, self.account.certificates
-        if status.certificate_arn and mirror.synced and (listed := mirror.get(status.certificate_arn)):
+        if listed := self.account.listed_certificate(status.certificate_arn):
             return ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
-        is_settled = status.managed_certificate_status == "issued" and status.e_tag == snapshot.tenant.etag
-        if is_settled and all(domain.is_active for domain in snapshot.tenant.domains):
-            return ManagedCertificate(status.certificate_arn, "issued", "")
-        if status.certificate_arn and mirror.synced and status.managed_certificate_status == PENDING:
-            mirror.poke()  # one listing tells about all that are new, so nobody asks for their own
-            return ManagedCertificate(status.certificate_arn, PENDING, "")
-        return await self.account.cloudfront.find_managed_certificate(snapshot.tenant.id)
+        is_settled = status.managed_certificate_status == ISSUED and status.e_tag == tenant.etag
+        if is_settled and all(domain.is_active for domain in tenant.domains):
+            return ManagedCertificate(status.certificate_arn, ISSUED, "")
+        found = await self.account.cloudfront.find_managed_certificate(tenant.id)
+        if found is not None and found.arn:
+            self.account.expect_certificate(found.arn, _as_acm_says(found.status))
+        return found
 
     async def _names(
         self, spec: DistributionTenantSpec, distribution: Distribution | None
@@ -262,3 +277,7 @@ def inventory_of(
 def _as_cloudfront_says(status: str) -> str:
     """`pending-validation` of ACM's `PENDING_VALIDATION`."""
     return status.lower().replace("_", "-")
+
+
+def _as_acm_says(status: str) -> str:
+    return status.upper().replace("-", "_")

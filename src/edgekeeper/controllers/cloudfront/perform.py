@@ -1,8 +1,8 @@
 """Do the first step: one effect on AWS, or none.
 
-Before an existing tenant is changed it is read live. The change is given up where it bears another object's mark, and
-where it is not as it was when that was decided (`Conflict`): the next pass decides again. A creation is not repeated
-blindly either: where CloudFront says that the name is taken, we look whose it is.
+A tenant that is changed was read live when that was decided, and its ETag goes along: where somebody else was quicker
+CloudFront refuses (`Conflict`), and the next pass decides again. A creation is not repeated blindly either: where
+CloudFront says that the name is taken, we look whose it is.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Final
 
 from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
-from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSettings, TenantSummary
+from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificateRequest, TenantSettings
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.desired import merged_settings
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
+from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
@@ -39,11 +38,16 @@ class Performer:
             case do.CreateTenant():
                 return replace(snapshot, tenant=await self._create(step, snapshot))
             case do.UpdateTenant():
-                return replace(snapshot, tenant=await self._update(step, snapshot))
+                live = _live(snapshot)
+                return replace(snapshot, tenant=await self._update(live, step.settings, step.certificate))
             case do.DisableTenant():
-                return replace(snapshot, tenant=await self._disable(step.tenant, snapshot.owner))
+                # All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
+                live = _live(snapshot)
+                return replace(
+                    snapshot, tenant=await self._update(live, replace(live.settings, enabled=False))
+                )
             case do.DeleteTenant():
-                await self._delete(step.tenant, snapshot.owner)
+                await self._delete(_live(snapshot))
                 return replace(snapshot, tenant=None)
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
@@ -104,19 +108,12 @@ class Performer:
 
     # Changing what is there
 
-    async def _update(self, step: do.UpdateTenant, snapshot: Snapshot) -> DistributionTenant:
-        live = await self._read(step.tenant, snapshot.owner)
-        if live is None or live.etag != step.tenant.etag:
-            raise Conflict("the tenant has changed since it was looked at")
-        settings = merged_settings(snapshot.spec, live)
-        if not step.settings.enabled:
-            settings = replace(settings, enabled=False)
-        return await self._replace(live, settings, step)
-
-    async def _replace(
-        self, live: DistributionTenant, settings: TenantSettings, step: do.UpdateTenant | None = None
+    async def _update(
+        self,
+        live: DistributionTenant,
+        settings: TenantSettings,
+        certificate: ManagedCertificateRequest | None = None,
     ) -> DistributionTenant:
-        certificate = step.certificate if step else None
         try:
             tenant = await self.account.cloudfront.update_tenant(
                 live.id, live.etag, settings, certificate=certificate
@@ -127,19 +124,7 @@ class Performer:
         self.account.tenants.put(tenant)
         return tenant
 
-    async def _disable(self, tenant: TenantSummary, owner: Owner) -> DistributionTenant | None:
-        live = await self._read(tenant, owner)
-        if live is None or not live.enabled:
-            return live
-        # All of its settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
-        return await self._replace(live, replace(live.settings, enabled=False))
-
-    async def _delete(self, tenant: TenantSummary, owner: Owner) -> None:
-        live = await self._read(tenant, owner)
-        if live is None:
-            return
-        if live.enabled or live.in_progress:
-            raise Conflict("the tenant is in use again")
+    async def _delete(self, live: DistributionTenant) -> None:
         await self.account.cloudfront.delete_tenant(live.id, live.etag)
         self.account.tenants.remove(live.id)
 
@@ -158,12 +143,12 @@ class Performer:
             return replace(snapshot, tenant=marked)
         return snapshot
 
-    async def _read(self, decided: TenantSummary, owner: Owner) -> DistributionTenant | None:
-        """The tenant, live. Raise Stall where it is another object's, whatever the decision took it for."""
-        live = await self.account.tenants.read(decided.id)
-        if live is not None and is_mine(parse_tags(live.tags), owner) is Ownership.OTHERS:
-            raise Stall(NAME_CONFLICT, f"tenant {live.name} ({live.id}) bears the mark of another object")
-        return live
+
+def _live(snapshot: Snapshot) -> DistributionTenant:
+    """The tenant as it was read in this pass. Whoever wants to change another one has made a mistake."""
+    if snapshot.details is None or not snapshot.is_live:
+        raise ValueError("a tenant is read before it is changed")
+    return snapshot.details
 
 
 def _like(refusal: Stall, message: str) -> Stall:

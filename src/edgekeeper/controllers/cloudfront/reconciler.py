@@ -2,6 +2,7 @@
 
     observe    what is wanted and what is there        reads, mostly from memory
     decide     the steps that are left                 pure
+    observe, decide once more, from a live reading     before a tenant is changed that is there
     perform    the first of them                       at most one change in AWS
     report     one status, and what happened           at most one write of the object
 
@@ -64,7 +65,7 @@ class TenantReconciler:
             before = await self.observer.observe(request, wake)
             if before.dns_work.error is not None:
                 raise before.dns_work.error
-            plan = decide(before)
+            before, plan = await self._decide(before)
             after = await self.performer.perform(plan.next, before, wake)
         if plan.drift.drift_detected:
             self.metrics.drift_detected()
@@ -88,14 +89,21 @@ class TenantReconciler:
     async def _remove(self, request: Request) -> Outcome:
         with acting_for(_actor(request)):
             wake = partial(self.wake, request.key)
-            before = await self.observer.observe(request, wake)
-            plan = decide(before)
+            before, plan = await self._decide(await self.observer.observe(request, wake))
             if plan.next is None:
                 return self._gone(before)
             if before.dns_work.error is not None and not isinstance(plan.next, do.DisableTenant):
                 raise before.dns_work.error
             after = await self.performer.perform(plan.next, before, wake)
         return self.explainer.removal(request, after, plan)
+
+    async def _decide(self, snapshot: Snapshot) -> tuple[Snapshot, Plan]:
+        """What to do, and about what: nothing is changed that was not looked at a moment ago."""
+        plan = decide(snapshot)
+        if snapshot.is_live or not do.changes_tenant(plan.next):
+            return snapshot, plan
+        confirmed = await self.observer.confirm(snapshot)
+        return confirmed, decide(confirmed)
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         return self.explainer.explain(request, error)

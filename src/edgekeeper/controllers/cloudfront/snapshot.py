@@ -73,6 +73,8 @@ class Snapshot:
 
     tenant: TenantSummary | None = None
     """With parameters and tags (`DistributionTenant`) where those were needed."""
+    is_live: bool = False
+    """Was the tenant read in this very pass, so that it may be changed?"""
     certificate: ManagedCertificate | None = None
     distribution: Distribution | None = None
     distribution_known: bool = False

@@ -167,12 +167,18 @@ Step: TypeAlias = (
 )
 
 _AT_ONCE = (RememberRecords, AdoptTenant, MarkTenant)
+_CHANGING = (UpdateTenant, DisableTenant, DeleteTenant)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
 
 def goes_on_at_once(step: Step) -> bool:
     """Does nobody have to do anything before the next step?"""
     return isinstance(step, _AT_ONCE)
+
+
+def changes_tenant(step: Step | None) -> bool:
+    """Is a tenant that is there about to become another, or none?"""
+    return isinstance(step, _CHANGING)
 
 
 def is_waiting(step: Step) -> bool:
