@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_PARTITION = r"aws(?:-cn|-us-gov|-eusc|-iso(?:-[bef])?)?"
-_ROLE_ARN = re.compile(rf"arn:{_PARTITION}:iam::\d{{12}}:role/[\w+=,.@/-]{{1,512}}", re.ASCII)
+PARTITION: Final = r"aws(?:-cn|-us-gov|-eusc|-iso(?:-[bef])?)?"
+_ROLE_ARN = re.compile(rf"arn:{PARTITION}:iam::\d{{12}}:role/[\w+=,.@/-]{{1,512}}", re.ASCII)
 _EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
 from edgekeeper.cloud.aws.distributions import Distribution
 from edgekeeper.cloud.aws.records import normalise_name
-from edgekeeper.cloud.aws.roles import is_role_arn
+from edgekeeper.cloud.aws.roles import PARTITION, is_role_arn
 from edgekeeper.controllers.cloudfront.countries import COUNTRIES
 from edgekeeper.core.ownership import TAG_PREFIX
 
@@ -22,6 +22,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _DISTRIBUTION = re.compile(r"[A-Z0-9]{1,32}")
 _ZONE = re.compile(r"(?:/hostedzone/)?[A-Z0-9]{1,32}")
 _GROUP = re.compile(r"[\w.-]{1,128}", re.ASCII)
+_CERTIFICATE = re.compile(rf"arn:{PARTITION}:acm:[a-z0-9-]+:\d{{12}}:certificate/[\w-]+", re.ASCII)
 _LONGEST_DOMAIN = 253
 
 
@@ -50,9 +51,9 @@ def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
 
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
     """Everything that the distribution asks for and the spec lacks."""
-    problems: list[str] = []
-    has_own = spec.customizations is not None and spec.customizations.certificate is not None
-    if not distribution.covers_tenants and not has_own and spec.managed_certificate_request is None:
+    own = _own_certificate(spec)
+    problems = list(_account_problems(own, distribution)) if own else []
+    if not distribution.covers_tenants and not own and spec.managed_certificate_request is None:
         problems.append(
             f"distribution {distribution.id} has no certificate for tenants: set "
             "spec.customizations.certificate.arn or spec.managedCertificateRequest"
@@ -91,7 +92,31 @@ def is_domain(name: str) -> bool:
     return name.isascii() and is_short and len(labels) >= 2 and all(map(_LABEL.fullmatch, labels))
 
 
+def _own_certificate(spec: DistributionTenantSpec) -> str:
+    custom = spec.customizations
+    return custom.certificate.arn if custom and custom.certificate else ""
+
+
+def _account_problems(certificate: str, distribution: Distribution) -> Iterator[str]:
+    """CloudFront takes certificates of the account in which the distribution is."""
+    account = _account_of(distribution.arn)
+    if account and account != _account_of(certificate):
+        yield (
+            f"spec.customizations.certificate.arn {certificate} is of another account "
+            f"than distribution {distribution.id}, which is of {account}"
+        )
+
+
+def _account_of(arn: str) -> str:
+    return arn.split(":")[4] if arn.count(":") >= 5 else ""
+
+
 def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    if (own := _own_certificate(spec)) and not _CERTIFICATE.fullmatch(own):
+        yield (
+            f"spec.customizations.certificate.arn {own!r} is not the ARN of a certificate, such as "
+            "arn:aws:acm:us-east-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"
+        )
     wish = spec.managed_certificate_request
     if wish is None:
         return

@@ -118,6 +118,32 @@ def test_distribution_without_a_certificate_wants_one_of_the_tenant() -> None:
     assert distribution_problems(spec(customizations={"certificate": {"arn": CERTIFICATE}}), bare) == []
 
 
+@pytest.mark.parametrize(
+    "arn",
+    [
+        "",
+        "arn:aws:acm:us-east-1:*:certificate/*",
+        f"{CERTIFICATE}\n",
+        f"{CERTIFICATE}/../other",
+        CERTIFICATE.replace("aws", "aws-evil"),
+        CERTIFICATE.replace(":acm:", ":iam:"),
+        CERTIFICATE.replace("111122223333", "1"),
+    ],
+)
+def test_arn_that_no_certificate_has_is_a_problem(arn: str) -> None:
+    problems = spec_problems(NAME, spec(customizations={"certificate": {"arn": arn}}))
+    assert all("is not the ARN of a certificate" in problem for problem in problems)
+    assert len(problems) == bool(arn)
+
+
+def test_certificate_is_of_the_account_of_the_distribution() -> None:
+    home = replace(DISTRIBUTION, arn="arn:aws:cloudfront::111122223333:distribution/E1")
+    assert distribution_problems(spec(customizations={"certificate": {"arn": CERTIFICATE}}), home) == []
+    abroad = CERTIFICATE.replace("111122223333", "444455556666")
+    (problem,) = distribution_problems(spec(customizations={"certificate": {"arn": abroad}}), home)
+    assert "is of another account" in problem
+
+
 def test_only_parameters_without_a_default_are_asked_for() -> None:
     definitions = (
         ParameterDefinition("origin", required=True),
