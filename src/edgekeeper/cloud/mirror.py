@@ -10,7 +10,8 @@
 *Expected flow*
  1. `run` lists, applies the listing at once (nobody ever sees half of it), and tells subscribers what changed.
  2. It rests: `options.fast` while anything is in progress or in doubt, `options.slow` otherwise, less some jitter, but
-    at least three times as long as the listing took; hardly at all after `poke`; longer and longer while listings fail.
+    at least seven or three times as long as the listing took; hardly at all after `poke`; longer and longer while
+    listings fail.
 
 *Guarantees*
  - Absence is never guessed. Until the first complete listing `get` raises `NotSyncedError`; a listing that fails
@@ -195,6 +196,10 @@ class Mirror(Generic[K, V]):
     def remove(self, key: K) -> None:
         """We have just deleted this object, or found that it is gone."""
         self._wrote(key, None)
+
+    def hasten(self) -> None:
+        """List next time as if something were in progress: it is, where this copy does not show it."""
+        self._pace.hasten()
 
     def poke(self) -> None:
         """List soon: something is expected to have changed."""

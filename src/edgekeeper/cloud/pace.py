@@ -3,10 +3,10 @@
     listings fail                 the backoff of `failing`, or what the provider asked for, if that is longer
     somebody poked                `gap` after the last listing began
     something is in progress      `fast`  ┐ less up to `jitter` of it, but no less than
-    nothing is                    `slow`  ┘ four times as long as a listing takes
+    nothing is                    `slow`  ┘ eight and four times as long as a listing takes
 
 The first row that is true counts, also in the middle of a rest: what is heard then may bring its end forward. The last
-limit keeps the sweeps of a large collection to a quarter of the budget.
+limits keep the sweeps of a large collection to a quarter of the budget, and to half of that while there is work for it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from random import Random
 from edgekeeper.core.backoff import Backoff
 
 _LISTINGS_PER_INTERVAL = 4
+_LISTINGS_PER_BUSY_INTERVAL = 8
 
 
 def _failing() -> Backoff:
@@ -48,13 +49,13 @@ class Pace:
         self._failures = 0
         self._pause = 0.0
         """How long to rest while listings fail."""
-        self._busy = self._poked = False
+        self._busy = self._poked = self._hastened = False
         self._news = asyncio.Event()
 
     def began(self) -> None:
         """A listing begins: it will show what pokes are about."""
         self._began = asyncio.get_running_loop().time()
-        self._poked = False
+        self._poked = self._hastened = False
 
     def ended(self) -> None:
         """The listing is complete."""
@@ -71,6 +72,11 @@ class Pace:
     def set_busy(self, busy: bool) -> None:
         """Something is in progress, or nothing is."""
         self._busy = busy
+        self._news.set()
+
+    def hasten(self) -> None:
+        """Something is in progress, as far as the next listing is concerned."""
+        self._hastened = True
         self._news.set()
 
     def poke(self) -> None:
@@ -94,5 +100,6 @@ class Pace:
             return self._pause
         if self._poked:
             return options.gap.total_seconds()
-        usual = options.fast if self._busy else options.slow
-        return max(usual.total_seconds() * shortened, self._took * _LISTINGS_PER_INTERVAL)
+        if self._busy or self._hastened:
+            return max(options.fast.total_seconds() * shortened, self._took * _LISTINGS_PER_BUSY_INTERVAL)
+        return max(options.slow.total_seconds() * shortened, self._took * _LISTINGS_PER_INTERVAL)

@@ -135,9 +135,19 @@ async def test_pace_provider_that_asks_to_be_left_alone_is_left_alone() -> None:
 
 
 @virtual_time
+async def test_pace_is_fast_for_one_listing_where_it_is_hastened() -> None:
+    world = Reflected(Remote(things(3)), options=STEADY)
+    async with world.running():
+        await asyncio.sleep(10)
+        world.mirror.hasten()
+        await asyncio.sleep(390)
+    assert gaps(world.remote) == pytest.approx([30, 300])
+
+
+@virtual_time
 async def test_pace_sweeps_of_a_large_collection_leave_room_for_others() -> None:
     remote = Remote({f"thing-{n}": BUSY for n in range(40)}, page_size=1, latency=1)
     world = Reflected(remote, options=replace(STEADY, fast=timedelta(seconds=30)))
     async with world.running():
         await asyncio.sleep(1_000)
-    assert gaps(world.remote) == pytest.approx([160] * 6)
+    assert gaps(world.remote) == pytest.approx([320] * 3)

@@ -170,7 +170,7 @@ class Tenants:
             await self._news.wait()
             await asyncio.sleep(self._followed_every.total_seconds())
             if len(self._unfinished) > 1 + self.mirror.count // PAGE_SIZE and not self.is_blind:
-                self.mirror.poke()
+                self.mirror.hasten()
                 continue
             for tenant_id in sorted(self._unfinished):
                 with sweeping():
