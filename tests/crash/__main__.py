@@ -1,21 +1,35 @@
-"""Play one plan again, call by call: `python -m tests.crash SCENARIO NUMBER MODE`; without a plan, the clean run."""
+"""Play one plan again, call by call: `python -m tests.crash KIND SCENARIO NUMBER MODE`.
+
+The kind is `gizmos` or `tenants`. Without a plan, it is the clean run.
+"""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+from tests.crash import gizmo_scenarios, tenant_scenarios
 from tests.crash.faults import Mode, Plan
-from tests.crash.gizmo_scenarios import scenarios
 from tests.crash.oracles import differences
 from tests.crash.runner import run
+from tests.crash.system import Scenarios, System
+from tests.tenants.system import TENANTS
 from tests.toy.system import GIZMOS
 
+KINDS: dict[str, list[tuple[System[Any], Scenarios[Any]]]] = {
+    "gizmos": [(GIZMOS, gizmo_scenarios.scenarios)],
+    "tenants": [
+        (tenant_scenarios.INHABITED, tenant_scenarios.scenarios),
+        (TENANTS, tenant_scenarios.first_steps),
+    ],
+}
 
-def main(name: str, number: str = "", mode: str = "") -> None:
-    scenario = scenarios.known[name]
-    record = clean = run(GIZMOS, scenario)
+
+def main(kind: str, name: str, number: str = "", mode: str = "") -> None:
+    system, scenario = next((system, one.known[name]) for system, one in KINDS[kind] if name in one.known)
+    record = clean = run(system, scenario)
     if number:
-        record = run(GIZMOS, scenario, Plan(int(number), Mode(mode)))
+        record = run(system, scenario, Plan(int(number), Mode(mode)))
     lines = [f"life {call.life} {call}" for call in record.calls]
     faults = [*record.faults, *differences(record, clean, scenario)]
     sys.stdout.write("\n".join([*lines, *(faults or ["all is well"])]) + "\n")

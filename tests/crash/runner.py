@@ -1,10 +1,11 @@
 """Runs scenarios: once undisturbed to count their calls, and then once for every call and everything that can befall it.
 
-    clean run                 N calls until all has settled, then a quiet day
+    clean run                 N calls until all has settled, then quiet
     N × {before, lost, crash} the same again with one fault each, then quiet; judged against the clean run
+    a clean run for long      nothing is written for a whole day
 
 A run is determined by scenario, seed and plan. What fails is told as these three, and
-`python -m tests.crash SCENARIO NUMBER MODE` plays it again, call by call.
+`python -m tests.crash KIND SCENARIO NUMBER MODE` plays it again, call by call.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
@@ -80,6 +81,11 @@ def attempt(
     return Failure(scenario.name, seed, plan, call, tuple(faults)) if faults else None
 
 
+def rest(system: System[W], scenario: Scenario[W]) -> tuple[str, ...]:
+    """Run a scenario undisturbed, and tell what was wrong by the end of a long day after it."""
+    return run(replace(system, quiet=DAY), scenario).faults
+
+
 def run(system: System[W], scenario: Scenario[W], plan: Plan | None = None, *, seed: int = SEED) -> Record:
     """Play a scenario to its end, and watch what happens afterwards."""
     with captured_logs() as logs:
@@ -99,7 +105,7 @@ async def _play(
         await stage.elapse(seconds=AFTERMATH.total_seconds())
         ends = cluster_state(stage), stage.outside.state()
         faults = [
-            *await unrest(stage, DAY if plan is None else system.quiet),
+            *await unrest(stage, system.quiet),
             *watchman.faults,
             *orphans(stage),
             *duplicates(stage.outside),

@@ -77,7 +77,7 @@ class System(Generic[W]):
     stalls: frozenset[str] = frozenset()
     """Reasons of a Ready that is False with which a kind without a Stalled condition says that a person must act."""
     quiet: timedelta = DAY
-    """How long nothing may be written after a fault, once all has settled. Without a fault it is a day."""
+    """How long nothing may be written once all has settled."""
     wrongs: Callable[[Stage[W]], Iterable[str]] = _nothing
     """What this kind must never do, and has done, in words; asked when all is over."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.faults import Mode
-from tests.crash.runner import explore
+from tests.crash.runner import explore, rest
 from tests.crash.sampling import ALL, EVERY_OF_TENANTS
 from tests.crash.system import Scenario, System
 from tests.crash.tenant_scenarios import INHABITED, first_steps, scenarios
@@ -20,9 +20,10 @@ MODES = list(Mode)
 STAGED = [*((INHABITED, one) for one in scenarios), *((TENANTS, one) for one in first_steps)]
 PLAYED = [
     pytest.param(system, one, mode, id=f"{one.name}-{mode.name}")
-    for number, (system, one) in enumerate(STAGED if ALL else STAGED[::9])
+    for number, (system, one) in enumerate(STAGED)
     for mode in (MODES if ALL else [MODES[number % len(MODES)]])
 ]
+RESTED = [pytest.param(system, one, id=one.name) for system, one in (STAGED if ALL else STAGED[::9])]
 
 
 @pytest.mark.parametrize(("system", "scenario", "mode"), PLAYED)
@@ -31,3 +32,8 @@ def test_tenants_end_the_same_whichever_call_fails(
 ) -> None:
     failures = list(explore(system, scenario, [mode], every=EVERY_OF_TENANTS))
     assert not failures, "\n".join(map(str, failures))
+
+
+@pytest.mark.parametrize(("system", "scenario"), RESTED)
+def test_tenants_rest_for_a_day(system: System[Estate], scenario: Scenario[Estate]) -> None:
+    assert not rest(system, scenario)

@@ -65,6 +65,9 @@ async def test_chapter_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatc
         def _calls(self) -> Counter[str]:
             return Counter()
 
+        async def _is_quiet(self) -> str:
+            return "nothing is left to do"
+
     async with open_server(PlaneOptions()) as server:
         with pytest.raises(CommandError, match="no end: waiting") as failure:
             await Endless(server, None, Console(file=StringIO())).tell()  # type: ignore[arg-type] # not looked at
