@@ -1,7 +1,8 @@
 """Who claims which tenant name and which domain within the cluster: the oldest object has it.
 
 Tenants have unique names per account and domains belong to one tenant, so two objects that want the same would take it
-from each other for ever. The younger one waits instead, and is woken when the elder gives up its claim.
+from each other for ever. The younger one waits instead, and is woken when the elder gives up its claim. An object whose
+hostnames are refused claims nothing, so that nobody can keep others' names by asking early.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.snapshot import Rival
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import Key
@@ -23,9 +25,12 @@ BY_NAME, BY_DOMAIN, BY_CERTIFICATE = "tenant name", "domain", "certificate"
 class Claims:
     """The claims of all objects that we see."""
 
-    def __init__(self, stores: Sequence[Store], template: str, cluster: str) -> None:
+    def __init__(
+        self, stores: Sequence[Store], template: str, cluster: str, guards: Guards = EVERYTHING
+    ) -> None:
         """`template` makes a tenant's name of `{name}`, `{namespace}` and `{cluster}`."""
         self._stores = stores
+        self._guards = guards
         self._template = template
         self._cluster = cluster
         for store in stores:
@@ -77,7 +82,11 @@ class Claims:
             for other in store.by_index(index, value)
             if other != key and (obj := store.get(other)) is not None
         )
-        return [other for other, obj in found if _seniority(obj) < own]
+        return [other for other, obj in found if _seniority(obj) < own and self._may_claim(obj)]
+
+    def _may_claim(self, obj: JsonObject) -> bool:
+        """Hostnames that an object will never get are not kept from those who may have them, nor is its name."""
+        return self._guards.allow_hostnames(str(dig(obj, "metadata", "namespace") or ""), _domains(obj))
 
 
 def _tree(raw: bytes) -> JsonObject:

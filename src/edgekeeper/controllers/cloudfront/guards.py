@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
 from edgekeeper.cloud.aws.records import is_within, normalise_name
@@ -45,6 +46,21 @@ class Guards:
             yield from self._role_refusals(f"{path}.role", entry.role)
             yield from self._zone_refusals(f"{path}.zone", entry.zone)
 
+    def allow_hostnames(self, namespace: str, domains: Iterable[str]) -> bool:
+        """May the objects of a namespace have all of these?"""
+        return not any(self._foreign(namespace, domains))
+
+    def _foreign(self, namespace: str, domains: Iterable[str]) -> Iterator[str]:
+        """Which of these the objects of a namespace may not have."""
+        if self.hostnames is None:
+            return
+        suffixes = self._suffixes(namespace)
+        yield from (domain for domain in domains if not any(_is_below(domain, one) for one in suffixes))
+
+    def _suffixes(self, namespace: str) -> tuple[str, ...]:
+        listed = self.hostnames or {}
+        return listed.get(namespace, listed.get("*", ()))
+
     def _role_refusals(self, path: str, role: str) -> Iterator[str]:
         if role:
             yield from _unlisted(path, role, self.role_arns, "--allowed-role-arns")
@@ -54,16 +70,16 @@ class Guards:
         yield from _unlisted(path, bare, self.hosted_zones, "--allowed-hosted-zones")
 
     def _hostname_refusals(self, namespace: str, spec: DistributionTenantSpec) -> Iterator[str]:
-        if self.hostnames is None:
-            return
-        suffixes = self.hostnames.get(namespace, self.hostnames.get("*", ()))
-        for item in spec.domains:
-            if not any(_is_below(item.domain, suffix) for suffix in suffixes):
-                allowed = ", ".join(suffixes) or "none at all"
-                yield (
-                    f"spec.domains: {item.domain!r} is not below the hostnames of namespace {namespace} "
-                    f"in --hostname-policy: {allowed}"
-                )
+        for domain in self._foreign(namespace, (item.domain for item in spec.domains)):
+            allowed = ", ".join(self._suffixes(namespace)) or "none at all"
+            yield (
+                f"spec.domains: {domain!r} is not below the hostnames of namespace {namespace} "
+                f"in --hostname-policy: {allowed}"
+            )
+
+
+EVERYTHING: Final = Guards()
+"""No limits."""
 
 
 def _unlisted(path: str, value: str, listed: frozenset[str] | None, flag: str) -> Iterator[str]:

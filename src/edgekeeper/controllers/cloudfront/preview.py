@@ -103,7 +103,7 @@ class Previewer:
     def __init__(self, account: Account, options: TenantOptions, objects: Iterable[JsonObject]) -> None:
         self._account = account
         self._store = Store(KIND)
-        claims = Claims([self._store], options.tenant_name_template, options.cluster)
+        claims = Claims([self._store], options.tenant_name_template, options.cluster, options.guards)
         for obj in objects:
             self._store.put(_key(obj), msgspec.json.encode(obj))
         self._store.mark_synced()

@@ -151,7 +151,7 @@ def tenant_controller(
     metrics = TenantMetrics(registry)
     stores = _stores(services)
     metrics.count(stores)
-    claims = Claims(stores, options.tenant_name_template, options.cluster)
+    claims = Claims(stores, options.tenant_name_template, options.cluster, options.guards)
     controller = TenantController(services, account, claims, metrics, options)
     _listen(controller, account, claims)
     return controller

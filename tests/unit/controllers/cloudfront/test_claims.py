@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, Claims
+from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.snapshot import Rival
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
@@ -30,9 +31,9 @@ def _object(key: Key, *domains: Any, since: str = EARLY, **status: str) -> JsonO
     return {"metadata": metadata, "spec": {"domains": named}, "status": status}
 
 
-def _claims(*objects: JsonObject, template: str = "{name}") -> Claims:
+def _claims(*objects: JsonObject, template: str = "{name}", guards: Guards = EVERYTHING) -> Claims:
     store = Store(KIND)
-    claims = Claims([store], template, "blue")
+    claims = Claims([store], template, "blue", guards)
     for obj in objects:
         store.put(_key(obj), msgspec.json.encode(obj))
     store.mark_synced()
@@ -100,3 +101,16 @@ def test_odd_objects_claim_nothing_and_disturb_nobody() -> None:
     odd = _object(Key("a", "odd"), 7, None)
     odd["spec"]["domains"].append("text")
     assert _claims(odd, ELDER).rivals(_request(odd)) == ()
+
+
+def test_object_whose_hostnames_are_refused_claims_nothing() -> None:
+    """Nobody keeps the owner of a name waiting by asking for it first."""
+    policy = Guards(hostnames={"a": ("a.io",), "b": ("b.io",)})
+    squatter = _object(Key("b", "shop"), "shop.b.io", "shop.a.io")
+    owner = _object(Key("a", "shop"), "shop.a.io", since=LATE)
+    neighbour = _object(Key("a", "other"), "SHOP.a.io", since="2026-01-01T00:00:02Z")
+    claims = _claims(squatter, owner, neighbour, guards=policy)
+    assert claims.rivals(_request(owner)) == ()
+    assert claims.rivals(_request(neighbour)) == (Rival("domain", "shop.a.io", "a/shop"),)
+    first_come = _claims(squatter, owner).rivals(_request(owner))
+    assert first_come == (Rival("name", "shop", "b/shop"), Rival("domain", "shop.a.io", "b/shop"))
