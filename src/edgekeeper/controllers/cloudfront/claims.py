@@ -64,6 +64,20 @@ class Claims:
         """The objects that claim something, whoever has it."""
         return [key for store in self._stores for key in store.by_index(index, value)]
 
+    def better_claim(self, request: Request, name: str) -> Key | None:
+        """Another object to which the records of a name belong, as far as the cluster can tell.
+
+        It asks for the name and has written its records; this one does not ask for it, or asked later.
+        """
+        own = _seniority(request.object)
+        asks = name in _domains(request.object)
+        for store in self._stores:
+            for key in store.by_index(BY_DOMAIN, name):
+                obj = store.get(key) if key != request.key else None
+                if obj is not None and name in _written(obj) and (not asks or _seniority(obj) < own):
+                    return key
+        return None
+
     def all_keys(self) -> list[Key]:
         """All objects."""
         return [key for store in self._stores if store.synced for key in store.keys()]  # noqa: SIM118 - a store is no dict
@@ -97,6 +111,12 @@ def _tree(raw: bytes) -> JsonObject:
 def _domains(obj: JsonObject) -> list[str]:
     named = (item.get("domain") for item in dig_list(obj, "spec", "domains") if isinstance(item, dict))
     return sorted({normalise_name(name) for name in named if isinstance(name, str)})
+
+
+def _written(obj: JsonObject) -> set[str]:
+    """The names whose records an object has written."""
+    entries = (one for one in dig_list(obj, "status", "inventory") if isinstance(one, dict))
+    return {normalise_name(str(one.get("name"))) for one in entries if one.get("state") != "Planned"}
 
 
 def _certificates(obj: JsonObject) -> list[str]:

@@ -12,12 +12,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from edgekeeper.api.cloudfront import (
-    DistributionTenant,
-    DistributionTenantSpec,
-    DistributionTenantStatus,
-    InventoryRecord,
-)
+from edgekeeper.api.cloudfront import DistributionTenant, DistributionTenantSpec
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.meanings import DNS_ERROR
 from edgekeeper.cloud.aws.mirrors import default_group
@@ -27,16 +22,17 @@ from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.claims import Claims
+from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims
 from edgekeeper.controllers.cloudfront.decide import ISSUED, certificate_to_attach, is_ours
 from edgekeeper.controllers.cloudfront.desired import is_managed, tags_fingerprint
 from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.inventory import inventory_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot, ZoneView
 from edgekeeper.controllers.cloudfront.validation import inventory_problems, spec_problems
 from edgekeeper.core.drift import Policy, policy_for
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import dig
-from edgekeeper.core.ownership import Owner
+from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.runtime.contract import Request
 
 log = structlog.get_logger(__name__)
@@ -65,7 +61,7 @@ class Observer:
         snapshot = await self._with_tenant(snapshot)
         if not snapshot.deleting:
             snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
-        snapshot = await self._without_others(await self._with_details(snapshot))
+        snapshot = await self._without_others(request, await self._with_details(snapshot))
         if snapshot.deleting:
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
@@ -111,13 +107,26 @@ class Observer:
         return replace(snapshot, tenant=await self.account.tenants.read(tenant_id), is_live=True)
 
     async def _with_tenant(self, snapshot: Snapshot) -> Snapshot:
-        status, tenants = snapshot.status, self.account.tenants
+        """The tenant that the status names, if it can be ours; else the one that has our name."""
+        tenants, known, name = self.account.tenants, snapshot.status.id, snapshot.tenant_name
         if tenants.is_blind:
-            found = await tenants.read(status.id) if status.id else None
-            found = found or await tenants.read(snapshot.tenant_name)
+            by_id = await tenants.read(known) if known else None
+            found = by_id if await self._can_be_ours(snapshot, by_id) else await tenants.read(name)
             return replace(snapshot, tenant=found, is_live=True)
-        summary = tenants.get(status.id) if status.id else None
-        return replace(snapshot, tenant=summary or tenants.get_by_name(snapshot.tenant_name))
+        summary = tenants.get(known) if known else None
+        if not await self._can_be_ours(snapshot, summary):
+            summary = tenants.get_by_name(name)
+        return replace(snapshot, tenant=summary)
+
+    async def _can_be_ours(self, snapshot: Snapshot, found: TenantSummary | None) -> bool:
+        """By its name. One of another name was made when names were made otherwise, if its mark says that it is ours."""
+        if found is None or found.name == snapshot.tenant_name:
+            return found is not None
+        details = await self.account.tenants.details(found.id)
+        is_marked = (
+            details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE
+        )
+        return is_marked and not self.claims.holders(BY_NAME, found.name)
 
     async def _with_details(self, snapshot: Snapshot) -> Snapshot:
         summary, tenants = snapshot.tenant, self.account.tenants
@@ -189,28 +198,31 @@ class Observer:
         in_sync = zone is None or zone.in_sync(change_id, wake)
         return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
 
-    async def _without_others(self, snapshot: Snapshot) -> Snapshot:
-        """An inventory is only a status, which others may write: what serves another's tenant is not in ours."""
+    async def _without_others(self, request: Request, snapshot: Snapshot) -> Snapshot:
+        """An inventory is only a status, which others may write: what serves another is not in ours."""
         tenant = snapshot.tenant
-        own = tenant.id if tenant and is_ours(snapshot, tenant) else ""
+        own = tenant if tenant and is_ours(snapshot, tenant) else None
         if tenant and not own and not snapshot.deleting:
             return snapshot  # it may be adopted, with its records; until then nothing becomes of either
-        anothers = {entry for entry in snapshot.inventory if await self._serves_another(entry, own)}
+        anothers = {
+            entry for entry in snapshot.inventory if await self._serves_another(request, entry.name, own)
+        }
         if not anothers:
             return snapshot
         names = sorted(entry.name for entry in anothers)
         log.warning("Records in the status serve another's tenant and are left alone", names=names)
         return replace(snapshot, inventory=tuple(one for one in snapshot.inventory if one not in anothers))
 
-    async def _serves_another(self, entry: InventoryRecord, own: str) -> bool:
-        tenants, name = self.account.tenants, normalise_name(entry.name)
-        holder = tenants.holder_of(name)
-        if holder is None or holder.id == own:
+    async def _serves_another(self, request: Request, name: str, own: TenantSummary | None) -> bool:
+        """Does a name belong to another tenant? While it is no tenant's, the claims of objects tell."""
+        tenants = self.account.tenants
+        if own is not None and _serves(own, name):
             return False
-        live = await tenants.read(
-            holder.id
-        )  # a listing may be the past, and a record must not be forgotten for it
-        return live is not None and name in {normalise_name(one.domain) for one in live.domains}
+        if (holder := tenants.holder_of(name)) is None:
+            return self.claims.better_claim(request, name) is not None
+        # A listing may be the past, and a record must not be forgotten for it.
+        live = await tenants.read(holder.id)
+        return live is not None and _serves(live, name)
 
     def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
         """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role.
@@ -219,7 +231,7 @@ class Observer:
         """
         if snapshot.spec.dns is not None and not self._is_refused(snapshot):
             return self._zone_named(snapshot.spec)
-        for entry in snapshot.status.inventory:
+        for entry in snapshot.inventory:
             return self.account.desk.zone(entry)
         return None
 
@@ -255,23 +267,8 @@ class Observer:
         return ZoneView(zone.apex, {key: record for key, record in found.items() if record is not None})
 
 
-def inventory_of(
-    spec: DistributionTenantSpec, status: DistributionTenantStatus
-) -> tuple[InventoryRecord, ...]:
-    """The inventory. A status from before there was one implies it: a CNAME for each domain, to the noted target.
-
-    For the domains that the tenant had then the records were written. For those of a tenant that was never created
-    they may have been: such records are removed with the object, but not overwritten.
-    """
-    if status.inventory or not status.dns_target or spec.dns is None or status.tags_fingerprint:
-        return tuple(status.inventory)
-    dns, target = spec.dns, normalise_name(status.dns_target)
-    zone, role = dns.hosted_zone_id, dns.assume_role_arn
-    named = status.domain_results if status.id else spec.domains
-    return tuple(
-        InventoryRecord(zone, domain, "CNAME", target, dns.ttl, role, "Written" if status.id else "Planned")
-        for domain in sorted({normalise_name(one.domain) for one in named})
-    )
+def _serves(tenant: TenantSummary, name: str) -> bool:
+    return name in {normalise_name(one.domain) for one in tenant.domains}
 
 
 def _as_cloudfront_says(status: str) -> str:

@@ -17,6 +17,7 @@ from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificateRequest, TenantSettings
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.inventory import replaceable
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
@@ -52,7 +53,7 @@ class Performer:
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
             case do.WriteRecords():
-                self.account.desk.write(snapshot.owner.uid, step.records, snapshot.inventory, wake)
+                self.account.desk.write(snapshot.owner.uid, step.records, replaceable(snapshot), wake)
             case do.RemoveRecords():
                 self.account.desk.remove(snapshot.owner.uid, step.records, wake)
             case do.RememberRecords():
