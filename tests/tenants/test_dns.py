@@ -101,7 +101,9 @@ async def test_connection_group_that_is_not_there_is_a_mistake_of_the_spec() -> 
     async with playing() as scene:
         await scene.create(tenant(KEY, connectionGroupId="cg_none", dns=scene.dns()))
         assert "cg_none" in (await scene.says("Ready", "InvalidSpec")).message
+        assert scene.fact("DNSReady")[:2] == ("False", "DNSError")
         assert scene.calls(CHANGE) == scene.calls(CREATE) == 0
+        assert scene.errors("connection_group_not_found") == 1
 
 
 @virtual_time

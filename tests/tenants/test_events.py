@@ -6,7 +6,7 @@ from collections import Counter
 
 from edgekeeper.local.aws.faults import error
 from edgekeeper.local.virtual import virtual_time
-from tests.tenants.scene import Scene, playing
+from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, tenant
 
 SELF_HOSTED = {"validationTokenHost": "self-hosted", "primaryDomainName": "shop.example.com"}
@@ -101,3 +101,49 @@ async def test_each_correction_of_drift_is_a_fact_of_its_own() -> None:
         await scene.elapse(seconds=5)
         assert _told(scene)["Warning DriftCorrected"] == 2
         assert _told(scene)["Normal Updated"] == 2, "and so is the update that it took"
+
+
+@virtual_time
+async def test_refused_records_are_told_once_however_often_they_are_tried() -> None:
+    """W14: neither events nor conditions nor counters show that somebody keeps trying."""
+    async with playing() as scene:
+        denied = scene.cloud.guard.denied
+        denied.add("route53:ChangeResourceRecordSets")
+        await scene.create(tenant(KEY, "shop.example.com", "www.example.com", dns=scene.dns()))
+        await scene.says("DNSReady", "DNSError")
+        await scene.elapse(minutes=21)
+        assert _told(scene) == {"Normal DNSRecordCreating": 1, "Warning DNSError": 1}
+        assert scene.reasons("Ready") == [Fact("False", "Creating"), Fact("False", "DNSError")]
+        assert scene.errors("dns_access_denied") == 1
+        denied.clear()
+        await scene.ready()
+
+        denied.add("route53:ChangeResourceRecordSets")
+        scene.estate.lose_record("shop.example.com")
+        await scene.says("DNSReady", "DNSError")
+        await scene.elapse(minutes=21)
+        assert _told(scene)["Warning DriftCorrected"] == 1
+        assert _told(scene)["Warning DNSError"] == 2
+        denied.clear()
+        await scene.ready()
+
+        denied.add("route53:ChangeResourceRecordSets")
+        await scene.edit(domains=[{"domain": "shop.example.com"}])
+        await scene.says("DNSReady", "DNSError")
+        await scene.elapse(minutes=21)
+        assert _told(scene)["Warning DNSError"] == 3, "a record that cannot be removed is one more"
+        assert "Normal DNSCleaned" not in _told(scene)
+        denied.clear()
+        await scene.ready()
+        assert scene.events("DNSCleaned") == ["removed 1 record"]
+
+
+@virtual_time
+async def test_records_of_an_outage_are_told_once() -> None:
+    async with playing() as scene:
+        outage = error("ServiceUnavailable", status=503)
+        scene.cloud.faults.add(outage, operation="ChangeResourceRecordSets", times=50)
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await scene.ready()
+        assert _told(scene) == {"Normal DNSRecordCreating": 1, "Normal Created": 1}
+        assert scene.errors("dns_retryable") > 0

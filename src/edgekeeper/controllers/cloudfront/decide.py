@@ -25,7 +25,9 @@ from typing import Final
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.coverage import uncovered
-from edgekeeper.cloud.aws.records import RecordKey, normalise_name
+from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.cloud.aws.meanings import NO_CONNECTION_GROUP
+from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
@@ -57,7 +59,6 @@ VALIDATION_FAILED: Final = "ValidationFailed"
 NAME_CONFLICT: Final = "NameConflict"
 DOMAIN_CONFLICT: Final = "DomainConflict"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
-INVALID_SPEC: Final = "InvalidSpec"
 ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
 
 ISSUED: Final = "issued"
@@ -128,10 +129,11 @@ def _refuse_invalid(snapshot: Snapshot) -> None:
 
 def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:
     """Records that lead nowhere known are neither written nor, if they are there, taken for surplus."""
-    if snapshot.spec.dns is None or snapshot.group is not None:
+    if snapshot.spec.dns is None or snapshot.endpoint:
         return
     if group := snapshot.spec.connection_group_id:
-        raise Stall(INVALID_SPEC, f"spec.connectionGroupId: there is no connection group {group}")
+        why = f"spec.connectionGroupId: there is no connection group {group} with an endpoint"
+        raise error_for(NO_CONNECTION_GROUP, why)
     if snapshot.tenant is not None:
         why = f"the connection group of tenant {snapshot.tenant.id} is not known yet"
         raise Wait(timedelta(seconds=30), ENDPOINT_UNKNOWN, why)
@@ -145,7 +147,8 @@ def _refuse_uncovered(snapshot: Snapshot) -> None:
     if missing := uncovered((item.domain for item in snapshot.spec.domains), names):
         raise Stall(
             SAN_MISMATCH,
-            f"the certificate does not cover {', '.join(missing)}: it is good for {', '.join(names)}",
+            f"the certificate does not cover {', '.join(missing)}: it is good for {', '.join(names)}; name another "
+            "in spec.customizations.certificate.arn, or have one made with spec.managedCertificateRequest",
         )
 
 
@@ -167,7 +170,7 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
     certificate = certificate_request_of(spec)
     reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
     if spec.dns is not None:
-        if snapshot.group is None:
+        if not snapshot.endpoint:
             # A certificate that CloudFront validates by DNS is requested once there is DNS.
             settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
             reason = "the account has no endpoint yet for records to lead to: it comes with the first tenant"
@@ -314,11 +317,9 @@ def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
-    if snapshot.spec.dns is None or snapshot.group is None or snapshot.zone is None:
+    if snapshot.spec.dns is None or snapshot.zone is None or not snapshot.endpoint:
         return ()
-    return wanted_records(
-        snapshot.spec, apex=snapshot.zone.apex, target=normalise_name(snapshot.group.routing_endpoint)
-    )
+    return wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
 
 
 def _records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:

@@ -91,7 +91,7 @@ class DnsDesk:
     ) -> tuple[tuple[InventoryRecord, ...], DnsWork]:
         """The inventory with all answers in it, and what is still on its way."""
         errands = self._errands.get(uid, {})
-        pending, change_id, error = False, "", None
+        pending, change_id, error, removed = False, "", None, 0
         for place, errand in list(errands.items()):
             if not errand.done:
                 pending = True
@@ -102,12 +102,15 @@ class DnsDesk:
                 del errands[place]
                 error = error or failure
                 continue
-            change_id = next((one.change_id for one in results if one.change_id), change_id)
+            done = next((one.change_id for one in results if one.change_id), "")
+            change_id = done or change_id
             after = errand.apply(inventory)
             if set(after) == set(inventory):
                 del errands[place]  # the status has it
+            else:
+                removed += bool(errand.removing and done)
             inventory = after
-        return inventory, DnsWork(pending, change_id, error)
+        return inventory, DnsWork(pending, change_id, error, removed)
 
     def forget(self, uid: str) -> None:
         """The object is gone."""

@@ -3,32 +3,46 @@
 error                                         conditions
 Stall of DNS                                  Ready and DNSReady False, with the reason
 Stall of anything else                        Ready and Synced False, with the reason
+  of a connection group, with spec.dns        DNSReady False as well: records have nowhere to lead to
 Wait for the domain to be validated, a quota  Ready False, with the reason
 other Wait, Retry, Conflict                   none: they pass by themselves, and are counted
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR, DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED
+from edgekeeper.cloud.aws.meanings import (
+    DNS_ERROR,
+    DOMAIN_VALIDATION_PENDING,
+    NO_CONNECTION_GROUP,
+    QUOTA_EXCEEDED,
+)
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import Plan
 from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
-from edgekeeper.controllers.cloudfront.report import DECLARATION, DEPLOYED, DNS, SYNCED
+from edgekeeper.controllers.cloudfront.report import (
+    DECLARATION,
+    DEPLOYED,
+    DNS,
+    DNS_REASONS,
+    SYNCED,
+    is_tried_again,
+    told_removal,
+)
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.conditions import READY, Condition, Conditions
+from edgekeeper.core.conditions import READY, Conditions
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
-from edgekeeper.core.json import dig_object
+from edgekeeper.core.json import dig, dig_object
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
 from edgekeeper.runtime.contract import Request
 
-_DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
 _WORTH_TELLING: Final = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
 _KEPT: Final = (
     "the tenant is kept, disabled, while names lead to it: let the records be removed, or leave everything as it is "
@@ -69,10 +83,12 @@ class Explainer:
     def _status(self, request: Request, error: PassError) -> StatusWrite:
         conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
         conditions.mark(DEPLOYED, False, error.reason, _told(request, error))
-        if error.reason in _DNS_REASONS:
+        if error.reason in DNS_REASONS:
             conditions.mark(DNS, False, error.reason, error.message)
         elif isinstance(error, Stall):
             conditions.mark(SYNCED, False, error.reason, error.message)
+        if error.error_type == NO_CONNECTION_GROUP.error_type and dig(request.object, "spec", "dns"):
+            conditions.mark(DNS, False, DNS_ERROR, error.message)
         status = {**dig_object(request.object, "status"), "conditions": conditions.to_list()}
         return StatusWrite(status)
 
@@ -82,14 +98,9 @@ class Explainer:
         """How far a deletion is. What was written down about the tenant stays until it is gone."""
         step = plan.next
         assert step is not None  # noqa: S101 - with nothing left to do there is nothing to tell
-        reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
-        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
-        failure = self._failure_of(request, step)
-        if failure is None:
-            conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
-        else:
-            conditions.mark(DEPLOYED, False, failure.reason, failure.message)
-        status = {**dig_object(request.object, "status"), "conditions": conditions.to_list()}
+        status = {**dig_object(request.object, "status")}
+        if not is_tried_again(request.object, step):
+            status["conditions"] = self._progress(request, step)
         status["inventory"] = msgspec.to_builtins(list(after.inventory))
         status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
         if after.tenant is not None:
@@ -99,32 +110,24 @@ class Explainer:
         return (
             requeue(self.intervals.after(step))
             .writing(StatusWrite(_without_empty(status)))
-            .saying(*(() if failure else _events(step)))
+            .saying(*_events(step, after))
         )
 
-    def _failure_of(self, request: Request, step: do.Step) -> Condition | None:
-        """What was told of records that could not be removed. It stays while they are tried again."""
-        ready = Conditions.of(DECLARATION, request.object, self.clock.now()).before(READY)
-        is_again = (
-            ready is not None
-            and isinstance(step, do.RemoveRecords | do.AwaitRecords)
-            and ready.reason in _DNS_REASONS
-            and ready.observed_generation == request.generation
-        )
-        return ready if is_again else None
+    def _progress(self, request: Request, step: do.Step) -> list[Any]:
+        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
+        conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
+        return conditions.to_list()
 
 
-def _events(step: do.Step) -> tuple[Event, ...]:
-    match step:
-        case do.DisableTenant(tenant=tenant):
-            return (Event("Normal", "Disabling", f"disabled tenant {tenant.id} before it is deleted"),)
-        case do.RemoveRecords(records=records):
-            return (Event("Normal", "DNSCleaned", f"removing {len(records)} records"),)
-    return ()
+def _events(step: do.Step, after: Snapshot) -> Iterator[Event]:
+    yield from told_removal(after)
+    if isinstance(step, do.DisableTenant):
+        yield Event("Normal", "Disabling", f"disabled tenant {step.tenant.id} before it is deleted")
 
 
 def _told(request: Request, error: PassError) -> str:
-    if request.deleting and error.reason in _DNS_REASONS:
+    if request.deleting and error.reason in DNS_REASONS:
         return f"{error.message}; {_KEPT}"
     if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
         return f"{error.message}; DNS may still be propagating"

@@ -27,7 +27,7 @@ from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
-from edgekeeper.controllers.cloudfront.report import Reporter
+from edgekeeper.controllers.cloudfront.report import Reporter, told_removal
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.clock import Clock, parse_timestamp
 from edgekeeper.core.errors import PassError
@@ -67,11 +67,12 @@ class TenantReconciler:
                 raise before.dns_work.error
             before, plan = await self._decide(before)
             after = await self.performer.perform(plan.next, before, wake)
+        reporter = Reporter(request.object, before, after, plan, self.clock.now())
         if plan.drift.drift_detected:
             self.metrics.drift_detected()
-            if isinstance(plan.next, do.UpdateTenant | do.WriteRecords | do.CreateTenant):
-                self.account.corrections.note(before.owner.uid)
-        return self._outcome(request, before, after, plan)
+        if reporter.is_correction:
+            self.account.corrections.note(before.owner.uid)
+        return self._outcome(reporter)
 
     async def finalize(self, request: Request) -> Outcome:
         if dig(request.object, "metadata", "annotations", DELETION_POLICY) == "Orphan":
@@ -108,9 +109,8 @@ class TenantReconciler:
     def explain(self, request: Request, error: PassError) -> Outcome:
         return self.explainer.explain(request, error)
 
-    def _outcome(self, request: Request, before: Snapshot, after: Snapshot, plan: Plan) -> Outcome:
-        reporter = Reporter(request.object, before, after, plan, self.clock.now())
-        step = plan.next
+    def _outcome(self, reporter: Reporter) -> Outcome:
+        step = reporter.step
         outcome = requeue(self.intervals.after(step)).saying(*reporter.events())
         if isinstance(step, do.AttachCertificate):
             fields = {"spec": {"customizations": {"certificate": {"arn": step.arn}}}}
@@ -136,9 +136,10 @@ class TenantReconciler:
 
     def _gone(self, snapshot: Snapshot) -> Outcome:
         self.account.desk.forget(snapshot.owner.uid)
+        outcome = done().saying(*told_removal(snapshot))
         if not snapshot.was_created:
-            return done()
-        return done().saying(Event("Normal", "Deleted", f"tenant {snapshot.status.id} is gone"))
+            return outcome
+        return outcome.saying(Event("Normal", "Deleted", f"tenant {snapshot.status.id} is gone"))
 
 
 def _actor(request: Request) -> Actor:

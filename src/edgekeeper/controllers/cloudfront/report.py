@@ -2,6 +2,9 @@
 
 `Ready` is concluded from one fact, whether the tenant is deployed as the spec says; Synced, CertificateReady and
 DNSReady stand beside it and speak for themselves. What a pass has done is already in the snapshot that it hands in.
+
+Records are refused only after the pass that handed them in. When they are tried again, what was told of them stands
+until there is an answer: neither the conditions nor the events of an object show that somebody keeps trying.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan, dns_differences
@@ -24,12 +28,14 @@ from edgekeeper.core.clock import timestamp
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.delta import describe
 from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_message
-from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.core.outcome import Event, StatusWrite
 
 SYNCED, CERTIFICATE, DNS = "Synced", "CertificateReady", "DNSReady"
 DEPLOYED: Final = "Deployed"
 SELF_HOSTED: Final = "self-hosted"
+DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
+"""Why records are refused."""
 
 DECLARATION = Declaration(
     required=(DEPLOYED,),
@@ -47,6 +53,7 @@ _BEFORE_CREATION = (
     do.CreateTenant,
 )
 _RECORDS_UNDER_WAY = (do.RememberRecords, do.WriteRecords, do.AwaitRecords)
+_ATTEMPTS = (do.WriteRecords, do.RemoveRecords, do.AwaitRecords)
 _PUSHING = (do.RememberRecords, do.WriteRecords, do.RemoveRecords, do.UpdateTenant, do.AwaitRecords)
 _NOT_AS_DECLARED = (do.AdoptTenant, *_PUSHING)
 
@@ -146,6 +153,8 @@ class Reporter:
     # Conditions
 
     def _conditions(self) -> list[Any]:
+        if is_tried_again(self.obj, self.step):
+            return dig_list(self.obj, "status", "conditions")
         conditions = Conditions.of(DECLARATION, self.obj, self.now)
         conditions.mark(DEPLOYED, *self._deployed())
         if self.after.tenant is not None or self.plan.drift.drift_detected:
@@ -224,16 +233,22 @@ class Reporter:
         if self.after.spec.dns is None and not self.after.inventory:
             conditions.mark(DNS, True, "DNSNotConfigured", "spec.dns is not set")
         elif isinstance(self.step, _RECORDS_UNDER_WAY) and not self.plan.drift.drift_detected:
-            conditions.mark(DNS, False, "DNSRecordCreating", f"{self.step}: {self.step.reason}")
-        elif not self.after.dns_in_sync:
-            message = f"change {self.after.change_id} is not known everywhere yet"
-            conditions.mark(DNS, False, "DNSPropagating", message)
+            conditions.mark(DNS, False, "DNSRecordCreating", self._writing_message(conditions, self.step))
         elif broken := dns_differences(self.after):
             conditions.mark(
                 DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
             )
+        elif not self.after.dns_in_sync:
+            message = f"change {self.after.change_id} is not known everywhere yet"
+            conditions.mark(DNS, False, "DNSPropagating", message)
         else:
             conditions.mark(DNS, True, "DNSReady", "all records are as the spec says")
+
+    def _writing_message(self, conditions: Conditions, step: Step) -> str:
+        known = conditions.get(DNS)
+        if isinstance(step, do.AwaitRecords) and known is not None and known.reason == "DNSRecordCreating":
+            return known.message  # what is being written, which says more than that it is
+        return f"{step}: {step.reason}"
 
     # Events
 
@@ -242,31 +257,33 @@ class Reporter:
         if self.before.was_created and self.before.tenant is None and self.before.status.id:
             if not self.before.status.drift_detected:
                 yield Event("Warning", "ExternalDeletion", "the tenant was deleted outside the operator")
-        elif (event := drift_event(self.plan.drift, self.plan.differences)) is not None and self._is_told():
+        elif (event := drift_event(self.plan.drift, self.plan.differences)) is not None and (
+            self.plan.drift.event == DRIFT_DETECTED or self.is_correction
+        ):
             yield event
         yield from self._told_step()
 
-    def _is_told(self) -> bool:
-        """A correction is told when it is made, not at each of the steps that lead to it."""
-        return self.plan.drift.event == DRIFT_DETECTED or isinstance(
-            self.step, do.UpdateTenant | do.WriteRecords
-        )
+    @property
+    def is_correction(self) -> bool:
+        """Is drift corrected in this pass? Records that are tried again were corrected, as far as one can tell."""
+        is_change = isinstance(self.step, do.CreateTenant | do.UpdateTenant)
+        is_first = isinstance(self.step, do.WriteRecords) and self._is_dns_news()
+        return self.plan.drift.drift_detected and (is_change or is_first)
+
+    def _is_dns_news(self) -> bool:
+        """Does DNSReady say something else than before? It does not where the same records are tried again."""
+        return _fact(self._conditions(), DNS) != _fact(dig_list(self.obj, "status", "conditions"), DNS)
 
     def _told_step(self) -> Iterator[Event]:
+        yield from told_removal(self.after)
         match self.step:
             case do.CreateTenant() if self.after.tenant:
                 yield Event("Normal", "Created", f"created tenant {self.after.tenant.id}")
             case do.UpdateTenant():
                 yield Event("Normal", "Updated", f"updated tenant {self.step.tenant.id}: {self.step.reason}")
-            case do.DisableTenant():
-                yield Event(
-                    "Normal", "Disabling", f"disabled tenant {self.step.tenant.id} before it is deleted"
-                )
-            case do.WriteRecords(records):
-                told = f"writing {len(records)} records that lead to {records[0].target}"
+            case do.WriteRecords(records) if self._is_dns_news():
+                told = f"writing {len(records)} record{'s' if len(records) > 1 else ''} leading to {records[0].target}"
                 yield Event("Normal", "DNSRecordCreating", told)
-            case do.RemoveRecords(records):
-                yield Event("Normal", "DNSCleaned", f"removing {len(records)} records")
             case do.AttachCertificate(arn):
                 yield Event("Normal", "CertificateAttaching", f"attaching certificate {arn}")
 
@@ -283,3 +300,22 @@ def _domain_results(tenant: TenantSummary | None) -> list[DomainResult]:
 def _kept(snapshot: Snapshot, value: str) -> str:
     """What was known of a certificate, for as long as one is requested."""
     return value if is_managed(snapshot.spec) and snapshot.tenant is not None else ""
+
+
+def is_tried_again(obj: JsonObject, step: Step | None) -> bool:
+    """Are records under way that the object says were refused, for the present spec?"""
+    known = _fact(dig_list(obj, "status", "conditions"), DNS)
+    is_refused = known.get("reason") in DNS_REASONS
+    is_present = known.get("observedGeneration") == dig(obj, "metadata", "generation")
+    return isinstance(step, _ATTEMPTS) and is_refused and is_present
+
+
+def told_removal(snapshot: Snapshot) -> Iterator[Event]:
+    """Records are told to be gone when they are."""
+    if number := snapshot.dns_work.removed:
+        yield Event("Normal", "DNSCleaned", f"removed {number} record{'s' if number > 1 else ''}")
+
+
+def _fact(conditions: list[Any], type_: str) -> JsonObject:
+    found = (one for one in conditions if isinstance(one, dict) and one.get("type") == type_)
+    return next(found, {})

@@ -11,7 +11,7 @@ from typing import Literal
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError
@@ -38,6 +38,8 @@ class DnsWork:
     """Of the last batch that wrote one of them."""
     error: PassError | None = None
     """What one of them met."""
+    removed: int = 0
+    """How many are gone that the status still has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,11 @@ class Snapshot:
     def change_id(self) -> str:
         """The change of our records that the world may not know yet."""
         return self.dns_work.change_id or self.status.dns_change_id
+
+    @property
+    def endpoint(self) -> str:
+        """Where records lead; empty where that is not known."""
+        return normalise_name(self.group.routing_endpoint) if self.group else ""
 
     @property
     def was_created(self) -> bool:

@@ -27,6 +27,7 @@ MANAGED: Mapping[str, object] = {
     "primaryDomainName": "shop.example.com",
 }
 CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/own"
+ISSUED_CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/managed"
 
 GROUP = ConnectionGroup("cg_1", "arn:group", "default", ENDPOINT, "E1", True, True, "Deployed")
 DISTRIBUTION = Distribution(

@@ -17,8 +17,10 @@ from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.errors import Retry, Stall, Wait
 from edgekeeper.core.ownership import Owner
 from tests.unit.controllers.cloudfront.cases import (
+    CERTIFICATE,
     DNS,
     GROUP,
+    ISSUED_CERTIFICATE,
     MANAGED,
     absent,
     live,
@@ -171,7 +173,7 @@ def test_record_that_was_taken_away_is_drift(policy: Policy) -> None:
 
 
 def _issued(**fields: Any) -> Snapshot:
-    certificate = ManagedCertificate("arn:managed", "issued", "cloudfront")
+    certificate = ManagedCertificate(ISSUED_CERTIFICATE, "issued", "cloudfront")
     wanted = spec(managedCertificateRequest=MANAGED)
     return present(**{"spec": wanted, "certificate": certificate, **fields})
 
@@ -181,24 +183,26 @@ def test_issued_certificate_is_attached_to_the_spec() -> None:
 
 
 def test_attached_certificate_is_awaited_until_its_domains_are_active() -> None:
-    attached = spec(managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": "arn:managed"}})
+    attached = spec(
+        managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": ISSUED_CERTIFICATE}}
+    )
     sent = live(
-        customizations=Customizations(certificate_arn="arn:managed"),
+        customizations=Customizations(certificate_arn=ISSUED_CERTIFICATE),
         domains=(TenantDomain("shop.example.com", "inactive"),),
     )
     assert _steps(_issued(spec=attached, tenant=sent)) == ["AwaitCertificate"]
 
 
 def test_certificate_of_the_user_is_not_replaced_by_the_managed_one() -> None:
-    own = spec(managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": "arn:own"}})
-    found = live(customizations=Customizations(certificate_arn="arn:own"))
+    own = spec(managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": CERTIFICATE}})
+    found = live(customizations=Customizations(certificate_arn=CERTIFICATE))
     assert "AttachCertificate" not in _steps(_issued(spec=own, tenant=found))
 
 
 def test_renewed_request_is_sent_and_one_that_was_answered_is_not() -> None:
     wanted = spec(managedCertificateRequest=MANAGED)
     assert _steps(present(generation=2, spec=wanted)) == ["UpdateTenant"]
-    pending = ManagedCertificate("arn:managed", "pending-validation", "cloudfront")
+    pending = ManagedCertificate(ISSUED_CERTIFICATE, "pending-validation", "cloudfront")
     assert _steps(present(spec=wanted, certificate=pending)) == ["AwaitCertificate"]
 
 
@@ -259,6 +263,15 @@ def _outcome(snapshot: Snapshot) -> str:
             absent(spec=spec(dns=DNS, connectionGroupId="cg_0"), zone=zone(), group=None),
             "InvalidSpec",
             id="no group",
+        ),
+        pytest.param(
+            absent(
+                spec=spec(dns=DNS, connectionGroupId="cg_1"),
+                zone=zone(),
+                group=replace(GROUP, routing_endpoint=""),
+            ),
+            "InvalidSpec",
+            id="group without an endpoint",
         ),
     ],
 )

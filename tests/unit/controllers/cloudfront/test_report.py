@@ -18,6 +18,8 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.local.virtual import START
 from tests.unit.controllers.cloudfront.cases import (
     DNS,
+    ENDPOINT,
+    ISSUED_CERTIFICATE,
     MANAGED,
     NAME,
     absent,
@@ -31,6 +33,7 @@ from tests.unit.controllers.cloudfront.cases import (
 
 WITH_DNS = spec(dns=DNS)
 WRITTEN = (record(),)
+WARNINGS = {"DriftCorrected", "DriftDetected", "ExternalDeletion"}
 READY, SYNCED, CERTIFICATE, DNS_READY = "Ready", "Synced", "CertificateReady", "DNSReady"
 
 
@@ -49,10 +52,12 @@ def _facts(reporter: Reporter) -> dict[str, tuple[str, str]]:
 
 
 def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -> Snapshot:
-    certificate = ManagedCertificate("arn:managed", certificate_status, "cloudfront")
+    certificate = ManagedCertificate(ISSUED_CERTIFICATE, certificate_status, "cloudfront")
     domains = (TenantDomain("shop.example.com", "active" if active else "inactive"),)
-    wanted = spec(managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": "arn:managed"}})
-    attached = live(customizations=Customizations(certificate_arn="arn:managed"), domains=domains)
+    wanted = spec(
+        managedCertificateRequest=MANAGED, customizations={"certificate": {"arn": ISSUED_CERTIFICATE}}
+    )
+    attached = live(customizations=Customizations(certificate_arn=ISSUED_CERTIFICATE), domains=domains)
     return present(**{"spec": wanted, "tenant": attached, "certificate": certificate, **fields})
 
 
@@ -86,6 +91,13 @@ def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -
             READY,
             ("False", "ExternalDeletion"),
             id="deleted by others",
+        ),
+        pytest.param(
+            present(tenant=None),
+            present(tenant=live(status="InProgress")),
+            READY,
+            ("False", "Creating"),
+            id="deleted by others and created again",
         ),
         pytest.param(present(), None, SYNCED, ("True", "InSync"), id="in sync"),
         pytest.param(
@@ -205,7 +217,7 @@ def test_generation_is_observed_once_it_is_carried_out(before: Snapshot, observe
 
 def test_tokens_to_be_served_are_told_by_domain() -> None:
     token = ValidationToken("shop.example.com", "shop.example.com/from", "aws/to")
-    certificate = ManagedCertificate("arn:managed", "pending-validation", "self-hosted", (token,))
+    certificate = ManagedCertificate(ISSUED_CERTIFICATE, "pending-validation", "self-hosted", (token,))
     wanted = spec(managedCertificateRequest={**MANAGED, "validationTokenHost": "self-hosted"})
     written = _report(present(spec=wanted, certificate=certificate)).status().status
     (message,) = (one["message"] for one in written["conditions"] if one["type"] == CERTIFICATE)
@@ -247,11 +259,103 @@ def test_tokens_to_be_served_are_told_by_domain() -> None:
             ["DNSRecordCreating"],
             id="records handed in",
         ),
-        pytest.param(present(generation=2, inventory=WRITTEN), None, ["DNSCleaned"], id="records removed"),
+        pytest.param(present(generation=2, inventory=WRITTEN), None, [], id="records to be removed"),
+        pytest.param(present(dns_work=DnsWork(removed=2)), None, ["DNSCleaned"], id="records removed"),
+        pytest.param(
+            present(tenant=None), present(tenant=live()), ["ExternalDeletion", "Created"], id="created again"
+        ),
+        pytest.param(
+            _certified("issued", spec=spec(managedCertificateRequest=MANAGED)),
+            None,
+            ["CertificateAttaching"],
+            id="issued",
+        ),
     ],
 )
 def test_events_tell_what_happened(before: Snapshot, after: Snapshot | None, told: list[str]) -> None:
-    assert [event.reason for event in _report(before, after).events()] == told
+    events = list(_report(before, after).events())
+    assert [event.reason for event in events] == told
+    assert {event.reason for event in events if event.type == "Warning"} == set(told) & WARNINGS
+
+
+def _known(snapshot: Snapshot, reason: str = "", generation: int = 1) -> JsonObject:
+    """A status that was written for a snapshot, and in which DNSReady has a reason."""
+    known = _report(snapshot).status().status
+    changed = {"reason": reason, "observedGeneration": generation} if reason else {}
+    conditions = [one | changed if one["type"] == DNS_READY else one for one in known["conditions"]]
+    return {**known, "conditions": conditions}
+
+
+@pytest.mark.parametrize("reason", ["DNSError", "DNSConflict"])
+def test_refusal_stands_while_records_are_tried_again(reason: str) -> None:
+    before = present(generation=2, spec=WITH_DNS, zone=zone(), inventory=(record(state="Planned"),))
+    known = _known(before, reason, generation=2)
+    again = _report(before, known=known)
+    assert again.status().status == known
+    assert list(again.events()) == []
+
+
+def test_refusal_of_an_older_spec_says_nothing_about_the_present_one() -> None:
+    before = present(generation=2, spec=WITH_DNS, zone=zone(), inventory=(record(state="Planned"),))
+    again = _report(before, known=_known(before, "DNSError", generation=1))
+    assert _facts(again)[DNS_READY] == ("False", "DNSRecordCreating")
+    assert [event.reason for event in again.events()] == ["DNSRecordCreating"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(
+            present(generation=2, spec=WITH_DNS, zone=zone(), inventory=(record(state="Planned"),)),
+            id="new records",
+        ),
+        pytest.param(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), id="drift"),
+    ],
+)
+def test_records_that_are_tried_again_after_an_outage_are_told_once(before: Snapshot) -> None:
+    first = _report(before)
+    assert "DNSRecordCreating" in [event.reason for event in first.events()]
+    waiting = _report(replace(before, dns_work=DnsWork(pending=True)), known=first.status().status)
+    assert list(waiting.events()) == []
+    again = _report(before, known=waiting.status().status)
+    assert list(again.events()) == []
+    assert not again.is_correction
+
+
+@pytest.mark.parametrize(
+    ("before", "is_correction"),
+    [
+        pytest.param(present(tenant=live(enabled=False)), True, id="tenant"),
+        pytest.param(present(tenant=None), True, id="deleted tenant"),
+        pytest.param(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), True, id="records"),
+        pytest.param(present(tenant=live(enabled=False), policy=Policy.REPORT), False, id="left"),
+        pytest.param(present(generation=2, spec=spec(enabled=False)), False, id="a change of the spec"),
+    ],
+)
+def test_corrections_of_drift_are_known_as_such(before: Snapshot, is_correction: bool) -> None:
+    assert _report(before).is_correction == is_correction
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("createdTime", "2026-01-01T00:00:00Z"),
+        ("lastModifiedTime", "2026-01-01T01:00:00Z"),
+        ("id", "dt_1"),
+        ("arn", "arn:aws:cloudfront::111122223333:distribution-tenant/dt_1"),
+        ("eTag", "E1"),
+        ("distributionTenantStatus", "Deployed"),
+        ("domainResults", [{"domain": "shop.example.com", "status": "active"}]),
+        ("dnsTarget", ENDPOINT),
+        ("driftDetected", False),
+        ("lastDriftCheckTime", "2026-01-01T00:00:00Z"),
+        ("observedGeneration", 1),
+    ],
+)
+def test_status_says_what_cloudfront_says(field: str, expected: object) -> None:
+    tenant = live(created=START, modified=START + timedelta(hours=1))
+    before = present(tenant=tenant, spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN)
+    assert _report(before).status().status[field] == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,185 @@
+"""Why a pass failed, in conditions, an event and a counter: one row for each sort of error, and each fact once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+
+from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.controllers.cloudfront.decide import decide
+from edgekeeper.controllers.cloudfront.explain import Explainer
+from edgekeeper.controllers.cloudfront.intervals import Intervals
+from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
+from edgekeeper.controllers.cloudfront.report import DECLARATION
+from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
+from edgekeeper.core.conditions import status_violations
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outcome import Outcome, StatusWrite
+from edgekeeper.kube.kinds import Key
+from edgekeeper.local.virtual import START
+from edgekeeper.runtime.contract import Request
+from tests.unit.controllers.cloudfront.cases import DNS, NAME, live, present, record
+
+DISABLED = live(enabled=False)
+
+
+class _Still:
+    """A clock that stands."""
+
+    def now(self) -> datetime:
+        return START
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Witness:
+    """An explainer, and what it counts."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals())
+
+    def explain(self, error: PassError, obj: JsonObject) -> Outcome:
+        return self._explainer.explain(_request(obj), error)
+
+    def removal(self, snapshot: Snapshot, obj: JsonObject) -> Outcome:
+        return self._explainer.removal(_request(obj), snapshot, decide(replace(snapshot, deleting=True)))
+
+    def counted(self, error_type: str) -> float:
+        name = "cloudfront_tenant_operator_reconcile_errors_total"
+        return self._registry.get_sample_value(name, {"error_type": error_type}) or 0.0
+
+
+def _request(obj: JsonObject) -> Request:
+    return Request(Key("default", NAME), msgspec.json.encode(obj), obj, reconcile_id="")
+
+
+def _object(status: JsonObject | None = None, generation: int = 1, **spec: object) -> JsonObject:
+    obj: JsonObject = {"metadata": {"name": NAME, "generation": generation}, "spec": spec}
+    return obj if status is None else {**obj, "status": status}
+
+
+def _status(outcome: Outcome) -> JsonObject:
+    assert isinstance(outcome.write, StatusWrite)
+    return outcome.write.status
+
+
+def _facts(outcome: Outcome) -> dict[str, tuple[str, str]]:
+    return {one["type"]: (one["status"], one["reason"]) for one in _status(outcome)["conditions"]}
+
+
+@pytest.mark.parametrize(
+    ("error", "elsewhere"),
+    [
+        *(
+            pytest.param(Stall(reason, "no"), {"Synced": reason}, id=reason)
+            for reason in (
+                *("ValidationFailed", "NameConflict", "DomainConflict", "CertificateSANMismatch"),
+                *("AccessDenied", "InvalidSpec", "AWSError"),
+            )
+        ),
+        pytest.param(Stall("DNSError", "no"), {"DNSReady": "DNSError"}, id="DNSError"),
+        pytest.param(Stall("DNSConflict", "no"), {"DNSReady": "DNSConflict"}, id="DNSConflict"),
+        pytest.param(
+            error_for(meanings.NO_CONNECTION_GROUP, "no"),
+            {"Synced": "InvalidSpec", "DNSReady": "DNSError"},
+            id="connection group",
+        ),
+        pytest.param(error_for(meanings.UNVALIDATED, "no"), {}, id="DomainValidationPending"),
+        pytest.param(error_for(meanings.QUOTA, "no"), {}, id="QuotaExceeded"),
+    ],
+)
+def test_what_waits_for_somebody_is_told_in_conditions_and_a_warning(
+    error: PassError, elsewhere: dict[str, str]
+) -> None:
+    outcome = Witness().explain(error, _object(dns=DNS))
+    told = {"Ready": error.reason, **elsewhere}
+    assert _facts(outcome) == {type_: ("False", reason) for type_, reason in told.items()}
+    assert [(one.type, one.reason) for one in outcome.events] == [("Warning", error.reason)]
+    assert all("no" in one["message"] for one in _status(outcome)["conditions"])
+    obj = _object(_status(outcome), dns=DNS)
+    assert status_violations(obj, declaration=DECLARATION, now=START) == []
+
+
+def test_missing_connection_group_without_dns_says_nothing_of_dns() -> None:
+    outcome = Witness().explain(error_for(meanings.NO_CONNECTION_GROUP, "no"), _object())
+    assert "DNSReady" not in _facts(outcome)
+
+
+def test_domain_that_cannot_be_validated_yet_is_told_with_its_likely_cause() -> None:
+    outcome = Witness().explain(error_for(meanings.UNVALIDATED, "no"), _object())
+    assert outcome.events[0].message == "no; DNS may still be propagating"
+
+
+@pytest.mark.parametrize(
+    ("error", "counted"),
+    [
+        pytest.param(error_for(meanings.THROTTLING, "slow down"), "throttling", id="throttling"),
+        pytest.param(error_for(meanings.DNS_THROTTLING, "slow down"), "dns_throttling", id="of DNS"),
+        pytest.param(error_for(meanings.BUSY, "oops"), "retryable", id="outage"),
+        pytest.param(error_for(meanings.DNS_BUSY, "oops"), "dns_retryable", id="outage of DNS"),
+        pytest.param(Wait(timedelta(seconds=5), "MirrorNotSynced"), "", id="not listed yet"),
+        pytest.param(Retry("oops"), "", id="anything"),
+        pytest.param(Conflict(), "", id="lost race"),
+    ],
+)
+def test_what_passes_by_itself_is_counted_and_changes_nothing(error: PassError, counted: str) -> None:
+    witness = Witness()
+    outcome = witness.explain(error, _object())
+    assert (outcome.write, outcome.events) == (None, ())
+    assert not counted or witness.counted(counted) == 1
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [
+        *(meanings.DENIED, meanings.INVALID, meanings.QUOTA, meanings.TAKEN_NAME, meanings.UNKNOWN),
+        *(meanings.UNVALIDATED, meanings.NO_DISTRIBUTION, meanings.NO_CONNECTION_GROUP),
+        *(meanings.DNS_DENIED, meanings.DNS_INVALID, meanings.DNS_NO_ZONE, meanings.DNS_UNKNOWN),
+        meanings.BY_SERVICE["cloudfront"]["CNAMEAlreadyExists"],
+    ],
+    ids=lambda meaning: meaning.error_type,
+)
+def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: meanings.Meaning) -> None:
+    witness, error = Witness(), error_for(meaning, "no")
+    status = _status(witness.explain(error, _object(dns=DNS)))
+    again = witness.explain(error, _object(status, dns=DNS))
+    assert (again.write, again.events, witness.counted(meaning.error_type)) == (None, (), 1)
+    newer = witness.explain(error, _object(status, generation=2, dns=DNS))
+    assert (len(newer.events), witness.counted(meaning.error_type)) == (1, 2)
+
+
+# Deletion
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "reason", "told"),
+    [
+        pytest.param(present(inventory=(record(),)), "Deleting", [], id="records"),
+        pytest.param(
+            present(dns_work=DnsWork(removed=1)), "Disabling", ["DNSCleaned", "Disabling"], id="gone"
+        ),
+        pytest.param(present(), "Disabling", ["Disabling"], id="no records"),
+        pytest.param(present(tenant=replace(DISABLED, status="InProgress")), "Deleting", [], id="disabled"),
+        pytest.param(present(tenant=DISABLED), "Deleting", [], id="deleted"),
+    ],
+)
+def test_deletion_tells_how_far_it_is(snapshot: Snapshot, reason: str, told: list[str]) -> None:
+    outcome = Witness().removal(snapshot, _object())
+    assert _facts(outcome) == {"Ready": ("False", reason)}
+    assert [(one.type, one.reason) for one in outcome.events] == [("Normal", one) for one in told]
+
+
+def test_refusal_to_remove_records_stands_while_that_is_tried_again() -> None:
+    witness, snapshot = Witness(), present(inventory=(record(),))
+    refused = _status(witness.explain(error_for(meanings.DNS_DENIED, "no"), _object(dns=DNS)))
+    outcome = witness.removal(snapshot, _object(refused, dns=DNS))
+    assert _status(outcome)["conditions"] == refused["conditions"]
+    assert outcome.events == ()
