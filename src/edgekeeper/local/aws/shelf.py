@@ -3,17 +3,29 @@
 AWS is eventually consistent: a tenant just created is not found, one just updated still shows its old values. With a
 lag of zero a shelf is a dictionary. With a lag it remembers what each key held, for as long as a reader may be that
 far behind. Values are never changed in place, so remembering them costs a reference each.
+
+Services that list page by page go through the keys in order. That order is kept rather than made for every page: a
+hundred pages of ten thousand resources are asked for at a time.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Generic, TypeVar
+from itertools import islice
+from typing import Any, Generic, Protocol, TypeVar
 
 from edgekeeper.local.aws.cloudtime import CloudTime
 
-K = TypeVar("K")
+
+class Ordered(Protocol):
+    """What can be sorted."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+K = TypeVar("K", bound=Ordered)
 V = TypeVar("V")
 
 
@@ -26,6 +38,8 @@ class Shelf(Generic[K, V]):
         self._present: dict[K, V] = {}
         self._past: dict[K, list[tuple[float, V | None]]] = {}
         """What a key held before, with the moment at which that ended; oldest first."""
+        self._order: list[K] | None = None
+        """The keys in order, and some that are gone, from the first time that somebody needs them."""
 
     # --- The present: what writes are checked against ---
 
@@ -49,6 +63,8 @@ class Shelf(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         self._remember(key)
+        if self._order is not None and not self._is_in_order(key):
+            insort(self._order, key)
         self._present[key] = value
 
     def remove(self, key: K) -> V:
@@ -75,6 +91,20 @@ class Shelf(Generic[K, V]):
         keys = dict.fromkeys((*self._present, *self._past))
         found = ((key, self.seen(key)) for key in keys)
         return [(key, value) for key, value in found if value is not None]
+
+    def seen_after(self, key: K) -> Iterator[tuple[K, V]]:
+        """What a reader sees from the next key on, in the order of keys. Nothing may be changed meanwhile."""
+        if self._order is None or len(self._order) > 2 * (len(self._present) + len(self._past)):
+            self._order = sorted({*self._present, *self._past})
+        for one in islice(self._order, bisect_right(self._order, key), None):
+            value = self.seen(one)
+            if value is not None:
+                yield one, value
+
+    def _is_in_order(self, key: K) -> bool:
+        order = self._order or []
+        place = bisect_left(order, key)
+        return place < len(order) and order[place] == key
 
     def _remember(self, key: K) -> None:
         if self._lag() > timedelta():

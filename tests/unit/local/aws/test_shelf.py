@@ -38,6 +38,8 @@ def test_a_reader_sees_exactly_what_was_there_before_the_lag(
         horizon = clock.monotonic() - lag
         expected = [seen for moment, seen in history if moment <= horizon][-1:] or [{}]
         assert dict(shelf.all_seen()) == expected[0]
+        assert list(shelf.seen_after("")) == sorted(expected[0].items())
+        assert list(shelf.seen_after("a")) == [(key, held) for key, held in expected[0].items() if key > "a"]
         assert {key: shelf.seen(key) for key in "ab"} == {key: expected[0].get(key) for key in "ab"}
         assert dict(shelf.items()) == state
         assert len(shelf) == len(state)

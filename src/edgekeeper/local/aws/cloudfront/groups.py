@@ -78,7 +78,11 @@ def delete(call: Call) -> Result:
 def list_all(call: Call) -> Result:
     state, params = call.account.cloudfront, call.params
     anycast = (params.get("AssociationFilter") or {}).get("AnycastIpListId")
-    found = ((id_, group) for id_, group in state.groups.all_seen() if anycast in (None, group.anycast))
+    found = (
+        (id_, group)
+        for id_, group in state.groups.seen_after(params.get("Marker") or "")
+        if anycast in (None, group.anycast)
+    )
     return views.page(state, found, params, "ConnectionGroups", views.group_summary)
 
 

@@ -99,7 +99,7 @@ def list_all(call: Call) -> Result:
         group = state.group(group).id
     found = (
         (id_, tenant)
-        for id_, tenant in state.tenants.all_seen()
+        for id_, tenant in state.tenants.seen_after(params.get("Marker") or "")
         if distribution in (None, tenant.distribution) and group in (None, tenant.group)
     )
     return views.page(state, found, params, "DistributionTenantList", views.tenant_summary)
@@ -113,7 +113,7 @@ def list_by_customization(call: Call) -> Result:
         raise AwsError("InvalidArgument", "One of WebACLArn and CertificateArn is required.")
     found = (
         (id_, tenant)
-        for id_, tenant in state.tenants.all_seen()
+        for id_, tenant in state.tenants.seen_after(params.get("Marker") or "")
         if acl in (None, tenant.web_acl) and certificate in (None, tenant.certificate)
     )
     return views.page(state, found, params, "DistributionTenantList", views.tenant_summary)

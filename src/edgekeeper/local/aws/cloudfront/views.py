@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from operator import itemgetter
+from itertools import islice
 from typing import Any, TypeVar
 
 from edgekeeper.local.aws.cloudfront.resources import ConnectionGroup, Tenant
@@ -74,13 +74,14 @@ def page(
     key: str,
     view: Callable[[CloudFront, Resource], View],
 ) -> View:
-    """One page of a listing, ordered by id: the marker is the last id seen, so nothing is lost when that one goes."""
+    """One page of a listing: of the resources after the marker, in the order of their ids.
+
+    The marker is the last id seen, so nothing is lost when that one goes.
+    """
     largest = state.world.behaviour.page_size
     size = min(params.get("MaxItems") or largest, largest)
-    marker = params.get("Marker") or ""
-    rest = sorted((each for each in resources if each[0] > marker), key=itemgetter(0))
-    here = rest[:size]
+    here = list(islice(resources, size + 1))
     return {
-        key: [view(state, resource) for _, resource in here],
-        "NextMarker": here[-1][0] if len(rest) > size else None,
+        key: [view(state, resource) for _, resource in here[:size]],
+        "NextMarker": here[size - 1][0] if len(here) > size else None,
     }
