@@ -55,7 +55,10 @@ class Estate:
 
     def restrict(self, *actions: str) -> None:
         """Allow the operator these actions and nothing else, from its next start on."""
-        policy = {"Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]}
+        self.govern({"Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]})
+
+    def govern(self, policy: JsonObject) -> None:
+        """Allow the operator what a policy says and nothing else, from its next start on."""
         self._access_key = self.cloud.world.identities.add_user(policies=[policy]).access_key
 
     def access(

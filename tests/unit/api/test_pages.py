@@ -23,10 +23,7 @@ from edgekeeper.controllers.cloudfront.reconciler import CERTIFICATE_MANAGER, DE
 from edgekeeper.core.drift import POLICY_ANNOTATION, Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.aws.control import COMMANDS
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import PAUSED
-from tests.tenants.scene import playing
-from tests.tenants.system import tenant
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -137,22 +134,6 @@ def test_command_page_has_every_verdict_of_a_plan(verdict: Verdict) -> None:
 
 def actions(policy: JsonObject) -> list[str]:
     return [action for statement in policy["Statement"] for action in statement["Action"]]
-
-
-@virtual_time
-async def test_policy_allows_a_whole_life_and_is_never_refused() -> None:
-    async with playing(start=False) as scene:
-        scene.estate.restrict(*actions(POLICIES["cloudfront-tenants"]))
-        scene.stage.start_operator()
-        request = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}
-        await scene.create(tenant(dns=scene.dns(), managedCertificateRequest=request))
-        await scene.ready()
-        await scene.edit(domains=[{"domain": "shop.example.com"}, {"domain": "sale.example.com"}])
-        await scene.ready()
-        await scene.delete()
-        await scene.gone()
-        assert scene.names == []
-        assert [code for code in scene.cloud.journal.codes if "Denied" in code] == []
 
 
 def test_smaller_policy_lacks_what_the_page_says() -> None:

@@ -28,6 +28,8 @@ class Guard:
     def __init__(self) -> None:
         self.denied: set[str] = set()
         """Patterns of actions, such as `cloudfront:Update*`."""
+        self.granted: set[str] = set()
+        """What callers with policies have asked for and were allowed: a policy need not say more."""
 
     def admit(self, call: Call, method: str, path: str) -> None:
         """Raise AccessDenied, in the words of the service, for a call that may not be made."""
@@ -41,6 +43,7 @@ class Guard:
                     f"User: {call.principal.arn} is not authorized to perform: {wish.action} on resource: "
                     f"{wish.resource} {reason}",
                 )
+            self.granted.add(wish.action)
 
     def _reason(self, call: Call, wish: Wish) -> str | None:
         if any(like(pattern, wish.action) for pattern in self.denied):
@@ -58,10 +61,12 @@ def _cloudfront(call: Call, _method: str, _path: str) -> list[Wish]:
     tags = {item["Key"]: item.get("Value", "") for item in (params.get("Tags") or {}).get("Items") or ()}
     resource, own_tags = _cloudfront_resource(call)
     context = _tag_context(tags, own_tags)
-    wish = Wish(f"cloudfront:{call.operation}", resource, context)
+    asked = [Wish(f"cloudfront:{call.operation}", resource, context)]
     if tags and call.operation.startswith("Create"):
-        return [wish, Wish("cloudfront:TagResource", resource, context)]
-    return [wish]
+        asked.append(Wish("cloudfront:TagResource", resource, context))
+    if params.get("ManagedCertificateRequest"):
+        asked.append(Wish("acm:RequestCertificate"))  # CloudFront asks ACM in the caller's name
+    return asked
 
 
 def _cloudfront_resource(call: Call) -> tuple[str, Mapping[str, str]]:

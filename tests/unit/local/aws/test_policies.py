@@ -101,6 +101,7 @@ async def test_denied_calls_say_who_what_and_where() -> None:
     reader = cloud.world.identities.add_user("reader", policies=[policy(allow("route53:List*"))])
     async with clients(cloud, reader) as aws:
         await aws.route53.list_hosted_zones()
+        assert cloud.guard.granted == {"route53:ListHostedZones"}
         status, refused, message = await refusal(aws.cloudfront.get_distribution(Id="E1"))
         assert (status, refused) == (403, "AccessDenied")
         assert message == (
@@ -137,6 +138,7 @@ async def test_an_action_can_be_denied_to_everybody() -> None:
 ZONE = "arn:aws:route53:::hostedzone/Z1"
 TAGGED = {"Tags": {"Items": [{"Key": "team", "Value": "edge"}]}}
 CERTIFICATE = {"DomainName": "a.example.com", "Tags": [{"Key": "team", "Value": "edge"}]}
+MANAGED = {"ManagedCertificateRequest": {"ValidationTokenHost": "cloudfront"}}
 EDGE = "arn:aws:cloudfront::111122223333:"
 DOMAINS = f"arn:aws:apigateway:{REGION}::/domainnames"
 FUNCTION = f"arn:aws:lambda:{REGION}:111122223333:function:hello"
@@ -146,6 +148,7 @@ WISHES: list[tuple[str, str, dict[str, Any], str]] = [
     ("cloudfront:DeleteDistributionTenant", "", {"Id": "dt_1"}, f"{EDGE}distribution-tenant/dt_1"),
     ("cloudfront:DeleteConnectionGroup", "", {"Id": "cg_1"}, f"{EDGE}connection-group/cg_1"),
     ("cloudfront:CreateConnectionGroup", "cloudfront:TagResource", TAGGED, "*"),
+    ("cloudfront:CreateDistributionTenant", "acm:RequestCertificate", MANAGED, "*"),
     ("cloudfront:TagResource", "", {"Resource": "arn:x", **TAGGED}, "arn:x"),
     ("route53:ListHostedZones", "", {}, "*"),
     ("route53:ListHostedZonesByName", "", {"DNSName": "a", "HostedZoneId": "Z1"}, "*"),
