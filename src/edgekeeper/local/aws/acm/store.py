@@ -34,7 +34,8 @@ class Certificates:
         self.users: list[Callable[[], Iterable[tuple[str, str]]]] = []
         """Who can tell which certificates are in use, and by what."""
         self.changed: list[Callable[[Certificate], None]] = []
-        self._pending: dict[str, None] = {}
+        self._pending: dict[str, float] = {}
+        """Certificates that wait, and when to look at each again if nothing happens before."""
         self._next_look = inf
         world.dns.watch(self._look_at_all)
 
@@ -43,7 +44,7 @@ class Certificates:
         time = self.world.time
         unique = tuple(dict.fromkeys(name.lower() for name in names))
         certificate = Certificate(self._new_arn(), unique, method, time.now(), time.monotonic(), **details)
-        self._pending[certificate.arn] = None
+        self._pending[certificate.arn] = inf
         self.shelf.put(certificate.arn, certificate)
         self.look_at(certificate.arn)
         return certificate
@@ -85,18 +86,23 @@ class Certificates:
     def look_at(self, arn: str) -> None:
         """Something may have changed that one certificate waits for."""
         if arn in self._pending:
-            moment = self._settle(self.shelf[arn], self.world.time.monotonic())
-            self._next_look = min(self._next_look, moment)
+            self._look((arn,))
 
     def settle(self) -> None:
         """Bring every certificate to the state in which it would be by now."""
         if self.world.time.passed(self._next_look):
-            self._look_at_all()
+            self._look([arn for arn, moment in self._pending.items() if self.world.time.passed(moment)])
 
     def _look_at_all(self) -> None:
+        self._look(tuple(self._pending))
+
+    def _look(self, arns: Sequence[str]) -> None:
         now = self.world.time.monotonic()
-        moments = [self._settle(self.shelf[arn], now) for arn in tuple(self._pending)]
-        self._next_look = min(moments, default=inf)
+        for arn in arns:
+            moment = self._settle(self.shelf[arn], now)
+            if arn in self._pending:
+                self._pending[arn] = moment
+        self._next_look = min(self._pending.values(), default=inf)
 
     def validated(self, certificate: Certificate, domain: str) -> bool:
         """Whether one of a certificate's domains is proven to be under the control of whoever asked."""
