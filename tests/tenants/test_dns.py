@@ -306,6 +306,27 @@ async def test_zone_of_another_account_is_written_with_its_role() -> None:
         assert records_of(zone.records.values()) == {}
 
 
+@virtual_time
+async def test_changed_role_takes_over_the_records() -> None:
+    """W5: what the old role wrote the new one keeps, and takes away."""
+    async with playing() as scene:
+        add_role = scene.cloud.world.identities.add_role
+        old, new = (add_role(Role(f"arn:aws:iam::{NEIGHBOUR}:role/{name}")) for name in ("old", "new"))
+        zone = scene.cloud.account(NEIGHBOUR).route53.add_zone("example.com")
+        dns = {"provider": "route53", "hostedZoneId": zone.id, "assumeRoleArn": old.arn}
+        await scene.create(tenant(KEY, "shop.example.com", dns=dns))
+        await scene.ready()
+        await scene.edit(dns={"assumeRoleArn": new.arn})
+        await scene.ready()
+        assert [one["role"] for one in scene.status()["inventory"]] == [new.arn]
+        assert scene.calls(CHANGE) == 1, "a record that is right is not written again"
+        await scene.delete()
+        await scene.gone()
+        assert records_of(zone.records.values()) == {}
+        (written, removed) = scene.cloud.journal.calls(CHANGE)
+        assert ("/old/" in written.principal, "/new/" in removed.principal) == (True, True)
+
+
 @pytest.mark.parametrize("domain", ["*.example.com", "Shop.Example.COM."])
 @virtual_time
 async def test_names_are_written_as_dns_knows_them(domain: str) -> None:

@@ -11,6 +11,7 @@ from tests.tenants.scene import playing
 from tests.tenants.system import KEY, tenant
 
 CREATE, UPDATE = "CreateDistributionTenant", "UpdateDistributionTenant"
+CHANGE = "ChangeResourceRecordSets"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,29 @@ async def test_refusal_has_a_reason_and_a_label(
         assert scene.calls(CREATE) <= 4
         assert len(scene.events(reason)) == 1
         assert scene.errors(error_type) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "error_type"),
+    [
+        ("InvalidInput", "not a record", "dns_invalid_input"),
+        ("InvalidChangeBatch", "[the value is too long]", "dns_invalid_input"),
+        ("NoSuchHealthCheck", "no such check", "dns_error"),
+        ("AccessDeniedException", "not authorized", "dns_access_denied"),
+        ("NoSuchHostedZone", "no such zone", "dns_zone_not_found"),
+    ],
+)
+@virtual_time
+async def test_refusal_of_dns_has_a_label_of_its_own(code: str, message: str, error_type: str) -> None:
+    async with playing() as scene:
+        scene.cloud.faults.add(error(code, message, 400), operation=CHANGE, times=None)
+        await scene.create(tenant(dns=scene.dns()))
+        fact = await scene.says("Ready", "DNSError")
+        assert fact.message.startswith(f"DNS {CHANGE} failed: {code}: ")
+        assert message.strip("[]") in fact.message
+        assert scene.fact("DNSReady") == fact
+        await scene.elapse(minutes=11)
+        assert [scene.calls(CREATE), len(scene.events("DNSError")), scene.errors(error_type)] == [0, 1, 1]
 
 
 @virtual_time

@@ -82,6 +82,19 @@ async def test_tenant_of_somebody_else_is_neither_changed_nor_deleted() -> None:
 
 
 @virtual_time
+async def test_name_that_somebody_took_since_the_last_listing_is_theirs() -> None:
+    """W7: CloudFront says so, and the status whose it is."""
+    async with playing() as scene:
+        await scene.elapse(seconds=5)
+        theirs = scene.estate.make_tenant(KEY.name, "other.example.com")
+        await scene.create(tenant())
+        assert theirs.id in (await scene.says("Ready", "NameConflict")).message
+        assert scene.calls(CREATE) == 1
+        assert scene.errors("name_conflict") == 1
+        assert scene.aws() == theirs
+
+
+@virtual_time
 async def test_tenant_of_nobody_is_taken_over_when_the_object_says_so() -> None:
     async with playing() as scene:
         known = await _foreign(scene, team="shop")

@@ -86,6 +86,8 @@ async def test_tenant_that_is_gone_already_counts_as_deleted() -> None:
         await scene.gone()
         assert scene.calls(DELETE) == 0
         assert scene.records == {}
+        await scene.elapse(seconds=30)
+        assert len(scene.events("Deleted")) == len(scene.events("DNSCleaned")) == 1
 
 
 @virtual_time
