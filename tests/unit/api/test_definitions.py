@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
-from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
+from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.crds import KINDS, file_name, render
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane import Plane, PlaneConfig
 from edgekeeper.local.plane.errors import StatusError
+from edgekeeper.local.plane.expressions.engine import RuleEngine
+from edgekeeper.local.plane.request import Request
+from edgekeeper.local.plane.schema import compile_schema
 
 CHART = Path(__file__).parents[3] / "charts" / "edgekeeper" / "crds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -39,16 +43,46 @@ async def test_server_establishes_the_definition(kind: CustomKind) -> None:
     assert "NonStructuralSchema" not in conditions
 
 
-def test_tenants_have_short_names_and_a_category() -> None:
-    names = DISTRIBUTION_TENANT.definition()["spec"]["names"]
-    assert names["shortNames"] == ["dt", "cftenant"]
-    assert names["categories"] == ["edge"]
+def test_tenants_are_called_as_manifests_call_them() -> None:
+    definition = DISTRIBUTION_TENANT.definition()["spec"]
+    assert definition["group"] == "cloudfront-tenant-operator.io"
+    assert definition["scope"] == "Namespaced"
+    assert definition["names"] == {
+        "kind": "DistributionTenant",
+        "listKind": "DistributionTenantList",
+        "plural": "distributiontenants",
+        "singular": "distributiontenant",
+        "shortNames": ["dt", "cftenant"],
+        "categories": ["edge"],
+    }
+    (version,) = definition["versions"]
+    assert (version["name"], version["subresources"]) == ("v1alpha1", {"status": {}})
+    assert FINALIZER == "cloudfront-tenant-operator.io/finalizer"
 
 
-def test_tenants_show_the_columns_that_people_know() -> None:
-    (version,) = DISTRIBUTION_TENANT.definition()["spec"]["versions"]
-    columns = [column["name"] for column in version["additionalPrinterColumns"]]
-    assert columns == ["Status", "Ready", "Synced", "ID", "Age"]
+async def test_tenants_show_the_columns_that_people_know() -> None:
+    async with Plane(PlaneConfig()) as plane:
+        await plane.client.create(DEFINITIONS, DISTRIBUTION_TENANT.definition())
+        await plane.settle()
+        await plane.client.create(TENANTS, _tenant())
+        condition = {"reason": "A", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        status = {
+            "id": "dt_1",
+            "distributionTenantStatus": "Deployed",
+            "conditions": [
+                {"type": "Ready", "status": "True", **condition},
+                {"type": "Synced", "status": "False", **condition},
+            ],
+        }
+        await plane.client.merge(f"{TENANTS}/shop/status", {"status": status})
+        as_table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+        answer = await plane.handle(Request.of("GET", TENANTS, accept=as_table))
+    table = msgspec.json.decode(answer.body)
+    assert [column["name"] for column in table["columnDefinitions"]] == [
+        *("Name", "Status", "Ready", "Synced", "ID", "Age")
+    ]
+    (row,) = table["rows"]
+    assert row["cells"][:5] == ["shop", "Deployed", "True", "False", "dt_1"]
 
 
 def _tenant(**spec: object) -> JsonObject:
@@ -103,6 +137,99 @@ CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/1"
 async def test_server_accepts_what_people_write(spec: JsonObject) -> None:
     stored = await _created(_tenant(**spec))
     assert spec.items() <= stored["spec"].items()
+
+
+_DNS = {"provider": "route53", "hostedZoneId": "Z1"}
+_REQUEST = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "field"),
+    [
+        pytest.param({"distributionId": "E"}, {"distributionId": ""}, "distributionId", id="distribution"),
+        pytest.param({}, {"distributionId": None}, "distributionId", id="no distribution"),
+        pytest.param({}, {"domains": None}, "domains", id="no domains"),
+        pytest.param({"domains": [{"domain": "a"}]}, {"domains": []}, "domains", id="domains"),
+        pytest.param(
+            {"parameters": [{"name": "a" * 128, "value": "v" * 256}]},
+            {"parameters": [{"name": "a" * 129, "value": "v"}]},
+            "parameters[0].name",
+            id="long name",
+        ),
+        pytest.param(
+            {"parameters": [{"name": "a", "value": "v"}]},
+            {"parameters": [{"name": "a", "value": ""}]},
+            "parameters[0].value",
+            id="empty value",
+        ),
+        pytest.param({}, {"parameters": [{"name": "a"}]}, "parameters[0].value", id="no value"),
+        pytest.param(
+            {"customizations": {"certificate": {"arn": CERTIFICATE}}},
+            {"customizations": {"certificate": {}}},
+            "customizations.certificate.arn",
+            id="no certificate",
+        ),
+        pytest.param(
+            {"customizations": {"webAcl": {"action": "disable"}}},
+            {"customizations": {"webAcl": {"arn": "arn:acl"}}},
+            "customizations.webAcl.action",
+            id="no action",
+        ),
+        pytest.param(
+            {"customizations": {"geoRestrictions": {"restrictionType": "none"}}},
+            {"customizations": {"geoRestrictions": {"locations": ["DE"]}}},
+            "customizations.geoRestrictions.restrictionType",
+            id="no restriction type",
+        ),
+        pytest.param(
+            {"managedCertificateRequest": _REQUEST},
+            {"managedCertificateRequest": {**_REQUEST, "primaryDomainName": ""}},
+            "managedCertificateRequest.primaryDomainName",
+            id="primary domain",
+        ),
+        pytest.param(
+            {"managedCertificateRequest": {**_REQUEST, "validationTokenHost": "self-hosted"}},
+            {"managedCertificateRequest": {**_REQUEST, "validationTokenHost": "other"}},
+            "managedCertificateRequest.validationTokenHost",
+            id="token host",
+        ),
+        pytest.param(
+            {
+                "managedCertificateRequest": {
+                    **_REQUEST,
+                    "certificateTransparencyLoggingPreference": "disabled",
+                }
+            },
+            {"managedCertificateRequest": {**_REQUEST, "certificateTransparencyLoggingPreference": "no"}},
+            "managedCertificateRequest.certificateTransparencyLoggingPreference",
+            id="transparency",
+        ),
+        pytest.param(
+            {"tags": [{"key": "k" * 128, "value": "v" * 256}]},
+            {"tags": [{"key": "k" * 129}]},
+            "tags[0].key",
+            id="long key",
+        ),
+        pytest.param(
+            {"tags": [{"key": "k"}]}, {"tags": [{"key": "k", "value": "v" * 257}]}, "tags[0].value", id="tag"
+        ),
+        pytest.param({"dns": {**_DNS, "ttl": 60}}, {"dns": {"ttl": 60}}, "dns.provider", id="no provider"),
+        pytest.param({"dns": {**_DNS, "ttl": 172800}}, {"dns": {**_DNS, "ttl": 1.5}}, "dns.ttl", id="ttl"),
+    ],
+)
+def test_limits_are_those_that_manifests_were_written_for(
+    good: JsonObject, bad: JsonObject, field: str
+) -> None:
+    assert _problems(**good) == []
+    assert f"spec.{field}" in [one.partition(":")[0] for one in _problems(**bad)]
+
+
+def _problems(**spec: object) -> list[str]:
+    obj = _tenant(**spec)
+    obj["spec"] = {name: value for name, value in obj["spec"].items() if value is not None}
+    version = DISTRIBUTION_TENANT.definition()["spec"]["versions"][0]
+    schema = compile_schema(version["schema"]["openAPIV3Schema"], rules=RuleEngine())
+    return [str(error) for error in schema.validate(obj)]
 
 
 @pytest.mark.parametrize(
