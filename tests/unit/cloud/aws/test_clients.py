@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from edgekeeper import __version__
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings, InsecureEndpointError
 from edgekeeper.cloud.aws.credentials import new_session, static_session
 from edgekeeper.cloud.aws.roles import Role
@@ -121,8 +122,7 @@ def test_credentials_of_the_environment_are_found(monkeypatch: pytest.MonkeyPatc
 async def test_calls_say_who_makes_them(world: World) -> None:
     await world.cloudfront.find_tenant("nobody")
     (call,) = world.cloud.journal.calls("GetDistributionTenant")
-    assert "app/edgekeeper" in call.user_agent
-    assert "md/edgekeeper#" in call.user_agent
+    assert call.user_agent.startswith(f"edgekeeper/{__version__} Botocore/")
 
 
 @both_ways
