@@ -85,7 +85,7 @@ def system(options: TenantOptions = OPTIONS) -> System[Estate]:
         canary=SECRET,
         masked=MASKED,
         stalls=STALLS,
-        quiet=timedelta(hours=1),
+        quiet=timedelta(minutes=30),
         wrongs=wrongs,
     )
 
