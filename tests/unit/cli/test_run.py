@@ -20,11 +20,13 @@ from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
 from edgekeeper.cli.readiness import assess
+from edgekeeper.cli.run import run as run_command
 from edgekeeper.cli.simulated import CRD_PATH, DISTRIBUTION, SimulationOptions, furnish
 from edgekeeper.local.aws.cloud import AwsCloud
 from edgekeeper.local.aws.http import serve
 from edgekeeper.local.aws.settings import UNLIMITED
 from edgekeeper.local.plane import Plane, PlaneConfig
+from edgekeeper.runtime.listening import Address
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/default/distributiontenants"
 SHOP = {
@@ -100,6 +102,49 @@ async def test_address_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None
     assert operator.returncode == ExitCode.FAILED
     assert told.decode().count("\n") == 1
     assert f"cannot listen on {address}" in told.decode()
+
+
+DEPLOYMENT = (
+    *("--metrics-bind-address=:8443", "--health-probe-bind-address=:8081", "--leader-elect"),
+    *("--aws-region=us-east-1", "--drift-policy=report", "--max-concurrent-reconciles=3"),
+    *("--metrics-secure=false", "--metrics-cert-name=tls.crt", "--metrics-cert-key=tls.key"),
+    *("--webhook-cert-name=tls.crt", "--webhook-cert-key=tls.key", "--enable-http2=false"),
+    *("--zap-devel=false", "--zap-encoder=json", "--zap-log-level=info", "--zap-time-encoding=iso8601"),
+)
+"""Every flag of the operator whose manifests we read, but for paths."""
+
+
+def test_flags_of_an_existing_deployment_are_understood(tmp_path: Path) -> None:
+    paths = [f"--metrics-cert-path={tmp_path}", f"--webhook-cert-path={tmp_path}"]
+    given = run_command.make_context("run", [*DEPLOYMENT, *paths]).params
+    assert given["drift_policy"] == "report"
+    assert given["aws_region"] == "us-east-1"
+    assert given["max_concurrent_reconciles"] == 3
+    assert given["leader_elect"] is True
+    assert given["metrics_secure"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("metrics_bind_address", None),
+        ("health_probe_bind_address", Address("", 8081)),
+        ("leader_elect", False),
+        ("aws_region", ""),
+        ("drift_policy", "enforce"),
+        ("max_concurrent_reconciles", 16),
+        ("metrics_secure", True),
+        ("metrics_cert_path", None),
+        ("metrics_cert_name", "tls.crt"),
+        ("metrics_cert_key", "tls.key"),
+        ("webhook_cert_path", None),
+        ("webhook_cert_name", "tls.crt"),
+        ("webhook_cert_key", "tls.key"),
+        ("enable_http2", False),
+    ],
+)
+def test_flags_mean_the_same_where_they_are_left_out(name: str, default: object) -> None:
+    assert run_command.make_context("run", []).params[name] == default
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])
