@@ -1,5 +1,7 @@
-"""Measurements of CloudFront tenants: whole fleets, on the embedded server and the simulated AWS, in virtual time.
+"""Measurements of CloudFront tenants: whole fleets, on the embedded server and the simulated AWS.
 
-figures    every figure of the group and its goal
-fleet      one fleet from empty to Ready, its rest and its restart, as a process of its own
+figures     every figure of the group and its goal
+workload    the tenants, and how the operator is set up for them
+fleet       server and AWS as a process: a fleet from nothing to Ready and at rest in virtual time, then served in real time
+operator    the operator alone, as a process that is started over that fleet
 """
