@@ -25,6 +25,8 @@ from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.mirrors import GRACE, Distributions, Tenants, connection_groups
+from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
@@ -129,9 +131,15 @@ class Account:
         """A managed certificate, where the listing is known to have it."""
         return self.certificates.get(arn) if arn and self.certificates.synced else None
 
-    def expect_certificate(self, arn: str, status: str) -> None:
-        """CloudFront has told of a certificate: the next listing is to have it, and to tell the rest."""
-        self.certificates.put(arn, CertificateSummary(arn, "", (), False, status, "CLOUDFRONT", None))
+    async def ask_certificate(self, tenant: TenantSummary) -> ManagedCertificate | None:
+        """What CloudFront made of a tenant's request. The next listing is to have it, and to tell the rest."""
+        found = await self.cloudfront.find_managed_certificate(tenant.id)
+        if found is not None and found.arn:
+            names = tuple(normalise_name(one.domain) for one in tenant.domains)
+            status = found.status.upper().replace("-", "_")
+            expected = CertificateSummary(found.arn, "", names, False, status, "CLOUDFRONT", None)
+            self.certificates.put(found.arn, expected)
+        return found
 
     async def _managed_certificates(self) -> AsyncIterator[dict[str, CertificateSummary]]:
         try:

@@ -160,10 +160,7 @@ class Observer:
         is_settled = status.managed_certificate_status == ISSUED and status.e_tag == tenant.etag
         if is_settled and all(domain.is_active for domain in tenant.domains):
             return ManagedCertificate(status.certificate_arn, ISSUED, "")
-        found = await self.account.cloudfront.find_managed_certificate(tenant.id)
-        if found is not None and found.arn:
-            self.account.expect_certificate(found.arn, _as_acm_says(found.status))
-        return found
+        return await self.account.ask_certificate(tenant)
 
     async def _names(
         self, spec: DistributionTenantSpec, distribution: Distribution | None
@@ -274,7 +271,3 @@ def _serves(tenant: TenantSummary, name: str) -> bool:
 def _as_cloudfront_says(status: str) -> str:
     """`pending-validation` of ACM's `PENDING_VALIDATION`."""
     return status.lower().replace("_", "-")
-
-
-def _as_acm_says(status: str) -> str:
-    return status.upper().replace("-", "_")

@@ -14,7 +14,12 @@ from typing import Final
 
 from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
-from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificateRequest, TenantSettings
+from edgekeeper.cloud.aws.tenants import (
+    DistributionTenant,
+    ManagedCertificate,
+    ManagedCertificateRequest,
+    TenantSettings,
+)
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.inventory import replaceable
@@ -37,7 +42,9 @@ class Performer:
         """Do it, and return the snapshot as it is now."""
         match step:
             case do.CreateTenant():
-                return replace(snapshot, tenant=await self._create(step, snapshot))
+                tenant = await self._create(step, snapshot)
+                certificate = await self._requested(tenant) if step.certificate else None
+                return replace(snapshot, tenant=tenant, certificate=certificate)
             case do.UpdateTenant():
                 live = _live(snapshot)
                 return replace(snapshot, tenant=await self._update(live, step.settings, step.certificate))
@@ -75,6 +82,13 @@ class Performer:
         if self.account.groups.synced and default_group(self.account.groups) is None:
             self.account.groups.poke()  # the first tenant of an account brings the default group
         return tenant
+
+    async def _requested(self, tenant: DistributionTenant) -> ManagedCertificate | None:
+        """The certificate that was requested with a new tenant: known now, it needs no pass of its own."""
+        try:
+            return await self.account.ask_certificate(tenant)
+        except PassError:
+            return None  # first it is written down what we have created; the next pass asks again
 
     async def _explained(self, step: do.CreateTenant, snapshot: Snapshot, refusal: Stall) -> PassError:
         """What a refusal to create comes to, after a look at who is in the way."""
