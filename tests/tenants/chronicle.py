@@ -35,6 +35,8 @@ class Chronicle(Journal):
         self.writes = 0
         self.wrongs: list[str] = []
         """Moments at which a name led nowhere, in words."""
+        self.listeners: list[Callable[[], None]] = []
+        """Told after every call."""
         self._cloud = cloud
         self._zones = zones
         self._names: dict[str, str] = {}
@@ -46,15 +48,16 @@ class Chronicle(Journal):
 
     def add(self, entry: Entry) -> None:
         super().add(entry)
-        if entry.code or entry.operation.startswith(_READING):
-            return
-        self.writes += 1
-        self._count(entry)
-        self._judge(entry)
+        if not entry.code and not entry.operation.startswith(_READING):
+            self.writes += 1
+            self._count(entry)
+            self._judge(entry)
+        for listener in self.listeners:
+            listener()
 
     def excuse(self) -> None:
         """What is wrong now was done by somebody else."""
-        self._served = set(self._leading()) & set(self._cloud.world.edge_domains)
+        self._served = set(self.leading()) & set(self._cloud.world.edge_domains)
 
     @property
     def tally(self) -> Mapping[str, tuple[int, int]]:
@@ -93,12 +96,12 @@ class Chronicle(Journal):
     # Judging
 
     def _judge(self, entry: Entry) -> None:
-        leading, domains = set(self._leading()), self._cloud.world.edge_domains
+        leading, domains = set(self.leading()), self._cloud.world.edge_domains
         for name in sorted((self._served & leading) - set(domains)):
             self.wrongs.append(f"{name} leads to CloudFront and is nobody's, after {entry.operation}")
         self._served = leading & set(domains)
 
-    def _leading(self) -> Iterator[str]:
+    def leading(self) -> Iterator[str]:
         """The names that lead to CloudFront."""
         endpoints = {f"{group.endpoint}." for group in self._cloud.cloudfront.groups.values()}
         for zone in self._zones():

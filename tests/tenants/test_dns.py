@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgekeeper.local.aws.cloudfront.resources import ConnectionGroup
-from edgekeeper.local.aws.faults import error
+from edgekeeper.local.aws.faults import error, html
 from edgekeeper.local.aws.identity import Role
 from edgekeeper.local.aws.route53.records import Record
 from edgekeeper.local.virtual import virtual_time
@@ -290,6 +290,19 @@ async def test_zone_that_was_deleted_does_not_keep_the_object() -> None:
         await scene.delete()
         await scene.gone()
         assert scene.names == []
+
+
+@virtual_time
+async def test_records_that_cannot_be_written_are_tried_after_pauses_that_grow() -> None:
+    """Handing records in succeeds each time; it is their writing that fails, and must not be hammered at."""
+    async with playing() as scene:
+        scene.cloud.faults.add(html(503), operation=CHANGE, times=None)
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await scene.elapse(minutes=30)
+        assert 10 <= scene.calls(CHANGE) <= 40
+        assert scene.errors("dns_retryable") >= 5
+        scene.cloud.faults.clear()
+        await scene.ready()
 
 
 @virtual_time

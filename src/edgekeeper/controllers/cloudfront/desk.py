@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -21,9 +23,12 @@ from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.coalescer import Ticket
 from edgekeeper.controllers.cloudfront.desired import place_of, record_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork
-from edgekeeper.core.errors import PassError
+from edgekeeper.core.errors import PassError, Retry, Wait
 
 Wake = Callable[[], None]
+
+_FIRST_PAUSE: Final = timedelta(seconds=1)
+_LONGEST_PAUSE: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class DnsDesk:
     def __init__(self, zones: Zones) -> None:
         self._zones = zones
         self._errands: dict[str, dict[tuple[str, str, str], _Errand]] = {}
+        self._streaks: dict[str, int] = {}
+        """How often in a row records of an object have failed."""
 
     def zone(self, entry: InventoryRecord) -> Zone:
         return self._zones.get(entry.zone, Role(entry.role))
@@ -100,8 +107,9 @@ class DnsDesk:
                 results = errand.results()
             except PassError as failure:
                 del errands[place]
-                error = error or failure
+                error = error or self._paused(uid, failure)
                 continue
+            self._streaks.pop(uid, None)
             done = next((one.change_id for one in results if one.change_id), "")
             change_id = done or change_id
             after = errand.apply(inventory)
@@ -115,6 +123,19 @@ class DnsDesk:
     def forget(self, uid: str) -> None:
         """The object is gone."""
         self._errands.pop(uid, None)
+        self._streaks.pop(uid, None)
+
+    def _paused(self, uid: str, failure: PassError) -> PassError:
+        """A failure that may pass, after a pause that grows.
+
+        Handing records in is a pass that succeeds: after it the queue would begin with its shortest pause again.
+        """
+        if not isinstance(failure, Retry):
+            return failure
+        streak = self._streaks[uid] = self._streaks.get(uid, 0) + 1
+        told = Wait(min(_FIRST_PAUSE * 2 ** (streak - 1), _LONGEST_PAUSE), failure.reason, failure.message)
+        told.error_type = failure.error_type
+        return told
 
     def _keep(self, uid: str, errand: _Errand) -> None:
         self._errands.setdefault(uid, {})[place_of(errand.entry)] = errand

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgekeeper.api.cloudfront import Condition
 from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import decide
@@ -80,6 +82,76 @@ def _steps(snapshot: Snapshot) -> list[str]:
 )
 def test_creation_goes_from_names_to_the_tenant(snapshot: Snapshot, expected: list[str]) -> None:
     assert _steps(snapshot) == expected
+
+
+def _contested(generation: int) -> dict[str, Any]:
+    """The fields of an object that was told, at this generation, that a domain is another's."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    told = Condition("Ready", "False", "DomainConflict", "it is another's", moment, generation)
+    return {"conditions": [told]}
+
+
+BOTH = spec("shop.example.com", "www.example.com", dns=DNS)
+BOTH_WRITTEN = (record(), record("www.example.com"))
+BOTH_THERE = zone("shop.example.com", "www.example.com")
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "expected"),
+    [
+        pytest.param(
+            absent(
+                spec=WITH_DNS,
+                zone=zone("shop.example.com"),
+                inventory=WRITTEN,
+                status=status(id="", **_contested(1)),
+            ),
+            ["RemoveRecords", "CreateTenant"],
+            id="records are withdrawn",
+        ),
+        pytest.param(
+            absent(spec=WITH_DNS, zone=zone(), status=status(id="", **_contested(1))),
+            ["CreateTenant"],
+            id="and not written again",
+        ),
+        pytest.param(
+            absent(generation=2, spec=WITH_DNS, zone=zone(), status=status(id="", **_contested(1))),
+            ["RememberRecords", "WriteRecords", "CreateTenant"],
+            id="unless the spec has changed",
+        ),
+        pytest.param(
+            present(
+                generation=2,
+                spec=BOTH,
+                zone=BOTH_THERE,
+                inventory=BOTH_WRITTEN,
+                status=status(**_contested(2)),
+            ),
+            ["RemoveRecords", "UpdateTenant"],
+            id="those of an added domain",
+        ),
+        pytest.param(
+            present(
+                generation=2,
+                spec=BOTH,
+                zone=zone("shop.example.com"),
+                inventory=WRITTEN,
+                status=status(**_contested(2)),
+            ),
+            ["UpdateTenant"],
+            id="and only those",
+        ),
+    ],
+)
+def test_names_do_not_lead_to_a_domain_that_is_anothers(snapshot: Snapshot, expected: list[str]) -> None:
+    assert _steps(snapshot) == expected
+
+
+def test_tenant_whose_domain_was_anothers_is_created_disabled() -> None:
+    """With its records to follow: nobody is served before they are there, and they are not there before it."""
+    (step,) = decide(absent(spec=WITH_DNS, zone=zone(), status=status(id="", **_contested(1)))).steps
+    assert isinstance(step, do.CreateTenant)
+    assert not step.settings.enabled
 
 
 def test_first_tenant_of_an_account_is_created_disabled() -> None:
