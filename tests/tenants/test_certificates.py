@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.aws.faults import lost_response
+from edgekeeper.local.aws.faults import error, lost_response
 from edgekeeper.local.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
@@ -99,6 +99,29 @@ async def test_certificate_that_does_not_cover_a_domain_stops_everything() -> No
         assert scene.names == []
         assert scene.records == {}
         assert len(scene.events("CertificateSANMismatch")) == 1
+
+
+@virtual_time
+async def test_names_that_may_not_be_looked_up_are_left_to_cloudfront() -> None:
+    async with playing() as scene:
+        scene.cloud.guard.denied.add("acm:DescribeCertificate")
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await scene.ready()
+        assert scene.errors("access_denied") == 0
+
+
+@virtual_time
+async def test_names_that_cannot_be_looked_up_now_are_waited_for_without_a_word() -> None:
+    """W7: ACM throttles by another name than CloudFront."""
+    async with playing() as scene:
+        scene.cloud.faults.add(
+            error("ThrottlingException", "Rate exceeded", 400), operation=DESCRIBE, times=100
+        )
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await scene.until(lambda: scene.errors("throttling") > 0)
+        assert ("status" in scene.object(), scene.events()) == (False, [])
+        scene.cloud.faults.clear()
+        await scene.ready()
 
 
 @virtual_time
