@@ -167,6 +167,12 @@ class DistributionTenantSpec(_Camel, frozen=True):
     ] = []
     dns: Dns | None = None
 
+    @property
+    def own_certificate(self) -> str:
+        """The ARN of the certificate that is named in place of the distribution's; empty where none is."""
+        custom = self.customizations
+        return custom.certificate.arn if custom and custom.certificate else ""
+
 
 class DomainResult(_Camel, frozen=True):
     """A domain as CloudFront has it."""

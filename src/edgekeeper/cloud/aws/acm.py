@@ -21,6 +21,7 @@ from edgekeeper.core.json import JsonObject
 
 ISSUED: Final = "ISSUED"
 PENDING_VALIDATION: Final = "PENDING_VALIDATION"
+NEVER_ISSUED: Final = frozenset({PENDING_VALIDATION, "VALIDATION_TIMED_OUT", "FAILED"})
 PAGE_SIZE: Final = 1_000
 VALIDATION_TTL: Final = 300
 _TOKEN_LENGTH: Final = 32

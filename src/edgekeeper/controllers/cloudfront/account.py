@@ -22,7 +22,7 @@ from typing import Final, Generic, TypeVar
 import structlog
 
 from edgekeeper.cloud.aws.access import AwsAccess
-from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
+from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.mirrors import GRACE, Distributions, Tenants, connection_groups
 from edgekeeper.cloud.aws.records import normalise_name
@@ -151,10 +151,11 @@ class Account:
             raise
 
     async def _names(self, arn: str) -> tuple[str, ...] | None:
-        """The names of a certificate; None where it may not be described or is not there."""
+        """The names of a certificate: none where it is not there or was never issued, None where we may not know."""
         try:
             certificate = await self.acm.find(arn)
         except Stall as refusal:
             self.rights.note("describing certificates", refusal)
             return None
-        return certificate.names if certificate is not None else None
+        was_issued = certificate is not None and certificate.status not in NEVER_ISSUED
+        return certificate.names if certificate is not None and was_issued else ()

@@ -53,12 +53,16 @@ class Claims:
             for name in [self.tenant_name(request.object)]
             for key in self._elder(BY_NAME, name, request.key, own)
         ]
-        found += [
+        return (*found, *self.claimants(request, _domains(request.object)))
+
+    def claimants(self, request: Request, domains: Iterable[str]) -> tuple[Rival, ...]:
+        """Older objects that claim any of these domains."""
+        own = _seniority(request.object)
+        return tuple(
             Rival("domain", domain, str(key))
-            for domain in _domains(request.object)
+            for domain in domains
             for key in self._elder(BY_DOMAIN, domain, request.key, own)
-        ]
-        return tuple(found)
+        )
 
     def holders(self, index: str, value: str) -> list[Key]:
         """The objects that claim something, whoever has it."""

@@ -6,7 +6,6 @@ remembers how far we were, so it does not matter where a crash, a lost answer or
     creation      records → propagation → tenant                      DNS first: CloudFront checks it
                   tenant, disabled → records → enable                 where the account has no endpoint yet
     change        new records → records of removed domains → tenant → records to another endpoint
-    conflict      records that we wrote for another's domain go → tenant, disabled → records → enable
     deletion      records → disable → delete                          no name ever leads to a tenant that is gone
 
 *Guarantees*
@@ -27,8 +26,8 @@ from typing import Final
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import NO_CONNECTION_GROUP
-from edgekeeper.cloud.aws.records import RecordKey, normalise_name
+from edgekeeper.cloud.aws.meanings import INVALID, NO_CONNECTION_GROUP
+from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
@@ -61,10 +60,6 @@ NAME_CONFLICT: Final = "NameConflict"
 DOMAIN_CONFLICT: Final = "DomainConflict"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
 ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
-
-_NO_ENDPOINT: Final = "the account has no endpoint yet for them to lead to, which comes with the first tenant"
-_SURPLUS: Final = "no domain of the spec needs them, and names must not lead nowhere"
-_WITHDRAWN: Final = "a domain is another's, and names must not lead there"
 
 ISSUED: Final = "issued"
 PENDING: Final = "pending-validation"
@@ -128,6 +123,8 @@ def _refuse_invalid(snapshot: Snapshot) -> None:
         problems += distribution_problems(spec, snapshot.distribution)
     elif snapshot.distribution_known:
         problems.append(f"spec.distributionId: there is no distribution {spec.distribution_id}")
+    if snapshot.certificate_is_anothers:
+        problems.append("spec.customizations.certificate.arn: CloudFront manages it for another tenant")
     if problems:
         raise Stall(VALIDATION_FAILED, "; ".join(problems))
 
@@ -145,10 +142,12 @@ def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:
 
 
 def _refuse_uncovered(snapshot: Snapshot) -> None:
-    """Before names are led to CloudFront, its certificate must be good for them."""
+    """Before names are led to CloudFront, or a certificate is given to it, that must be good for them."""
     names = snapshot.certificate_names
-    if snapshot.spec.dns is None or is_managed(snapshot.spec) or names is None:
+    if names is None:
         return
+    if not names and (own := snapshot.spec.own_certificate):
+        raise error_for(INVALID, f"spec.customizations.certificate.arn: {own} is not there or was never issued")
     if missing := uncovered((item.domain for item in snapshot.spec.domains), names):
         raise Stall(
             SAN_MISMATCH,
@@ -174,14 +173,13 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
     settings = settings_of(spec)
     certificate = certificate_request_of(spec)
     reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
-    if snapshot.names_follow:
-        # A certificate that CloudFront validates by DNS is requested once there is DNS.
-        settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
-        reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
-        if snapshot.is_contested:
-            yield from _removing(snapshot, _WITHDRAWN)
-    elif spec.dns is not None:
-        yield from _dns_before_creation(snapshot)
+    if spec.dns is not None:
+        if not snapshot.endpoint:
+            # A certificate that CloudFront validates by DNS is requested once there is DNS.
+            settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
+            reason = "the account has no endpoint yet for records to lead to: it comes with the first tenant"
+        else:
+            yield from _dns_before_creation(snapshot)
     yield do.CreateTenant(
         snapshot.tenant_name,
         settings,
@@ -210,6 +208,9 @@ def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
     whose = _whose(snapshot)
     if whose is Ownership.MINE:
         return do.AdoptTenant(tenant, reason="it bears the mark of this object")
+    if snapshot.losses and whose is Ownership.UNMARKED:
+        lost = "; ".join(snapshot.losses)
+        raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be taken over: {lost}")
     if snapshot.may_adopt and whose is Ownership.UNMARKED and tenant.name == snapshot.tenant_name:
         return do.AdoptTenant(tenant, reason="the object is annotated to take it over")
     holder = "another object" if whose is Ownership.OTHERS else "somebody else"
@@ -270,9 +271,7 @@ def certificate_to_attach(snapshot: Snapshot) -> str:
     certificate, spec = snapshot.certificate, snapshot.spec
     if not is_managed(spec) or certificate is None or certificate.status != ISSUED:
         return ""
-    attached = (
-        spec.customizations.certificate.arn if spec.customizations and spec.customizations.certificate else ""
-    )
+    attached = spec.own_certificate
     is_ours_to_say = attached in ("", snapshot.status.certificate_arn)
     return certificate.arn if is_ours_to_say and attached != certificate.arn else ""
 
@@ -281,12 +280,11 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     found = differences(snapshot.spec, tenant)
     cause = "it was changed outside the operator" if drift.drift_detected else "the spec has changed"
     moves = _moves_group(snapshot, tenant)
+    _refuse_uncovered(snapshot)
     if not moves:
-        _refuse_uncovered(snapshot)
         yield from _writing(snapshot, f"{cause}, and a domain does not lead here")
-    yield from _removing(snapshot, _WITHDRAWN if snapshot.is_contested else _SURPLUS)
-    is_asked = _requests_certificate(snapshot) and not snapshot.is_contested
-    request = certificate_request_of(snapshot.spec) if is_asked else None
+    yield from _removing(snapshot, "no domain of the spec needs them, and names must not lead nowhere")
+    request = certificate_request_of(snapshot.spec) if _requests_certificate(snapshot) else None
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
         why = "CloudFront looks the domains up when it requests their certificate"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
@@ -326,15 +324,7 @@ def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
 def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     if snapshot.spec.dns is None or snapshot.zone is None or not snapshot.endpoint:
         return ()
-    records = wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
-    return tuple(one for one in records if not snapshot.is_contested or _is_served(snapshot, one))
-
-
-def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:
-    """Does the tenant have the domain? As long as another's is among the spec's, only such names lead here."""
-    return snapshot.tenant is not None and record.name in {
-        normalise_name(one.domain) for one in snapshot.tenant.domains
-    }
+    return wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
 
 
 def _records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
@@ -453,10 +443,10 @@ def _disabling(tenant: TenantSummary) -> Iterator[Step]:
 
 
 def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """By its mark; without one, by the id that was written down, if the name is right and no older object has it."""
+    """By its mark; without one, by the id that was written down, if the name is right and nobody else has a claim."""
     whose = _whose(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
-    is_claimed = any(rival.claim == "name" for rival in snapshot.rivals)
+    is_claimed = snapshot.losses or any(rival.claim == "name" for rival in snapshot.rivals)
     return whose is Ownership.MINE or (is_known and whose is Ownership.UNMARKED and not is_claimed)
 
 

@@ -48,9 +48,9 @@ class Guards:
 
     def allow_hostnames(self, namespace: str, domains: Iterable[str]) -> bool:
         """May the objects of a namespace have all of these?"""
-        return not any(self._foreign(namespace, domains))
+        return not any(self.foreign(namespace, domains))
 
-    def _foreign(self, namespace: str, domains: Iterable[str]) -> Iterator[str]:
+    def foreign(self, namespace: str, domains: Iterable[str]) -> Iterator[str]:
         """Which of these the objects of a namespace may not have."""
         if self.hostnames is None:
             return
@@ -70,7 +70,7 @@ class Guards:
         yield from _unlisted(path, bare, self.hosted_zones, "--allowed-hosted-zones")
 
     def _hostname_refusals(self, namespace: str, spec: DistributionTenantSpec) -> Iterator[str]:
-        for domain in self._foreign(namespace, (item.domain for item in spec.domains)):
+        for domain in self.foreign(namespace, (item.domain for item in spec.domains)):
             allowed = ", ".join(self._suffixes(namespace)) or "none at all"
             yield (
                 f"spec.domains: {domain!r} is not below the hostnames of namespace {namespace} "

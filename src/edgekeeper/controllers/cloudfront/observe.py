@@ -7,7 +7,7 @@ that will be refused nothing is read at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import structlog
@@ -61,7 +61,9 @@ class Observer:
         snapshot = await self._with_tenant(snapshot)
         if not snapshot.deleting:
             snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
-        snapshot = await self._without_others(request, await self._with_details(snapshot))
+        snapshot = await self._with_details(snapshot)
+        snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
+        snapshot = await self._without_others(request, snapshot)
         if snapshot.deleting:
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
@@ -69,7 +71,8 @@ class Observer:
             snapshot,
             distribution=distribution,
             distribution_known=known,
-            certificate_names=await self._names(snapshot.spec, distribution),
+            certificate_is_anothers=self._is_managed_for_another(snapshot),
+            certificate_names=await self._names(snapshot, distribution),
             group=await self._group(snapshot.spec, snapshot.tenant),
             zone=self._zone(snapshot.spec),
         )
@@ -148,27 +151,57 @@ class Observer:
             return False  # it is what has moved the ETag; with the spec changed we shall look again
         return status.e_tag != summary.etag or status.observed_generation != snapshot.generation
 
+    def _losses(self, request: Request, snapshot: Snapshot) -> Iterator[str]:
+        """What others would lose to us with a tenant that bears no mark: the names that it serves.
+
+        Of a tenant that the status knows they are ours to give up, but for what administrators have ruled out.
+        """
+        details, namespace = snapshot.details, snapshot.owner.namespace
+        if details is None or parse_tags(details.tags) is not None:
+            return
+        names = [normalise_name(one.domain) for one in details.domains]
+        is_known = snapshot.status.id == details.id
+        if snapshot.may_tag or not is_known:
+            for name in self.guards.foreign(namespace, names):
+                yield f"it serves {name}, which --hostname-policy does not give to namespace {namespace}"
+        for rival in () if is_known else self.claims.claimants(request, names):
+            yield f"it serves {rival.value}, which is claimed by {rival.holder}, which is older"
+
     # The certificate
 
     async def _certificate(self, snapshot: Snapshot) -> ManagedCertificate | None:
-        """What CloudFront made of the request: asked once, for the ARN; from then on one listing tells of all."""
+        """What CloudFront made of the request: asked once, for the ARN; from then on one listing tells of all.
+
+        An ARN that is only in the status is another's, until its names or the tenant itself say that it is ours.
+        """
         tenant, status = snapshot.tenant, snapshot.status
         if not is_managed(snapshot.spec) or tenant is None:
             return None
-        if listed := self.account.listed_certificate(status.certificate_arn):
+        names = tuple(normalise_name(one.domain) for one in tenant.domains)
+        listed = self.account.listed_certificate(status.certificate_arn)
+        if listed is not None and not set(names).isdisjoint(listed.names):
             return ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
+        is_attached = status.certificate_arn == tenant.customizations.certificate_arn != ""
         is_settled = status.managed_certificate_status == ISSUED and status.e_tag == tenant.etag
-        if is_settled and all(domain.is_active for domain in tenant.domains):
+        if is_attached and is_settled and all(domain.is_active for domain in tenant.domains):
             return ManagedCertificate(status.certificate_arn, ISSUED, "")
         return await self.account.ask_certificate(tenant)
 
-    async def _names(
-        self, spec: DistributionTenantSpec, distribution: Distribution | None
-    ) -> tuple[str, ...] | None:
-        if spec.dns is None or is_managed(spec):
+    def _is_managed_for_another(self, snapshot: Snapshot) -> bool:
+        """Does the spec name a certificate that CloudFront manages, and for nothing that is ours?"""
+        tenant, arn = snapshot.tenant, snapshot.spec.own_certificate
+        listed = self.account.listed_certificate(arn)
+        if listed is None or (tenant and tenant.customizations.certificate_arn == arn):
+            return False
+        return not any(normalise_name(item.domain) in listed.names for item in snapshot.spec.domains)
+
+    async def _names(self, snapshot: Snapshot, distribution: Distribution | None) -> tuple[str, ...] | None:
+        """The names that the spec's own certificate covers, or where names lead here, the distribution's."""
+        spec, own = snapshot.spec, snapshot.spec.own_certificate
+        if is_managed(spec) and own in _managed_arns(snapshot):
             return None
-        own = spec.customizations.certificate if spec.customizations else None
-        arn = own.arn if own else distribution.certificate_arn if distribution else ""
+        inherited = distribution.certificate_arn if distribution and spec.dns else ""
+        arn = own or ("" if is_managed(spec) else inherited)
         return await self.account.certificate_names.get(arn) if arn else None
 
     async def _distribution(self, spec: DistributionTenantSpec) -> tuple[Distribution | None, bool]:
@@ -262,6 +295,12 @@ class Observer:
                 raise zone.mirror.problem from None
             raise
         return ZoneView(zone.apex, {key: record for key, record in found.items() if record is not None})
+
+
+def _managed_arns(snapshot: Snapshot) -> set[str]:
+    """The certificates that CloudFront manages for the tenant, or has been given before."""
+    certificate, tenant = snapshot.certificate, snapshot.tenant
+    return {certificate.arn if certificate else "", tenant.customizations.certificate_arn if tenant else ""}
 
 
 def _serves(tenant: TenantSummary, name: str) -> bool:

@@ -31,9 +31,6 @@ from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
 
-_WITHDRAWAL: Final = timedelta(seconds=1)
-"""How long names may lead to somebody else once we know of it."""
-
 
 @dataclass(frozen=True)
 class Performer:
@@ -43,14 +40,6 @@ class Performer:
 
     async def perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         """Do it, and return the snapshot as it is now."""
-        try:
-            return await self._perform(step, snapshot, wake)
-        except Stall as refusal:
-            if refusal.reason == DOMAIN_CONFLICT and snapshot.inventory and not snapshot.is_contested:
-                refusal.after = _WITHDRAWAL
-            raise
-
-    async def _perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         match step:
             case do.CreateTenant():
                 tenant = await self._create(step, snapshot)
@@ -155,19 +144,17 @@ class Performer:
         self.account.tenants.remove(live.id)
 
     async def _mark(self, step: do.MarkTenant, snapshot: Snapshot) -> Snapshot:
+        live = _live(snapshot)
         try:
-            await self.account.cloudfront.tag(step.arn, step.tags)
+            await self.account.cloudfront.tag(live.arn, step.tags)
         except Stall as refusal:
             if refusal.error_type != "access_denied":
                 raise
             self.account.rights.note("tagging", refusal)
             return replace(snapshot, may_tag=False)
-        details = snapshot.details
-        if details is not None:
-            marked = replace(details, tags={**details.tags, **step.tags})
-            self.account.tenants.put(marked)
-            return replace(snapshot, tenant=marked)
-        return snapshot
+        marked = replace(live, tags={**live.tags, **step.tags})
+        self.account.tenants.put(marked)
+        return replace(snapshot, tenant=marked)
 
 
 def _live(snapshot: Snapshot) -> DistributionTenant:

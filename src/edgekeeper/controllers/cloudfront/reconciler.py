@@ -101,7 +101,7 @@ class TenantReconciler:
     async def _decide(self, snapshot: Snapshot) -> tuple[Snapshot, Plan]:
         """What to do, and about what: nothing is changed that was not looked at a moment ago."""
         plan = decide(snapshot)
-        if snapshot.is_live or not do.changes_tenant(plan.next):
+        if _is_certain(snapshot, plan.next):
             return snapshot, plan
         confirmed = await self.observer.confirm(snapshot)
         return confirmed, decide(confirmed)
@@ -137,9 +137,18 @@ class TenantReconciler:
     def _gone(self, snapshot: Snapshot) -> Outcome:
         self.account.desk.forget(snapshot.owner.uid)
         outcome = done().saying(*told_removal(snapshot))
-        if not snapshot.was_created:
-            return outcome
-        return outcome.saying(Event("Normal", "Deleted", f"tenant {snapshot.status.id} is gone"))
+        known, tenant = snapshot.status.id, snapshot.tenant
+        if tenant is not None and tenant.id == known:
+            told = f"tenant {tenant.name} ({known}) is left as it is: nothing proves that it is this object's"
+            return outcome.saying(Event("Warning", "Orphaned", told))
+        return outcome.saying(Event("Normal", "Deleted", f"tenant {known} is gone")) if known else outcome
+
+
+def _is_certain(snapshot: Snapshot, step: do.Step | None) -> bool:
+    """Is enough known for a step? A status alone is enough for nothing but to leave things as they are."""
+    if do.changes_tenant(step):
+        return snapshot.is_live
+    return snapshot.tenant is None or snapshot.details is not None or not do.changes_records(step)
 
 
 def _actor(request: Request) -> Actor:

@@ -167,7 +167,8 @@ Step: TypeAlias = (
 )
 
 _AT_ONCE = (RememberRecords, AdoptTenant, MarkTenant)
-_CHANGING = (UpdateTenant, DisableTenant, DeleteTenant)
+_CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
+_CHANGING_RECORDS = (WriteRecords, RemoveRecords)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
 
@@ -179,6 +180,11 @@ def goes_on_at_once(step: Step) -> bool:
 def changes_tenant(step: Step | None) -> bool:
     """Is a tenant that is there about to become another, or none?"""
     return isinstance(step, _CHANGING)
+
+
+def changes_records(step: Step | None) -> bool:
+    """Is something about to be written into a zone?"""
+    return isinstance(step, _CHANGING_RECORDS)
 
 
 def is_waiting(step: Step) -> bool:

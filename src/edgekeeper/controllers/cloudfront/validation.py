@@ -51,7 +51,7 @@ def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
 
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
     """Everything that the distribution asks for and the spec lacks."""
-    own = _own_certificate(spec)
+    own = spec.own_certificate
     problems = list(_account_problems(own, distribution)) if own else []
     if not distribution.covers_tenants and not own and spec.managed_certificate_request is None:
         problems.append(
@@ -92,11 +92,6 @@ def is_domain(name: str) -> bool:
     return name.isascii() and is_short and len(labels) >= 2 and all(map(_LABEL.fullmatch, labels))
 
 
-def _own_certificate(spec: DistributionTenantSpec) -> str:
-    custom = spec.customizations
-    return custom.certificate.arn if custom and custom.certificate else ""
-
-
 def _account_problems(certificate: str, distribution: Distribution) -> Iterator[str]:
     """CloudFront takes certificates of the account in which the distribution is."""
     account = _account_of(distribution.arn)
@@ -112,7 +107,7 @@ def _account_of(arn: str) -> str:
 
 
 def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
-    if (own := _own_certificate(spec)) and not _CERTIFICATE.fullmatch(own):
+    if (own := spec.own_certificate) and not _CERTIFICATE.fullmatch(own):
         yield (
             f"spec.customizations.certificate.arn {own!r} is not the ARN of a certificate, such as "
             "arn:aws:acm:us-east-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"
