@@ -6,6 +6,7 @@ remembers how far we were, so it does not matter where a crash, a lost answer or
     creation      records → propagation → tenant                      DNS first: CloudFront checks it
                   tenant, disabled → records → enable                 where the account has no endpoint yet
     change        new records → records of removed domains → tenant → records to another endpoint
+    conflict      records that we wrote for another's domain go → tenant, disabled → records → enable
     deletion      records → disable → delete                          no name ever leads to a tenant that is gone
 
 *Guarantees*
@@ -27,7 +28,7 @@ from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import INVALID, NO_CONNECTION_GROUP
-from edgekeeper.cloud.aws.records import RecordKey
+from edgekeeper.cloud.aws.records import RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
@@ -60,6 +61,10 @@ NAME_CONFLICT: Final = "NameConflict"
 DOMAIN_CONFLICT: Final = "DomainConflict"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
 ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
+
+_NO_ENDPOINT: Final = "the account has no endpoint yet for them to lead to, which comes with the first tenant"
+_SURPLUS: Final = "no domain of the spec needs them, and names must not lead nowhere"
+_WITHDRAWN: Final = "a domain is another's, and names must not lead there"
 
 ISSUED: Final = "issued"
 PENDING: Final = "pending-validation"
@@ -147,7 +152,9 @@ def _refuse_uncovered(snapshot: Snapshot) -> None:
     if names is None:
         return
     if not names and (own := snapshot.spec.own_certificate):
-        raise error_for(INVALID, f"spec.customizations.certificate.arn: {own} is not there or was never issued")
+        raise error_for(
+            INVALID, f"spec.customizations.certificate.arn: {own} is not there or was never issued"
+        )
     if missing := uncovered((item.domain for item in snapshot.spec.domains), names):
         raise Stall(
             SAN_MISMATCH,
@@ -173,13 +180,14 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
     settings = settings_of(spec)
     certificate = certificate_request_of(spec)
     reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
-    if spec.dns is not None:
-        if not snapshot.endpoint:
-            # A certificate that CloudFront validates by DNS is requested once there is DNS.
-            settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
-            reason = "the account has no endpoint yet for records to lead to: it comes with the first tenant"
-        else:
-            yield from _dns_before_creation(snapshot)
+    if snapshot.names_follow:
+        # A certificate that CloudFront validates by DNS is requested once there is DNS.
+        settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
+        reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
+        if snapshot.is_contested:
+            yield from _removing(snapshot, _WITHDRAWN)
+    elif spec.dns is not None:
+        yield from _dns_before_creation(snapshot)
     yield do.CreateTenant(
         snapshot.tenant_name,
         settings,
@@ -283,8 +291,9 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     _refuse_uncovered(snapshot)
     if not moves:
         yield from _writing(snapshot, f"{cause}, and a domain does not lead here")
-    yield from _removing(snapshot, "no domain of the spec needs them, and names must not lead nowhere")
-    request = certificate_request_of(snapshot.spec) if _requests_certificate(snapshot) else None
+    yield from _removing(snapshot, _WITHDRAWN if snapshot.is_contested else _SURPLUS)
+    is_asked = _requests_certificate(snapshot) and not snapshot.is_contested
+    request = certificate_request_of(snapshot.spec) if is_asked else None
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
         why = "CloudFront looks the domains up when it requests their certificate"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
@@ -324,7 +333,15 @@ def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
 def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     if snapshot.spec.dns is None or snapshot.zone is None or not snapshot.endpoint:
         return ()
-    return wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
+    records = wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
+    return tuple(one for one in records if not snapshot.is_contested or _is_served(snapshot, one))
+
+
+def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:
+    """Does the tenant have the domain? As long as another's is among the spec's, only such names lead here."""
+    return snapshot.tenant is not None and record.name in {
+        normalise_name(one.domain) for one in snapshot.tenant.domains
+    }
 
 
 def _records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:

@@ -31,6 +31,9 @@ from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
 
+_WITHDRAWAL: Final = timedelta(seconds=1)
+"""How long names may lead to somebody else once we know of it."""
+
 
 @dataclass(frozen=True)
 class Performer:
@@ -40,6 +43,14 @@ class Performer:
 
     async def perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         """Do it, and return the snapshot as it is now."""
+        try:
+            return await self._perform(step, snapshot, wake)
+        except Stall as refusal:
+            if refusal.reason == DOMAIN_CONFLICT and snapshot.inventory and not snapshot.is_contested:
+                refusal.after = _WITHDRAWAL
+            raise
+
+    async def _perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         match step:
             case do.CreateTenant():
                 tenant = await self._create(step, snapshot)

@@ -25,7 +25,7 @@ from edgekeeper.controllers.cloudfront.desired import is_managed, request_finger
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.clock import timestamp
-from edgekeeper.core.conditions import Conditions, Declaration
+from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.delta import describe
 from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_message
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
@@ -129,10 +129,8 @@ class Reporter:
         return self.after.generation
 
     def _is_half_created(self) -> bool:
-        """Created disabled, because there was nowhere for its records to lead to."""
-        return (
-            isinstance(self.step, do.CreateTenant) and self.step.settings.enabled != self.after.spec.enabled
-        )
+        """Created disabled, and before its records."""
+        return isinstance(self.step, do.CreateTenant) and self.before.names_follow
 
     def _certificate_request(self) -> str:
         sent = isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None
@@ -156,6 +154,16 @@ class Reporter:
         if is_tried_again(self.obj, self.step):
             return dig_list(self.obj, "status", "conditions")
         conditions = Conditions.of(DECLARATION, self.obj, self.now)
+        conflict = conditions.before(READY)
+        if (
+            conflict
+            and self.before.is_contested
+            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords)
+        ):
+            # Whose the domain is stays the news. Nothing else tells the next pass not to write the records again.
+            conditions.mark(DEPLOYED, False, conflict.reason, conflict.message)
+            conditions.mark(DNS, False, DNS_ERROR, f"{self.step}: {self.step.reason}")
+            return conditions.to_list()
         conditions.mark(DEPLOYED, *self._deployed())
         if self.after.tenant is not None or self.plan.drift.drift_detected:
             self._mark_synced(conditions)

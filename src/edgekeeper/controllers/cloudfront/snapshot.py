@@ -11,8 +11,10 @@ from typing import Literal
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
+from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError
 from edgekeeper.core.ownership import Owner
@@ -111,6 +113,19 @@ class Snapshot:
     def endpoint(self) -> str:
         """Where records lead; empty where that is not known."""
         return normalise_name(self.group.routing_endpoint) if self.group else ""
+
+    @property
+    def is_contested(self) -> bool:
+        """Did the last pass end with a domain of the present spec being another's?"""
+        return any(
+            (one.type, one.reason, one.observed_generation) == (READY, DOMAIN_CONFLICT, self.generation)
+            for one in self.status.conditions
+        )
+
+    @property
+    def names_follow(self) -> bool:
+        """Is the tenant created before its records? Names must have somewhere to lead to, and that must be ours."""
+        return self.spec.dns is not None and (not self.endpoint or self.is_contested)
 
     @property
     def was_created(self) -> bool:
