@@ -8,12 +8,14 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 
 import pytest
+from prometheus_client import generate_latest
 from structlog.testing import capture_logs
 
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
+from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
@@ -44,6 +46,23 @@ async def test_operator_makes_a_tenant_ready_and_marks_it_as_this_clusters() -> 
         await scene.ready()
         namespace = await scene.stage.user.get(NAMESPACE, Key("", "kube-system"))
         assert scene.aws().tags[f"{TAG_PREFIX}cluster"] == namespace["metadata"]["uid"]
+
+
+@virtual_time
+async def test_operator_speaks_under_the_names_that_people_know() -> None:
+    async with playing(start=False) as scene, working(scene, RuntimeOptions(server=UNHEARD)) as operator:
+        await scene.create(tenant())
+        await scene.ready()
+        await scene.elapse(seconds=5)
+        events = scene.stage.plane.store.collection(GroupResource("", "events")).ordered()
+        assert {item.decode()["reportingComponent"] for item in events} == {"distributiontenant-controller"}
+        text = generate_latest(operator.metrics.registry).decode()
+        prefix = "cloudfront_tenant_operator"
+        assert f'{prefix}_tenants_total{{namespace="default",status="Ready"}} 1.0' in text
+        assert f'{prefix}_reconcile_errors_total{{error_type="throttling"}} 0.0' in text
+        calls = f"{prefix}_aws_api_call_duration_seconds_count"
+        assert f'{calls}{{operation="CreateDistributionTenant"}} 1.0' in text
+        assert 'controller_runtime_reconcile_total{controller="distributiontenant"' in text
 
 
 @virtual_time

@@ -49,6 +49,14 @@ def test_metrics_keep_the_names_that_dashboards_know(service: str, operation: st
     assert registry.get_sample_value(f"{TENANTS}_bucket", {"operation": label, "le": "0.5"}) == 1
 
 
+def test_metrics_keep_the_buckets_that_dashboards_know() -> None:
+    registry = CollectorRegistry()
+    CloudMetrics(registry)
+    (family,) = (one for one in registry.collect() if one.name == TENANTS)
+    bounds = {float(one.labels["le"]) for one in family.samples if one.name.endswith("_bucket")}
+    assert bounds == {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, float("inf")}
+
+
 @pytest.mark.parametrize("service", ["apigateway", "lambda", "cloudflare"])
 def test_metrics_of_tenants_do_not_show_what_has_nothing_to_do_with_them(service: str) -> None:
     registry = CollectorRegistry()
