@@ -12,7 +12,7 @@ from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
 from edgekeeper.local.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Fact, Scene, playing
-from tests.tenants.system import tenant
+from tests.tenants.system import KEY, tenant
 
 UPDATE = "UpdateDistributionTenant"
 TWO = [{"domain": "shop.example.com"}, {"domain": "new.example.com"}]
@@ -58,6 +58,23 @@ async def test_deployment_is_awaited_without_any_write() -> None:
         assert len(scene.versions) == seen
         assert scene.calls(UPDATE) == 0
         await scene.ready()
+
+
+@virtual_time
+async def test_tenant_that_no_listing_has_shown_yet_is_decided_about_as_it_is() -> None:
+    """It is read once, and what is found then is what the update is about: no conflict, nothing that is lost."""
+    async with playing() as scene:
+        await scene.create(tenant())
+        await scene.ready()
+        geo = {"GeoRestrictions": {"RestrictionType": "whitelist", "Locations": ["DE"]}}
+        scene.cloud.cloudfront.change_tenant(KEY.name, customizations=geo)
+        scene.cloud.journal.clear()
+        await scene.edit(domains=TWO)
+        await scene.until(lambda: scene.calls(UPDATE) == 1)
+        assert scene.calls("GetDistributionTenant") == 1
+        assert "geoRestrictions" in scene.events("Updated")[-1]
+        assert scene.aws().customizations == {}
+        assert scene.cloud.journal.codes["PreconditionFailed"] == 0
 
 
 @virtual_time
