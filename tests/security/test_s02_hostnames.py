@@ -6,6 +6,7 @@ asks first has a name; but even then the same name in another spelling is the sa
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ BETA = Key("beta", "attacker")
 INNOCENT = "beta.example.com"
 POLICY = {"alpha": ("example.com",), "beta": ("beta.example.com",)}
 GUARDED = replace(OPTIONS, guards=Guards(hostnames=POLICY))
+HALF_AN_HOUR = 1800
 REFUSED = {"ValidationFailed", "DomainConflict"}
 
 
@@ -65,7 +67,8 @@ def test_there_are_enough_variants() -> None:
 async def test_policy_keeps_every_variant_out(second: bool) -> None:
     async with playing(GUARDED) as scene:
         before, writes = await victim(scene), scene.estate.writes
-        for key in await attack(scene, all_variants(), second=second):
+        names = all_variants()[:: 5 if second else 1]
+        for key in await attack(scene, names, second=second):
             ready = scene.fact("Ready", key)
             assert ready.reason in REFUSED, scene.object(key)
             assert "spec.domains" in ready.message or str(VICTIM) in ready.message
@@ -77,7 +80,7 @@ async def test_policy_keeps_every_variant_out(second: bool) -> None:
 async def test_without_a_policy_another_spelling_is_the_same_name(second: bool) -> None:
     async with playing() as scene:
         before, writes = await victim(scene), scene.estate.writes
-        names = [*spellings(), *disguises()]
+        names = [*spellings(), *disguises()][:: 5 if second else 1]
         for key in await attack(scene, names, second=second):
             assert scene.fact("Ready", key).reason in REFUSED, scene.object(key)
         assert (scene.estate.state(), scene.estate.writes) == (before, writes)
@@ -88,7 +91,7 @@ async def test_names_like_it_and_around_it_take_nothing_from_it() -> None:
     """They are other names. Without a policy they may be had; the victim keeps its own, whatever becomes of them."""
     async with playing() as scene:
         before = await victim(scene)
-        attackers = await attack(scene, [*lookalikes(), *neighbours()])
+        attackers = await attack(scene, [*[*lookalikes()][::4], *neighbours()])
         assert scene.estate.state()["tenants"][VICTIM.name] == before["tenants"][VICTIM.name]
         for key in attackers:
             await scene.delete(key)
@@ -126,10 +129,11 @@ async def test_name_is_free_only_when_nothing_of_it_is_left(options: TenantOptio
         await scene.create(tenant(BETA, OWNED.upper(), dns=scene.dns()))
         await scene.until(lambda: scene.fact("Ready", BETA).reason in REFUSED)
         await scene.delete(VICTIM)
-        while scene.find(VICTIM) is not None:
-            assert BETA.name not in scene.names
-            assert scene.fact("Ready", BETA).reason in REFUSED
-            await scene.elapse(seconds=1)
+        async with asyncio.timeout(HALF_AN_HOUR):
+            while scene.find(VICTIM) is not None:
+                assert BETA.name not in scene.names
+                assert scene.fact("Ready", BETA).reason in REFUSED
+                await scene.elapse(seconds=1)
         await scene.elapse(minutes=10)
         assert (BETA.name in scene.names) == (options is OPTIONS)
         assert not scene.estate.chronicle.wrongs

@@ -120,8 +120,8 @@ async def test_without_guards_what_is_malformed_still_goes_nowhere() -> None:
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        (Claim("spec.dns.assumeRoleArn", "arn:aws:iam::999988887777:role/dns"), "AccessDenied"),
-        (Claim("spec.dns.assumeRoleArn", OWN_ROLE.replace("arn:aws:", "arn:aws-cn:")), "AccessDenied"),
+        (Claim("spec.dns.assumeRoleArn", "arn:aws:iam::999988887777:role/dns"), "DNSError"),
+        (Claim("spec.dns.assumeRoleArn", OWN_ROLE.replace("arn:aws:", "arn:aws-cn:")), "DNSError"),
         (Claim("spec.dns.hostedZoneId", "Z0OFANOTHERACCOUNT"), "DNSError"),
         (Claim("spec.distributionId", "E9OFANOTHERACC"), "ValidationFailed"),
         (Claim("spec.connectionGroupId", "cg_of-another-account"), "InvalidSpec"),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
+from edgekeeper.local.aws.cloud import ACCOUNT
 from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
 from edgekeeper.local.aws.faults import error
+from edgekeeper.local.aws.identity import Role
 from edgekeeper.local.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Fact, Scene, playing
@@ -128,12 +132,17 @@ async def test_denied_deletion_says_so_within_a_minute_and_goes_on_when_allowed(
         assert scene.names == []
 
 
+@pytest.mark.parametrize(
+    "denied", ["route53:ChangeResourceRecordSets", "sts:AssumeRole"], ids=["not allowed", "role taken away"]
+)
 @virtual_time
-async def test_tenant_is_kept_disabled_while_its_records_cannot_be_removed() -> None:
+async def test_tenant_is_kept_disabled_while_its_records_cannot_be_removed(denied: str) -> None:
     """A name that leads to CloudFront and is nobody's is the next one's: its visitors come with it."""
     async with playing() as scene:
-        await _created(scene, dns=scene.dns())
-        scene.cloud.guard.denied.add("route53:ChangeResourceRecordSets")
+        role = scene.cloud.world.identities.add_role(Role(f"arn:aws:iam::{ACCOUNT}:role/dns"))
+        await _created(scene, dns=scene.dns(assumeRoleArn=role.arn))
+        scene.cloud.guard.denied.add(denied)
+        await scene.elapse(hours=2)  # what was assumed before has expired
         await scene.delete()
         await scene.elapse(seconds=60)
         fact = scene.fact("Ready")

@@ -21,14 +21,15 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
-from edgekeeper.cloud.aws.errors import classify, code_of, message_of
+from edgekeeper.cloud.aws.errors import classify, code_of, error_for, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
-from edgekeeper.cloud.aws.meanings import Meaning
+from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.roles import OWN, Role
-from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, Roles
+from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 
 T = TypeVar("T")
@@ -96,8 +97,17 @@ class AwsAccess:
 
     async def client(self, service: str, region: str, role: Role) -> Any:
         """The client of a service, with credentials that are fresh enough for a call."""
-        credentials = None if role == OWN else await self._roles.credentials(role)
+        credentials = None if role == OWN else await self._credentials(service, role)
         return await self.clients.get(service, region, role, credentials)
+
+    async def _credentials(self, service: str, role: Role) -> RoleCredentials:
+        """Those of a role. Who may not assume it may not use the service, and is told so in the service's words."""
+        try:
+            return await self._roles.credentials(role)
+        except Stall as refusal:
+            if refusal.error_type != DENIED.error_type:
+                raise
+            raise error_for(general(service).denied, refusal.message) from refusal
 
     async def _assume(self, role: Role) -> AssumedSession:
         request: JsonObject = {

@@ -63,7 +63,7 @@ async def test_role_that_is_not_lent_to_us_stalls(world: World) -> None:
     _lend(world)
     with pytest.raises(Stall) as stranger:
         await _zones(world, Role("arn:aws:iam::222222222222:role/other"))
-    assert (stranger.value.reason, stranger.value.error_type) == ("AccessDenied", "access_denied")
+    assert (stranger.value.reason, stranger.value.error_type) == ("DNSError", "dns_access_denied")
     with pytest.raises(Stall):
         await _zones(world, Role(ARN, "wrong"))
     assert "ListHostedZones" not in world.counts
