@@ -61,6 +61,12 @@ async def forge(scene: Scene, key: Key, /, **status: Any) -> None:
     await scene.stage.user.merge_patch(KIND, key, {"status": status}, subresource="status")
 
 
+def entry(scene: Scene, name: str = KIOSK, **fields: Any) -> JsonObject:
+    """An entry of an inventory; the victim's record, unless something else is said."""
+    known = {"zone": scene.zone.id, "name": name, "type": "CNAME", "target": scene.endpoint, "ttl": 300}
+    return {**known, **fields}
+
+
 @dataclass(frozen=True)
 class Holdings:
     """An account with everything in it, and what the victim's object says of its own."""

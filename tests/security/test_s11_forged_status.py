@@ -9,18 +9,12 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.aws.route53.records import Record
 from edgekeeper.local.virtual import virtual_time
-from tests.security.forgery import ATTACKER, KIOSK, LATER, STALL, VICTIM, Holdings, forge, two_teams
+from tests.security.forgery import ATTACKER, KIOSK, LATER, STALL, VICTIM, Holdings, entry, forge, two_teams
 from tests.tenants.scene import Scene
 from tests.tenants.system import tenant
 
 Forgery = Callable[[Scene], JsonObject]
 OTHER_ROLE = "arn:aws:iam::444455556666:role/dns"
-
-
-def entry(scene: Scene, name: str = KIOSK, **fields: Any) -> JsonObject:
-    """An entry of an inventory; the victim's record, unless something else is said."""
-    known = {"zone": scene.zone.id, "name": name, "type": "CNAME", "target": scene.endpoint, "ttl": 300}
-    return {**known, **fields}
 
 
 def with_entry(name: str = KIOSK, **fields: Any) -> Forgery:
