@@ -159,3 +159,26 @@ async def test_record_that_stands_at_our_domain_is_neither_replaced_nor_removed(
         for key in keys:
             await scene.gone(key)
         before.confirm(scene)
+
+
+@virtual_time
+async def test_tags_that_aws_refuses_do_not_cost_anybody_the_mark() -> None:
+    """Else whoever asks for such a tag would have all later tenants created without a sign of whose they are."""
+    async with two_teams(attacking=False) as scene:
+        await scene.stage.operator.stop()
+        kept = {"ForAnyValue:StringEquals": {"aws:TagKeys": ["CostCentre"]}}
+        refusing = {"Effect": "Deny", "Action": "cloudfront:TagResource", "Resource": "*", "Condition": kept}
+        allowing = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+        scene.estate.govern({"Statement": [allowing, refusing]})
+        scene.stage.start_operator()
+        await scene.create(tenant(ATTACKER, tags=[{"key": "CostCentre", "value": "theirs"}]))
+        fact = await scene.says("Ready", "AccessDenied", ATTACKER)
+        assert "TagResource" in fact.message
+        later = Key("alpha", "later")
+        await scene.create(tenant(later, "later.example.com"))
+        await scene.ready(later)
+        for key in (ATTACKER, later):
+            assert scene.aws(key.name).tags == owner_of(scene, key).tags()
+        await scene.edit(ATTACKER, tags=[{"key": "team", "value": "beta"}])
+        await scene.ready(ATTACKER)
+        assert scene.aws(ATTACKER.name).tags["team"] == "beta"

@@ -259,14 +259,15 @@ def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> 
 
 
 def _marking(snapshot: Snapshot) -> Iterator[Step]:
-    """Whose it is must be on it; the spec's tags too. Tags of others stay."""
+    """Whose it is must be on it, and that first; the spec's tags too. Tags of others stay."""
     details = snapshot.details
     if details is None or not snapshot.may_tag:
         return
-    wanted = tags_of(snapshot.spec, snapshot.owner)
-    missing = {key: value for key, value in wanted.items() if details.tags.get(key) != value}
-    if missing:
-        yield do.MarkTenant(details.arn, missing, reason="its tags do not say what they should")
+    for wanted in (snapshot.owner.tags(), tags_of(snapshot.spec, snapshot.owner)):
+        missing = {key: value for key, value in wanted.items() if details.tags.get(key) != value}
+        if missing:
+            yield do.MarkTenant(details.arn, missing, reason="its tags do not say what they should")
+            return
 
 
 def _attachment(snapshot: Snapshot) -> Iterator[Step]:

@@ -21,7 +21,12 @@ from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan, dns_differences
-from edgekeeper.controllers.cloudfront.desired import is_managed, request_fingerprint, tags_fingerprint
+from edgekeeper.controllers.cloudfront.desired import (
+    is_managed,
+    request_fingerprint,
+    tags_fingerprint,
+    tags_of,
+)
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.clock import timestamp
@@ -140,13 +145,11 @@ class Reporter:
 
     def _tags_fingerprint(self) -> str:
         """Noted where the tenant was seen with the tags that it should have."""
-        tenant, wanted = self.after.details, tags_fingerprint(self.after.spec, self.after.owner)
-        has_them = tenant is not None and not any(
-            isinstance(step, do.MarkTenant) for step in self.plan.steps[1:]
-        )
+        tenant, wanted = self.after.details, tags_of(self.after.spec, self.after.owner)
+        has_them = tenant is not None and wanted.items() <= tenant.tags.items()
         if not self.after.may_tag or not has_them or isinstance(self.step, do.AdoptTenant):
             return self.after.status.tags_fingerprint
-        return wanted
+        return tags_fingerprint(self.after.spec, self.after.owner)
 
     # Conditions
 
