@@ -142,6 +142,23 @@ async def test_record_of_somebody_else_is_never_overwritten() -> None:
 
 
 @virtual_time
+async def test_domain_that_another_tenant_serves_gets_no_record_until_it_is_ours() -> None:
+    async with playing() as scene:
+        scene.estate.make_tenant("foreign", "shop.example.com")
+        await scene.elapse(minutes=6)
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        assert "foreign" in (await scene.says("Ready", "DomainConflict")).message
+        await scene.elapse(minutes=16)
+        assert scene.calls(CREATE) <= 4, "it is looked at again every five minutes"
+        assert scene.calls(CHANGE) == 0
+        assert len(scene.events("DomainConflict")) == 1
+        scene.estate.lose_tenant("foreign")
+        await scene.ready()
+        assert scene.records == {SHOP: scene.endpoint}
+        assert scene.aws().enabled
+
+
+@virtual_time
 async def test_apex_gets_alias_records() -> None:
     async with playing() as scene:
         await _created(scene, "example.com")

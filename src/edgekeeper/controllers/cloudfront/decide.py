@@ -184,7 +184,7 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
         # A certificate that CloudFront validates by DNS is requested once there is DNS.
         settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
         reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
-        if snapshot.is_contested:
+        if snapshot.is_disputed:
             yield from _removing(snapshot, _WITHDRAWN)
     elif spec.dns is not None:
         yield from _dns_before_creation(snapshot)
@@ -292,8 +292,8 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     _refuse_uncovered(snapshot)
     if not moves:
         yield from _writing(snapshot, f"{cause}, and a domain does not lead here")
-    yield from _removing(snapshot, _WITHDRAWN if snapshot.is_contested else _SURPLUS)
-    is_asked = _requests_certificate(snapshot) and not snapshot.is_contested
+    yield from _removing(snapshot, _WITHDRAWN if snapshot.is_disputed else _SURPLUS)
+    is_asked = _requests_certificate(snapshot) and not snapshot.is_disputed
     request = certificate_request_of(snapshot.spec) if is_asked else None
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
         why = "CloudFront looks the domains up when it requests their certificate"
@@ -335,7 +335,7 @@ def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     if snapshot.spec.dns is None or snapshot.zone is None or not snapshot.endpoint:
         return ()
     records = wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
-    return tuple(one for one in records if not snapshot.is_contested or _is_served(snapshot, one))
+    return tuple(one for one in records if not snapshot.is_disputed or _is_served(snapshot, one))
 
 
 def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:

@@ -69,6 +69,7 @@ class Observer:
         distribution, known = await self._distribution(snapshot.spec)
         return replace(
             snapshot,
+            taken=self._taken(snapshot),
             distribution=distribution,
             distribution_known=known,
             certificate_is_anothers=self._is_managed_for_another(snapshot),
@@ -253,6 +254,12 @@ class Observer:
         # A listing may be the past, and a record must not be forgotten for it.
         live = await tenants.read(holder.id)
         return live is not None and _serves(live, name)
+
+    def _taken(self, snapshot: Snapshot) -> frozenset[str]:
+        own = snapshot.tenant.id if snapshot.tenant else ""
+        names = {normalise_name(item.domain) for item in snapshot.spec.domains}
+        holders = {name: self.account.tenants.holder_of(name) for name in names}
+        return frozenset(name for name, holder in holders.items() if holder and holder.id != own)
 
     def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
         """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role.

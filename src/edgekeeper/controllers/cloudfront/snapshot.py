@@ -79,6 +79,8 @@ class Snapshot:
     """With parameters and tags (`DistributionTenant`) where those were needed."""
     is_live: bool = False
     """Was the tenant read in this very pass, so that it may be changed?"""
+    taken: frozenset[str] = frozenset()
+    """Domains of the spec that another tenant serves, by the last listing."""
     losses: tuple[str, ...] = ()
     """What others would lose if the tenant, which bears no mark, became ours."""
     certificate: ManagedCertificate | None = None
@@ -123,9 +125,14 @@ class Snapshot:
         )
 
     @property
+    def is_disputed(self) -> bool:
+        """Is a domain of the spec another's, as far as we know? Only CloudFront can tell for sure, so it is asked."""
+        return self.is_contested or bool(self.taken)
+
+    @property
     def names_follow(self) -> bool:
         """Is the tenant created before its records? Names must have somewhere to lead to, and that must be ours."""
-        return self.spec.dns is not None and (not self.endpoint or self.is_contested)
+        return self.spec.dns is not None and (not self.endpoint or self.is_disputed)
 
     @property
     def was_created(self) -> bool:

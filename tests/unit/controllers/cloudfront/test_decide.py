@@ -78,6 +78,11 @@ def _steps(snapshot: Snapshot) -> list[str]:
             id="in a blind zone",
         ),
         pytest.param(absent(spec=WITH_DNS, zone=zone(), group=None), ["CreateTenant"], id="no endpoint yet"),
+        pytest.param(
+            absent(spec=WITH_DNS, zone=zone(), taken=frozenset({"shop.example.com"})),
+            ["CreateTenant"],
+            id="domain of another tenant: no record leads to what is another's",
+        ),
     ],
 )
 def test_creation_goes_from_names_to_the_tenant(snapshot: Snapshot, expected: list[str]) -> None:
@@ -192,6 +197,17 @@ def test_first_tenant_of_an_account_is_created_disabled() -> None:
             ),
             ["RememberRecords", "WriteRecords", "RemoveRecords", "UpdateTenant"],
             id="a domain for another",
+        ),
+        pytest.param(
+            present(
+                generation=2,
+                spec=spec("shop.example.com", "new.example.com", dns=DNS),
+                zone=zone("shop.example.com"),
+                inventory=WRITTEN,
+                taken=frozenset({"new.example.com"}),
+            ),
+            ["UpdateTenant"],
+            id="a domain that is another tenant's",
         ),
         pytest.param(
             present(
