@@ -10,7 +10,7 @@
 *Expected flow*
  1. `run` lists, applies the listing at once (nobody ever sees half of it), and tells subscribers what changed.
  2. It rests: `options.fast` while anything is in progress or in doubt, `options.slow` otherwise, less some jitter, but
-    at least seven or three times as long as the listing took; hardly at all after `poke`; longer and longer while
+    at least nine or three times as long as the listing took; hardly at all after `poke`; longer and longer while
     listings fail.
 
 *Guarantees*

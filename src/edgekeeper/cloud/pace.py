@@ -3,10 +3,10 @@
     listings fail                 the backoff of `failing`, or what the provider asked for, if that is longer
     somebody poked                `gap` after the last listing began
     something is in progress      `fast`  ┐ less up to `jitter` of it, but no less than
-    nothing is                    `slow`  ┘ eight and four times as long as a listing takes
+    nothing is                    `slow`  ┘ ten and four times as long as a listing takes
 
 The first row that is true counts, also in the middle of a rest: what is heard then may bring its end forward. The last
-limits keep the sweeps of a large collection to a quarter of the budget, and to half of that while there is work for it.
+limits keep the sweeps of a large collection to a quarter of the budget, and to a tenth while there is work for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from random import Random
 from edgekeeper.core.backoff import Backoff
 
 _LISTINGS_PER_INTERVAL = 4
-_LISTINGS_PER_BUSY_INTERVAL = 8
+_LISTINGS_PER_BUSY_INTERVAL = 10
 
 
 def _failing() -> Backoff:

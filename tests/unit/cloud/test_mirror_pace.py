@@ -150,4 +150,4 @@ async def test_pace_sweeps_of_a_large_collection_leave_room_for_others() -> None
     world = Reflected(remote, options=replace(STEADY, fast=timedelta(seconds=30)))
     async with world.running():
         await asyncio.sleep(1_000)
-    assert gaps(world.remote) == pytest.approx([320] * 3)
+    assert gaps(world.remote) == pytest.approx([400] * 2)
