@@ -114,3 +114,63 @@ def test_object_whose_hostnames_are_refused_claims_nothing() -> None:
     assert claims.rivals(_request(neighbour)) == (Rival("domain", "shop.a.io", "a/shop"),)
     first_come = _claims(squatter, owner).rivals(_request(owner))
     assert first_come == (Rival("name", "shop", "b/shop"), Rival("domain", "shop.a.io", "b/shop"))
+
+
+def _writing(key: Key, name: str, *domains: str, state: str = "Written", since: str = EARLY) -> JsonObject:
+    obj = _object(key, *domains, since=since)
+    obj["status"] = {"inventory": [{"name": name, "state": state}]}
+    return obj
+
+
+HOLDER = Key("a", "holder")
+
+
+@pytest.mark.parametrize(
+    ("other", "own", "has_it"),
+    [
+        pytest.param(
+            _writing(HOLDER, "x.io", "x.io", since=LATE),
+            _object(Key("b", "own"), "y.io"),
+            True,
+            id="it asks, and we do not",
+        ),
+        pytest.param(
+            _writing(HOLDER, "x.io", "x.io"),
+            _object(Key("b", "own"), "x.io", since=LATE),
+            True,
+            id="it asked first",
+        ),
+        pytest.param(
+            _writing(HOLDER, "x.io", "x.io", since=LATE),
+            _object(Key("b", "own"), "x.io"),
+            False,
+            id="we asked first",
+        ),
+        pytest.param(
+            _writing(HOLDER, "x.io", "y.io"),
+            _object(Key("b", "own"), "x.io", since=LATE),
+            False,
+            id="it remembers, and does not ask",
+        ),
+        pytest.param(
+            _writing(HOLDER, "x.io", "x.io", state="Planned"),
+            _object(Key("b", "own"), "y.io"),
+            False,
+            id="it has not written yet",
+        ),
+        pytest.param(_object(HOLDER, "x.io"), _object(Key("b", "own"), "y.io"), False, id="it only asks"),
+    ],
+)
+def test_records_of_a_name_are_those_of_whoever_asked_first_and_wrote_them(
+    other: JsonObject, own: JsonObject, has_it: bool
+) -> None:
+    assert _claims(other, own).better_claim(_request(own), "x.io") == (HOLDER if has_it else None)
+
+
+def test_claimants_are_those_who_are_older() -> None:
+    own = _object(Key("b", "own"), "y.io", since=LATE)
+    younger = _object(Key("c", "younger"), "z.io", since="2026-01-01T00:00:02Z")
+    claims = _claims(ELDER, own, younger)
+    assert claims.claimants(_request(own), ["shop.io", "z.io", "y.io"]) == (
+        Rival("domain", "shop.io", "a/shop"),
+    )

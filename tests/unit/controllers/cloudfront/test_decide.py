@@ -35,6 +35,7 @@ from tests.unit.controllers.cloudfront.cases import (
 
 STRANGER = Owner("elsewhere", "default", "test-tenant", "9-9").tags()
 WITH_DNS = spec(dns=DNS)
+OWN_CERTIFICATE = spec(customizations={"certificate": {"arn": CERTIFICATE}})
 WRITTEN = (record(),)
 PLANNED = (record(state="Planned"),)
 
@@ -179,6 +180,9 @@ def test_first_tenant_of_an_account_is_created_disabled() -> None:
             id="changed while it is being deployed",
         ),
         pytest.param(present(tenant=live(tags={})), ["MarkTenant"], id="without a mark"),
+        pytest.param(
+            present(tenant=live(), spec=spec(tags=[{"key": "team"}])), ["MarkTenant"], id="without a tag"
+        ),
         pytest.param(
             present(tenant=live(tags={}), may_tag=False), [], id="without a mark, and none may be set"
         ),
@@ -346,6 +350,34 @@ def _outcome(snapshot: Snapshot) -> str:
             absent(spec=WITH_DNS, zone=zone(), certificate_names=("x.io",)),
             "CertificateSANMismatch",
             id="uncovered",
+        ),
+        pytest.param(
+            absent(spec=OWN_CERTIFICATE, certificate_names=("x.io",)),
+            "CertificateSANMismatch",
+            id="uncovered, without DNS",
+        ),
+        pytest.param(
+            present(generation=2, spec=OWN_CERTIFICATE, certificate_names=("x.io",)),
+            "CertificateSANMismatch",
+            id="uncovered from now on",
+        ),
+        pytest.param(
+            absent(spec=OWN_CERTIFICATE, certificate_names=()), "InvalidSpec", id="no issued certificate"
+        ),
+        pytest.param(
+            absent(spec=OWN_CERTIFICATE, certificate_is_anothers=True),
+            "ValidationFailed",
+            id="certificate of another tenant",
+        ),
+        pytest.param(
+            absent(tenant=live(tags={}), may_adopt=True, losses=("it serves x.io",)),
+            "DomainConflict",
+            id="tenant with names of others",
+        ),
+        pytest.param(
+            present(tenant=live(tags={}), losses=("it serves x.io",)),
+            "DomainConflict",
+            id="tenant with names of others, though the id is ours",
         ),
         pytest.param(
             absent(spec=spec(dns=DNS, connectionGroupId="cg_0"), zone=zone(), group=None),
