@@ -13,25 +13,24 @@ _ID = "dt_squatter"
 
 
 class Squatter:
-    """Takes names that were ours before; a greedy one takes those as well that were about to be."""
+    """Takes names that have lost their tenant; a greedy one takes those as well that have none yet."""
 
     def __init__(self, estate: Estate, *, greedy: bool = False) -> None:
         self._estate = estate
-        self._world = estate.cloud.world
         self._cloudfront = estate.cloud.account(_ACCOUNT).cloudfront
         self._greedy = greedy
-        self._ours: set[str] = set()
-        """Every domain that a tenant of our account ever had."""
+        self._served: set[str] = set()
+        """Names that led to a tenant of ours at the last look."""
         self.loot: list[str] = []
         estate.chronicle.listeners.append(self.look)
 
     def look(self) -> None:
         """Take what is there for the taking."""
-        domains = self._world.edge_domains
-        self._ours |= {name for name, owner in domains.items() if owner.account == ACCOUNT}
-        for name in set(self._estate.chronicle.leading()) - set(domains):
-            if self._greedy or name in self._ours:
-                self.take(name)
+        domains = self._estate.cloud.world.edge_domains
+        leading = set(self._estate.chronicle.leading())
+        for name in (leading if self._greedy else leading & self._served) - set(domains):
+            self.take(name)
+        self._served = {name for name in leading if name in domains and domains[name].account == ACCOUNT}
 
     def take(self, name: str) -> None:
         self._cloudfront.claim((name,), "distribution-tenant", _ID)
