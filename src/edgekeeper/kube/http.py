@@ -1,37 +1,47 @@
-"""The transport of production: HTTPS by aiohttp.
+"""The transport of production: HTTP/1.1 over TLS, by our own hands.
 
-Watches have a session of their own. They last for hours, and in a shared pool the writes would wait for them, or they
-for the writes.
+    wire          bytes of a request, an answer out of bytes
+    connection    a question at a time
+    dialing       the way to the server, through proxies and TLS
+    pool          few connections for many requests
+    http          who we are, where things are, how long to wait: this module
 
-What arrives from the network is not trusted to end: answers have a limit of size and requests a deadline, redirects are
-not followed (an API server sends none, and a token must not travel), cookies are not kept. aiohttp repeats a GET, PUT
-or DELETE by itself when a kept connection turns out to be dead; that would be a call without a number, so it is
-prevented here, and the client decides.
+A library for every purpose takes two thirds of its time for purposes that are not ours: redirects (an API server sends
+none, and a token must not travel), cookies, and the silent repetition of requests, which would be a call without a
+number. None of that exists here. What arrives from the network is not trusted to end: answers have a limit of size and
+requests a deadline.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+import re
+import ssl
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-import aiohttp
 from yarl import URL
 
 from edgekeeper.core.clock import Clock, SystemClock
-from edgekeeper.core.redaction import redact_text
 from edgekeeper.kube.cluster import ClusterConfig
+from edgekeeper.kube.connection import Connection
+from edgekeeper.kube.dialing import Route, UntrustedServerError, proxy_authorization
+from edgekeeper.kube.pool import Pool
 from edgekeeper.kube.proxy import proxy_for
 from edgekeeper.kube.tls import TlsContexts
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, TransportError
+from edgekeeper.kube.wire import AnswerReader, encode_request
+
+__all__ = ["DEFAULT_OPTIONS", "HttpOptions", "HttpTransport", "UntrustedServerError"]
 
 _MIB = 1024 * 1024
 _PLAIN_IN_PATHS = "/!$&'()*+,;=:@"
 """What RFC 3986 lets stand for itself in a path, beside letters, digits and the like."""
+_is_plain_path = re.compile(r"[A-Za-z0-9._~/-]*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +72,21 @@ class HttpTransport:
         clock: Clock | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self._base = URL(cluster.server)
-        self._prefix = self._base.path.rstrip("/")
+        server = URL(cluster.server)
+        proxy = cluster.proxy or proxy_for(cluster.server, os.environ if environ is None else environ)
+        self._route = Route(server, cluster.trust.server_name, URL(proxy) if proxy else None, options.connect)
         self._credentials = cluster.credentials
         self._options = options
         self._tls = TlsContexts(cluster.trust, clock or SystemClock())
-        self._server_name = cluster.trust.server_name or None
-        self._encoding = "gzip" if cluster.compression else "identity"
-        proxy = cluster.proxy or proxy_for(cluster.server, os.environ if environ is None else environ)
-        self._proxy = URL(proxy) if proxy else None
-        self._requests = self._session(options.connections)
-        self._watches = self._session(0)
-
-    @property
-    def host(self) -> str:
+        self._pool = Pool(self._route, options.connections, options.keep_alive)
+        self.host = _authority(server)
         """The host that metrics name."""
-        return self._base.authority
+        self._prefix = server.path.rstrip("/")
+        self._origin = f"http://{self.host}" if self._route.is_relayed else ""
+        self._headers = {"host": self.host}
+        self._own_headers = {"accept-encoding": "gzip" if cluster.compression else "identity"}
+        if self._route.is_relayed and self._route.proxy is not None:
+            self._own_headers |= proxy_authorization(self._route.proxy)
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
         try:
@@ -88,129 +97,75 @@ class HttpTransport:
 
     @asynccontextmanager
     async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
-        response = await self._open_authorized(self._watches, request)
+        connection, answer = await self._open_authorized(request)
         try:
-            async with aclosing(_chunks(response)) as chunks:
-                yield ApiStream(response.status, _headers(response), chunks)
+            async with aclosing(connection.chunks()) as chunks:
+                yield ApiStream(answer.status, answer.headers, chunks)
         finally:
-            _hang_up(response)
+            connection.abort()
 
     async def close(self) -> None:
-        await self._requests.close()
-        await self._watches.close()
+        await self._pool.close()
+
+    # Where our credentials are refused and better ones are to be had, a request is sent once more. That is safe for
+    # writes too: a server that does not know who asks has done nothing.
 
     async def _send_authorized(self, request: ApiRequest) -> ApiResponse:
-        response = await self._open_authorized(self._requests, request)
-        async with response:
-            body = await self._read(response)
-        return ApiResponse(response.status, _headers(response), body)
-
-    async def _open_authorized(
-        self, session: aiohttp.ClientSession, request: ApiRequest
-    ) -> aiohttp.ClientResponse:
-        """Open a request; where our credentials are refused and better ones are to be had, once more.
-
-        That is safe for writes too: a server that does not know who asks has done nothing.
-        """
         identity = await self._credentials.headers()
-        response = await self._open(session, request, identity)
+        response = await self._send(request, identity)
         if response.status == 401 and await self._credentials.on_unauthorized(identity):
-            response.close()
-            response = await self._open(session, request, await self._credentials.headers())
+            response = await self._send(request, await self._credentials.headers())
         return response
 
+    async def _open_authorized(self, request: ApiRequest) -> tuple[Connection, AnswerReader]:
+        identity = await self._credentials.headers()
+        connection, answer = await self._open(request, identity)
+        try:
+            is_better = answer.status == 401 and await self._credentials.on_unauthorized(identity)
+        except BaseException:
+            connection.abort()
+            raise
+        if is_better:
+            connection.abort()
+            connection, answer = await self._open(request, await self._credentials.headers())
+        return connection, answer
+
+    async def _send(self, request: ApiRequest, identity: Mapping[str, str]) -> ApiResponse:
+        message = self._message(request, identity)
+        answer = AnswerReader(self._options.largest_answer, request.method)
+        await self._pool.exchange(message, answer, await self._context())
+        return ApiResponse(answer.status, answer.headers, answer.take())
+
     async def _open(
-        self, session: aiohttp.ClientSession, request: ApiRequest, identity: Mapping[str, str]
-    ) -> aiohttp.ClientResponse:
-        url = self._url(request)
-        secure = url.scheme == "https"
-        context = self._tls.context(await self._credentials.certificate()) if secure else None
-        try:
-            return await session.request(
-                request.method,
-                url,
-                data=request.body or None,
-                headers={**request.headers, "accept-encoding": self._encoding, **identity},
-                allow_redirects=False,
-                proxy=self._proxy,
-                ssl=context if context is not None else True,
-                server_hostname=self._server_name if secure else None,
-            )
-        except (aiohttp.ClientError, OSError) as error:
-            raise _failure(error) from error
+        self, request: ApiRequest, identity: Mapping[str, str]
+    ) -> tuple[Connection, AnswerReader]:
+        message = self._message(request, identity)
+        answer = AnswerReader(self._options.largest_answer, request.method)
+        connection = await self._pool.dial(await self._context())
+        await connection.open(message, answer)
+        return connection, answer
 
-    def _url(self, request: ApiRequest) -> URL:
-        url = self._base.with_path(quote(self._prefix + request.path, safe=_PLAIN_IN_PATHS), encoded=True)
-        return url.with_query(request.query) if request.query else url
+    async def _context(self) -> ssl.SSLContext | None:
+        if not self._route.needs_tls:
+            return None
+        return self._tls.context(await self._credentials.certificate())
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        try:
-            while part := await response.content.readany():
-                size += len(part)
-                if size > self._options.largest_answer:
-                    raise TransportError(f"the answer is larger than {self._options.largest_answer} bytes")
-                parts.append(part)
-        except (aiohttp.ClientError, OSError) as error:
-            raise _failure(error) from error
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+    def _message(self, request: ApiRequest, identity: Mapping[str, str]) -> bytes:
+        headers = {**self._headers, **request.headers, **self._own_headers, **identity}
+        return encode_request(request.method, self._target(request), headers, request.body)
 
-    def _session(self, limit: int) -> aiohttp.ClientSession:
-        options = self._options
-        connector = aiohttp.TCPConnector(
-            limit=limit, keepalive_timeout=options.keep_alive.total_seconds(), ttl_dns_cache=30
-        )
-        return aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=options.connect.total_seconds()),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            middlewares=(_once,),
-            read_bufsize=_MIB,
-        )
+    def _target(self, request: ApiRequest) -> str:
+        path = self._prefix + request.path
+        if not _is_plain_path(path):
+            path = quote(path, safe=_PLAIN_IN_PATHS)
+        query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
+        return f"{self._origin}{path}{query}"
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending a request again, by an error that it does not know."""
-    try:
-        return await handler(request)
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _failure(error) from error
-
-
-def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """Leave a stream without the farewell of TLS, which a peer that has fallen silent would not answer either."""
-    connection = response.connection
-    if connection is not None and connection.transport is not None:
-        connection.transport.abort()
-    response.close()
-
-
-async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    try:
-        async for chunk in response.content.iter_any():
-            yield chunk
-    except (aiohttp.ClientError, OSError) as error:
-        raise _failure(error) from error
-
-
-class UntrustedServerError(TransportError):
-    """Whoever answers cannot prove to be the server we mean. The request was not sent."""
-
-    is_final = True
-
-
-def _failure(error: Exception) -> TransportError:
-    """What went wrong, in the words of the library, which names hosts and never headers."""
-    kind = (
-        UntrustedServerError if isinstance(error, aiohttp.ClientConnectorCertificateError) else TransportError
+def _authority(server: URL) -> str:
+    """Host and port as the address has them, without the port where it goes without saying."""
+    return (
+        f"{server.host_subcomponent}:{server.port}"
+        if server.explicit_port
+        else server.host_subcomponent or ""
     )
-    return kind(redact_text(str(error)) or type(error).__name__)
-
-
-def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, value in response.headers.items():
-        lower = name.lower()
-        headers[lower] = f"{headers[lower]}, {value}" if lower in headers else value
-    return headers

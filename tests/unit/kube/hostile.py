@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from edgekeeper.local.plane.auth.authentication import utc_now
+from edgekeeper.local.plane.auth.certificates import CertificateAuthority
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,13 @@ class HostileServer:
 async def hostile(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[HostileServer]:
     """Serve on loopback. A connection goes on until `talk` closes it or raises ConnectionError."""
     server = HostileServer()
+    talks: set[asyncio.Task[object]] = set()
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.connections += 1
         server.open_connections += 1
+        if (present := asyncio.current_task()) is not None:
+            talks.add(present)
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while not writer.is_closing():
@@ -63,6 +70,9 @@ async def hostile(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         yield server
     finally:
         listening.close()
+        for talk_under_way in talks:
+            talk_under_way.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
 
 
 async def _read(reader: asyncio.StreamReader) -> Heard:
@@ -95,3 +105,14 @@ def response(
 def reset(writer: asyncio.StreamWriter) -> None:
     """Break a connection the hard way."""
     writer.transport.abort()
+
+
+def serving_context(authority: CertificateAuthority, *names: str) -> ssl.SSLContext:
+    """What a server needs to prove that it has these names, to those who trust the authority."""
+    pair = authority.issue_serving(names, utc_now())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as pem:
+        pem.write(pair.certificate + pair.key)
+        pem.flush()
+        context.load_cert_chain(pem.name)
+    return context

@@ -170,7 +170,7 @@ async def test_server_that_is_not_there_is_unreachable() -> None:
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("warm", [False, True], ids=["new connection", "kept connection"])
 async def test_request_is_sent_once_when_the_connection_breaks(method: str, warm: bool) -> None:
-    """aiohttp would repeat some of these by itself on a kept connection."""
+    """Many libraries repeat some of these by themselves on a kept connection."""
 
     async def talk(request: Heard, writer: asyncio.StreamWriter) -> None:
         if request.target == "/warm":

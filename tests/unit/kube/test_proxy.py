@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -16,10 +17,12 @@ from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.proxy import proxy_for
 from edgekeeper.kube.transport import ApiRequest, TransportError
 from edgekeeper.local.plane.auth.authentication import utc_now
+from edgekeeper.local.plane.auth.certificates import CertificateAuthority
 from edgekeeper.local.plane.plane import Plane
-from tests.unit.kube.hostile import hostile, reply
+from tests.unit.kube.hostile import Heard, hostile, reply, reset, serving_context
 from tests.unit.plane.cluster import QUIET
 
+OURS = CertificateAuthority.create(utc_now(), "ours")
 SERVER = "https://api.example.com:6443"
 
 
@@ -80,7 +83,7 @@ class Tunnels:
 
 
 @asynccontextmanager
-async def _proxy(accepts: bool = True) -> AsyncIterator[Tunnels]:
+async def _proxy(accepts: bool = True, tls: ssl.SSLContext | None = None) -> AsyncIterator[Tunnels]:
     tunnels = Tunnels()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -97,7 +100,7 @@ async def _proxy(accepts: bool = True) -> AsyncIterator[Tunnels]:
         for source, target in ((reader, inner_writer), (inner_reader, writer)):
             tasks.add(asyncio.create_task(_pump(source, target)))
 
-    listening = await asyncio.start_server(connect, "127.0.0.1", 0)
+    listening = await asyncio.start_server(connect, "127.0.0.1", 0, ssl=tls)
     tunnels.url = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     try:
         yield tunnels
@@ -106,14 +109,17 @@ async def _proxy(accepts: bool = True) -> AsyncIterator[Tunnels]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # for what is closed to be gone
 
 
 async def _pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while chunk := await source.read(65536):
-            target.write(chunk)
-            await target.drain()
-    target.close()
+    try:
+        with suppress(ConnectionError):
+            while chunk := await source.read(65536):
+                target.write(chunk)
+                await target.drain()
+    finally:
+        target.close()
 
 
 async def _ask(cluster: ClusterConfig, environ: dict[str, str] | None = None) -> int:
@@ -148,3 +154,31 @@ async def test_proxy_that_refuses_is_named_without_its_password() -> None:
         with pytest.raises(TransportError, match="407") as caught:
             await _ask(ClusterConfig(url, proxy=f"http://user:password1@{proxy.url}"))
     assert "password1" not in str(caught.value)
+
+
+async def test_proxy_that_hangs_up_is_told_from_the_server() -> None:
+    async def talk(_: Heard, writer: asyncio.StreamWriter) -> None:
+        reset(writer)
+
+    async with hostile(talk) as proxy:
+        with pytest.raises(TransportError, match=r"Cannot connect to .* by the proxy .* gave no answer"):
+            await _ask(ClusterConfig(SERVER, proxy=proxy.url))
+
+
+async def test_proxy_may_speak_tls_itself() -> None:
+    async with Plane(replace(QUIET, now=utc_now)) as plane:
+        endpoint = await plane.serve()
+        async with _proxy(tls=serving_context(OURS, "127.0.0.1")) as proxy:
+            trust = Trust(endpoint.ca_pem + OURS.certificate)
+            assert await _ask(ClusterConfig(endpoint.url, trust, proxy=f"https://{proxy.url}")) == 200
+            assert len(proxy.heads) == 1
+
+
+async def test_proxy_without_a_tunnel_reads_the_whole_address() -> None:
+    async with hostile(reply(200)) as proxy:
+        via = proxy.url.replace("://", "://user:word@")
+        assert await _ask(ClusterConfig("http://api.example.com:8080/base", proxy=via)) == 200
+        heard = proxy.heard[0]
+    assert heard.target == "http://api.example.com:8080/base/readyz"
+    assert heard.headers["host"] == "api.example.com:8080"
+    assert heard.headers["proxy-authorization"] == f"Basic {b64encode(b'user:word').decode()}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -28,7 +27,7 @@ from edgekeeper.kube.transport import ApiRequest, TransportError
 from edgekeeper.local.plane.auth.authentication import utc_now
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority
 from edgekeeper.local.plane.plane import Plane
-from tests.unit.kube.hostile import HostileServer, hostile, reply
+from tests.unit.kube.hostile import HostileServer, hostile, reply, serving_context
 from tests.unit.plane.cluster import QUIET
 
 NOW = datetime.now(UTC)
@@ -39,13 +38,7 @@ SOON = timedelta(seconds=5)
 
 @asynccontextmanager
 async def _serving(authority: CertificateAuthority, *names: str) -> AsyncIterator[HostileServer]:
-    pair = authority.issue_serving(names, NOW)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.NamedTemporaryFile() as pem:
-        pem.write(pair.certificate + pair.key)
-        pem.flush()
-        context.load_cert_chain(pem.name)
-    async with hostile(reply(200), context) as server:
+    async with hostile(reply(200), serving_context(authority, *names)) as server:
         yield server
 
 
