@@ -24,11 +24,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import INVALID, NO_CONNECTION_GROUP
-from edgekeeper.cloud.aws.records import RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
@@ -40,17 +38,15 @@ from edgekeeper.controllers.cloudfront.desired import (
     differences,
     is_managed,
     merged_settings,
-    place_of,
-    record_of,
     request_fingerprint,
     settings_of,
     tags_of,
-    wanted_records,
 )
+from edgekeeper.controllers.cloudfront.records import dns_differences, records_to_write, removing, writing
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
-from edgekeeper.core.delta import ABSENT, Difference, describe
+from edgekeeper.core.delta import Difference, describe
 from edgekeeper.core.drift import Change, Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
 from edgekeeper.core.errors import Stall, Wait
@@ -185,7 +181,7 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
         settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
         reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
         if snapshot.is_disputed:
-            yield from _removing(snapshot, _WITHDRAWN)
+            yield from removing(snapshot, _WITHDRAWN)
     elif spec.dns is not None:
         yield from _dns_before_creation(snapshot)
     yield do.CreateTenant(
@@ -202,8 +198,8 @@ def _if_self_hosted(request: ManagedCertificateRequest | None) -> ManagedCertifi
 
 
 def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
-    missing = tuple(_records_to_write(snapshot))
-    yield from _writing(snapshot, "the tenant's domains must lead to CloudFront before it is created")
+    missing = tuple(records_to_write(snapshot))
+    yield from writing(snapshot, "the tenant's domains must lead to CloudFront before it is created")
     if not snapshot.dns_in_sync and not missing:
         why = "CloudFront looks the domains up when it is created"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
@@ -291,8 +287,8 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     moves = _moves_group(snapshot, tenant)
     _refuse_uncovered(snapshot)
     if not moves:
-        yield from _writing(snapshot, f"{cause}, and a domain does not lead here")
-    yield from _removing(snapshot, _WITHDRAWN if snapshot.is_disputed else _SURPLUS)
+        yield from writing(snapshot, f"{cause}, and a domain does not lead here")
+    yield from removing(snapshot, _WITHDRAWN if snapshot.is_disputed else _SURPLUS)
     is_asked = _requests_certificate(snapshot) and not snapshot.is_disputed
     request = certificate_request_of(snapshot.spec) if is_asked else None
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
@@ -307,7 +303,7 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
             reason=f"{cause}: {describe(found)}" if found else "a certificate is requested",
         )
     if moves:
-        yield from _writing(snapshot, "the connection group, and with it the endpoint, has changed")
+        yield from writing(snapshot, "the connection group, and with it the endpoint, has changed")
 
 
 def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
@@ -326,98 +322,6 @@ def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
         yield do.AwaitCertificate(reason="the domains are not validated yet")
     elif status == ISSUED and snapshot.tenant and not all(one.is_active for one in snapshot.tenant.domains):
         yield do.AwaitCertificate(reason="CloudFront has not activated all domains yet")
-
-
-# Records
-
-
-def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
-    if snapshot.spec.dns is None or snapshot.zone is None or not snapshot.endpoint:
-        return ()
-    records = wanted_records(snapshot.spec, apex=snapshot.zone.apex, target=snapshot.endpoint)
-    return tuple(one for one in records if not snapshot.is_disputed or _is_served(snapshot, one))
-
-
-def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:
-    """Does the tenant have the domain? As long as another's is among the spec's, only such names lead here."""
-    return snapshot.tenant is not None and record.name in {
-        normalise_name(one.domain) for one in snapshot.tenant.domains
-    }
-
-
-def _records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
-    """Wanted records that were not written yet, as they should be, or that the zone does not have so."""
-    written = {_meaning(entry) for entry in snapshot.inventory if entry.state == "Written"}
-    for wanted in _wanted(snapshot):
-        is_ours = _meaning(wanted) in written and _zone_has(snapshot, wanted)
-        if not is_ours and not _is_given(snapshot, wanted):
-            yield wanted
-
-
-def _is_given(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
-    """Has somebody else written the record, exactly so? Then there is nothing to do, and it stays theirs."""
-    is_remembered = any(place_of(entry) == place_of(wanted) for entry in snapshot.inventory)
-    is_listed = snapshot.zone is not None and snapshot.zone.records is not None
-    return is_listed and not is_remembered and _zone_has(snapshot, wanted)
-
-
-def _surplus(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
-    """What was written, or may have been, and no domain needs."""
-    wanted = {place_of(record) for record in _wanted(snapshot)}
-    return tuple(entry for entry in snapshot.inventory if place_of(entry) not in wanted)
-
-
-def dns_differences(snapshot: Snapshot) -> tuple[Difference, ...]:
-    """Where the zone is not what the spec says, in the words of a difference."""
-    missing = (
-        Difference(f"dns[{one.type} {one.name}]", _found(snapshot, one), one.target)
-        for one in _records_to_write(snapshot)
-    )
-    surplus = (Difference(f"dns[{one.type} {one.name}]", one.target, ABSENT) for one in _surplus(snapshot))
-    return (*missing, *surplus)
-
-
-def _zone_has(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
-    """Does the zone have the record? Where it may not be listed, what was accepted counts."""
-    view = snapshot.zone
-    if view is None or view.records is None:
-        return True
-    record = record_of(wanted)
-    found = view.records.get(RecordKey(record.name, record.type))
-    return found is not None and found.says_what(record)
-
-
-def _found(snapshot: Snapshot, wanted: InventoryRecord) -> object:
-    records = snapshot.zone.records if snapshot.zone else None
-    found = records.get(RecordKey(wanted.name, wanted.type)) if records else None
-    return ABSENT if found is None else ", ".join(found.target)
-
-
-def _writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
-    records = tuple(_records_to_write(snapshot))
-    if not records:
-        return
-    remembered = {_meaning(entry) for entry in snapshot.inventory}
-    forgotten = tuple(record for record in records if _meaning(record) not in remembered)
-    if forgotten:
-        yield do.RememberRecords(forgotten, reason="what is written must never be forgotten")
-    if snapshot.dns_work.pending:
-        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
-    else:
-        yield do.WriteRecords(records, reason=reason)
-
-
-def _removing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
-    surplus = _surplus(snapshot)
-    if surplus and snapshot.dns_work.pending:
-        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
-    elif surplus:
-        yield do.RemoveRecords(surplus, reason=reason)
-
-
-def _meaning(entry: InventoryRecord) -> tuple[str | int | None, ...]:
-    """All of a record but whether it was written."""
-    return (*place_of(entry), entry.target, entry.ttl, entry.role)
 
 
 # Deletion

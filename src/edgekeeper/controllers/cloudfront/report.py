@@ -20,13 +20,14 @@ from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan, dns_differences
+from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan
 from edgekeeper.controllers.cloudfront.desired import (
     is_managed,
     request_fingerprint,
     tags_fingerprint,
     tags_of,
 )
+from edgekeeper.controllers.cloudfront.records import dns_differences
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.clock import timestamp
