@@ -79,6 +79,21 @@ async def test_certificate_that_ends_badly_is_told_by_its_status(status: str) ->
 
 
 @virtual_time
+async def test_certificate_that_failed_is_replaced_by_the_one_that_is_requested_next() -> None:
+    async with playing() as scene:
+        await scene.create(tenant(KEY, DOMAIN, managedCertificateRequest=SELF_HOSTED))
+        await scene.ready()
+        failed = _arn(scene)
+        scene.cloud.account().certificates().fail(failed, "VALIDATION_TIMED_OUT")
+        await scene.says("CertificateReady", "CertificateFailed")
+        scene.cloud.serve_token(DOMAIN)
+        again = {**SELF_HOSTED, "certificateTransparencyLoggingPreference": "disabled"}
+        await scene.edit(managedCertificateRequest=again)
+        await scene.says("CertificateReady", "Validated")
+        assert scene.aws().certificate == scene.status()["certificateArn"] == _arn(scene) != failed
+
+
+@virtual_time
 async def test_names_of_a_managed_certificate_are_not_looked_up() -> None:
     async with playing() as scene:
         wish = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}

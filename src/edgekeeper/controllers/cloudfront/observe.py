@@ -23,7 +23,7 @@ from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims
-from edgekeeper.controllers.cloudfront.decide import ISSUED, certificate_to_attach, is_ours
+from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, certificate_to_attach, is_ours
 from edgekeeper.controllers.cloudfront.desired import is_managed, tags_fingerprint
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.inventory import inventory_of
@@ -181,7 +181,9 @@ class Observer:
         names = tuple(normalise_name(one.domain) for one in tenant.domains)
         listed = self.account.listed_certificate(status.certificate_arn)
         if listed is not None and not set(names).isdisjoint(listed.names):
-            return ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
+            certificate = ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
+            if certificate.status not in FAILED:  # one that has failed may have a successor
+                return certificate
         is_attached = status.certificate_arn == tenant.customizations.certificate_arn != ""
         is_settled = status.managed_certificate_status == ISSUED and status.e_tag == tenant.etag
         if is_attached and is_settled and all(domain.is_active for domain in tenant.domains):
