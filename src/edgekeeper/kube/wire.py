@@ -17,19 +17,19 @@ an attack, and no API server writes such things:
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Callable, Mapping
 
 from edgekeeper.kube.transport import TransportError
+from edgekeeper.kube.unpacking import Unpacker, unpacker_for
 
 LARGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, as of what ends a body in chunks."""
 _LARGEST_SIZE_LINE = 1024
 """Bytes of the line before a chunk. The size itself takes eight; the rest could only be extensions, which nobody uses."""
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _LONGEST_NUMBER = 15
 """Digits of a length: more than any disk holds, and still quick to read."""
 
-_GZIP = 16 + zlib.MAX_WBITS
 _VERSION = b"HTTP/1."
 _STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n\0]*)?")
 _HEADER_LINES = re.compile(r"(?m)^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\0]*)\r\n")
@@ -49,9 +49,6 @@ def encode_request(method: str, target: str, headers: Mapping[str, str], body: b
             "a header of the request has a line break, or is not plain text; nothing was sent"
         )
     return head.encode() + b"\r\n" + body
-
-
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class UnsendableError(TransportError):
@@ -76,7 +73,7 @@ class AnswerReader:
         self._limit = limit
         self._method = method
         self._parts: list[bytes] = []
-        self._unpacker: _Unpacker | None = None
+        self._unpacker: Unpacker | None = None
         self._buffer = b""
         self._at = 0
         self._left = 0
@@ -146,7 +143,7 @@ class AnswerReader:
         self.status, self.headers = status, headers
         self.keeps_connection = is_recent and "close" not in headers.get("connection", "").lower()
         if "content-encoding" in headers:
-            self._unpacker = _unpacker(headers["content-encoding"])
+            self._unpacker = unpacker_for(headers["content-encoding"])
         self._choose_body(headers)
 
     def _choose_body(self, headers: Mapping[str, str]) -> None:
@@ -250,39 +247,6 @@ class AnswerReader:
         if self._unpacker is not None:
             self._unpacker.confirm_end()
         self._step = None
-
-
-class _Unpacker:
-    """Unpacks gzip, piece by piece, and never more at once than there is room for."""
-
-    def __init__(self) -> None:
-        self._stream = zlib.decompressobj(_GZIP)
-        self._begun = False
-
-    def unpack(self, part: bytes, room: int) -> bytes:
-        """As much as there is in the part, or `room` bytes where there is more."""
-        self._begun = True
-        try:
-            unpacked = self._stream.decompress(part, room)
-        except zlib.error as error:
-            raise TransportError(f"the answer cannot be unpacked: {error}") from error
-        if self._stream.unused_data:
-            raise TransportError("the answer cannot be unpacked: something follows its end")
-        return unpacked
-
-    def confirm_end(self) -> None:
-        if self._begun and not self._stream.eof:
-            raise TransportError("the answer cannot be unpacked: it is cut off")
-
-
-def _unpacker(encoding: str) -> _Unpacker | None:
-    match encoding.lower():
-        case "gzip":
-            return _Unpacker()
-        case "identity" | "":
-            return None
-        case _:
-            raise TransportError("the answer is encoded in a way that was not asked for")
 
 
 def _status(line: str) -> int:
