@@ -69,17 +69,17 @@ async def test_younger_object_changes_nothing_while_the_elder_lives() -> None:
     async with playing() as scene:
         live = await victim(scene)
         before, writes = scene.estate.state(), scene.estate.writes
-        for attack in attacks:
-            for forged in ({}, scene.status(ALPHA)):
-                await scene.create(attack)
-                fact = await scene.says("Ready", "NameConflict", BETA)
-                assert str(ALPHA) in fact.message
-                await pretend(scene, BETA, forged)
-                await scene.edit(BETA, enabled=False, domains=[{"domain": "more.example.com"}])
-                await scene.says("Ready", "NameConflict", BETA)
-                await pretend(scene, BETA, forged)
-                await scene.delete(BETA)
-                await scene.gone(BETA)
+        for number, attack in enumerate(attacks):
+            forged = scene.status(ALPHA) if number % 2 else {}
+            await scene.create(attack)
+            fact = await scene.says("Ready", "NameConflict", BETA)
+            assert str(ALPHA) in fact.message
+            await pretend(scene, BETA, forged)
+            await scene.edit(BETA, enabled=False, domains=[{"domain": "more.example.com"}])
+            await scene.says("Ready", "NameConflict", BETA)
+            await pretend(scene, BETA, forged)
+            await scene.delete(BETA)
+            await scene.gone(BETA)
         assert scene.aws(ALPHA.name) == live
         assert (scene.estate.state(), scene.estate.writes) == (before, writes)
         assert scene.fact("Ready", ALPHA)[:2] == ("True", "Deployed")
