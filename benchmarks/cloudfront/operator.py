@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -38,7 +39,12 @@ async def main(site: Site) -> None:
     configure(format="json", level="info")
     cluster = ClusterConfig(site.cluster.url, Trust(Path(site.cluster.ca_file)), StoredCredentials(None))
     async with (
-        assembled(OPTIONS, HttpTransport(cluster), new_clients(site.aws), host=site.cluster.url) as operator,
+        assembled(
+            replace(OPTIONS, signals=True),
+            HttpTransport(cluster),
+            new_clients(site.aws),
+            host=site.cluster.url,
+        ) as operator,
         asyncio.TaskGroup() as group,
     ):
         group.create_task(operator.manager.run())
