@@ -29,5 +29,5 @@ def test_run_is_repeated_in_another_process() -> None:
 
 def _played(hash_seed: str) -> str:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    command = [sys.executable, "-m", "tests.crash", "two_neighbours", "9", "crash"]
+    command = [sys.executable, "-m", "tests.crash", "gizmos", "two_neighbours", "9", "crash"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
