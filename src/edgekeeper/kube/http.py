@@ -14,7 +14,6 @@ requests a deadline.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import ssl
@@ -29,6 +28,7 @@ from yarl import URL
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.kube.connection import Connection
+from edgekeeper.kube.deadlines import Deadlines
 from edgekeeper.kube.dialing import Route, UntrustedServerError, proxy_authorization
 from edgekeeper.kube.pool import Pool
 from edgekeeper.kube.proxy import proxy_for
@@ -77,6 +77,7 @@ class HttpTransport:
         self._route = Route(server, cluster.trust.server_name, URL(proxy) if proxy else None, options.connect)
         self._credentials = cluster.credentials
         self._options = options
+        self._deadlines = Deadlines()
         self._tls = TlsContexts(cluster.trust, clock or SystemClock())
         self._pool = Pool(self._route, options.connections, options.keep_alive)
         self.host = _authority(server)
@@ -90,7 +91,7 @@ class HttpTransport:
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
         try:
-            async with asyncio.timeout(deadline.total_seconds()):
+            with self._deadlines.within(deadline.total_seconds()):
                 return await self._send_authorized(request)
         except TimeoutError as error:
             raise TransportError(f"no answer within {deadline.total_seconds():.3g} s") from error

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.deadlines import Deadlines
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.kube.lines import Line, parse_line
 from edgekeeper.kube.requests import Selection
@@ -40,6 +41,7 @@ class Stream:
     def __init__(self, clock: Clock, silence: timedelta) -> None:
         self._clock = clock
         self._silence = silence
+        self._deadlines = Deadlines()
         self._resources = AsyncExitStack()
         self._lines: AsyncIterator[bytes] | None = None
         self._opened = 0.0
@@ -94,9 +96,9 @@ class Stream:
     async def _unless_silent(self, word: Awaitable[T]) -> T:
         """What the server says next, if it does not keep quiet for too long."""
         try:
-            async with asyncio.timeout(self._silence.total_seconds()) as limit:
+            with self._deadlines.within(self._silence.total_seconds()) as limit:
                 return await word
         except TimeoutError as error:
-            if not limit.expired():
+            if not limit.expired:
                 raise
             raise SilenceError(f"not a word for {self._silence.total_seconds():g} s") from error

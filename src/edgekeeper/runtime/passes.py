@@ -16,7 +16,7 @@ Guarantees
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ import structlog
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
+from edgekeeper.kube.deadlines import Deadlines
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.lease import LostLeadershipError
 from edgekeeper.kube.store import NotSyncedError
@@ -66,6 +67,7 @@ class PassRunner:
     metrics: ControllerMetrics
     dry_run: bool = False
     """Nothing is written, so objects count as claimed."""
+    deadlines: Deadlines = field(default_factory=Deadlines)
 
     async def run(self, request: Request) -> Ending:
         """Decide, write, tell. A write that fails decides how the pass ends, unless it had failed already."""
@@ -88,14 +90,14 @@ class PassRunner:
     async def _attempt(self, request: Request) -> Ending:
         """What the reconciler says. Whatever it raises ends here."""
         try:
-            async with asyncio.timeout(self.options.deadline.total_seconds()) as limit:
+            with self.deadlines.within(self.options.deadline.total_seconds()) as limit:
                 return await self._decide(request)
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
             return self._surprise(error)
         except Exception as error:  # noqa: BLE001 - one object's failure never stops another's
-            if isinstance(error, TimeoutError) and limit.expired():
+            if isinstance(error, TimeoutError) and limit.expired:
                 return Retry(f"no result within {self.options.deadline}", DEADLINE_EXCEEDED)
             return self._meaning(error)
 
