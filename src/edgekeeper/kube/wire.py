@@ -191,12 +191,22 @@ class AnswerReader:
         if size is None:
             raise TransportError("the answer has a chunk without a size")
         self._left = int(size[1], 16)
-        self._step = self._read_chunk if self._left else self._read_trailer
+        if not self._left:
+            self._step = self._read_trailer
+        elif self._at < len(self._buffer):
+            self._read_chunk()
+        else:
+            self._step = self._read_chunk
         return True
 
     def _read_chunk(self) -> bool:
         self._keep_some()
-        if not self._left:
+        if self._left:
+            self._step = self._read_chunk
+        elif self._buffer.startswith(b"\r\n", self._at):
+            self._at += 2
+            self._step = self._read_chunk_size
+        else:
             self._step = self._read_chunk_end
         return True
 

@@ -82,6 +82,7 @@ class WorkQueue:
         self._idle: dict[asyncio.Future[None], None] = {}
         """Workers that wait, the first to come first."""
         self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at: float | None = None
         self._open = True
         self._drained = asyncio.Event()
         self._drained.set()
@@ -164,9 +165,11 @@ class WorkQueue:
             return
         ready = len(self._backlog)
         self._metrics.depth(ready)
-        if ready:
+        if ready and self._idle:
             self._wake()
-        self._set_alarm()
+        due = self._backlog.next_due()
+        if due != self._alarm_at:
+            self._set_alarm(due)
 
     def _wake(self) -> None:
         """Wake one idle worker. It wakes the next one, if anything is left."""
@@ -188,18 +191,14 @@ class WorkQueue:
                 self._wake()  # it was woken for work that somebody else has to do now
             raise
 
-    def _set_alarm(self) -> None:
-        due = self._backlog.next_due()
+    def _set_alarm(self, due: float | None) -> None:
         if self._alarm is not None:
-            if self._alarm.when() == due:
-                return
             self._alarm.cancel()
-            self._alarm = None
-        if due is not None:
-            self._alarm = asyncio.get_running_loop().call_at(due, self._ring)
+        self._alarm = asyncio.get_running_loop().call_at(due, self._ring) if due is not None else None
+        self._alarm_at = due
 
     def _ring(self) -> None:
-        self._alarm = None
+        self._alarm = self._alarm_at = None
         self._backlog.advance(_now())
         self._settle()
 
