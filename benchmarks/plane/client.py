@@ -17,14 +17,14 @@ from collections.abc import Iterator
 import aiohttp
 import msgspec
 
-from benchmarks.plane.process import pin_to_core
-from benchmarks.plane.target import Target, open_session
+from benchmarks.plane.process import CLIENT_CORE, pin_to_core
+from benchmarks.plane.session import open_session
+from benchmarks.plane.target import Target
 from benchmarks.plane.workload import site
 
 AT_ONCE = 16
 WATCHERS = 100
 QUIET_SECONDS = 10.0
-CLIENT_CORE = 1
 JSON_HEADERS = {"Content-Type": "application/json"}
 
 

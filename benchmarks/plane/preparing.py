@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import aiohttp
 
-from benchmarks.plane.target import Target, open_session
+from benchmarks.plane.session import open_session
+from benchmarks.plane.target import Target
 from benchmarks.plane.workload import CRD_NAME, CRDS_PATH, NAMESPACES_PATH, definition, sites_path
 from edgekeeper.core.json import JsonObject
 

@@ -13,6 +13,9 @@ import msgspec
 
 from benchmarks.plane.target import Target
 
+CLIENT_CORE = 1
+"""Where clients run; servers have the other one."""
+
 
 def pin_to_core(core: int) -> None:
     """Keep this process on one core, where the system can do that and has so many."""

@@ -14,8 +14,7 @@ from typing import Any
 import kopf
 import msgspec
 
-from benchmarks.plane.client import CLIENT_CORE
-from benchmarks.plane.process import pin_to_core
+from benchmarks.plane.process import CLIENT_CORE, pin_to_core
 from benchmarks.plane.target import Target
 from benchmarks.runtime.workload import SITE, ready_status
 

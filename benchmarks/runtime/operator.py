@@ -21,8 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.plane.client import CLIENT_CORE
-from benchmarks.plane.process import pin_to_core
+from benchmarks.plane.process import CLIENT_CORE, pin_to_core
 from benchmarks.plane.target import Target
 from benchmarks.runtime.commands import Figures, obey, until
 from benchmarks.runtime.workload import FINALIZER, SITE, STAMP, ready_status

@@ -19,7 +19,8 @@ import aiohttp
 
 from benchmarks.plane.client import create_sites
 from benchmarks.plane.preparing import set_stage
-from benchmarks.plane.target import Target, open_session
+from benchmarks.plane.session import open_session
+from benchmarks.plane.target import Target
 from benchmarks.plane.workload import site, sites_path
 from benchmarks.runtime.commands import Figures, obey, tell, until
 from benchmarks.runtime.workload import NAMESPACE, definition, is_converged, key_of
