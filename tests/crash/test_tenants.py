@@ -23,7 +23,7 @@ PLAYED = [
     for number, (system, one) in enumerate(STAGED)
     for mode in (MODES if ALL else [MODES[number % len(MODES)]])
 ]
-RESTED = [pytest.param(system, one, id=one.name) for system, one in (STAGED if ALL else STAGED[::9])]
+RESTED = [pytest.param(system, one, id=one.name) for system, one in (STAGED if ALL else STAGED[::17])]
 
 
 @pytest.mark.parametrize(("system", "scenario", "mode"), PLAYED)
