@@ -94,6 +94,22 @@ async def test_certificate_that_failed_is_replaced_by_the_one_that_is_requested_
 
 
 @virtual_time
+async def test_certificate_that_is_attached_is_replaced_by_the_one_that_is_requested_next() -> None:
+    async with playing() as scene:
+        scene.cloud.serve_token(DOMAIN)
+        await scene.create(tenant(KEY, DOMAIN, managedCertificateRequest=SELF_HOSTED))
+        await scene.says("CertificateReady", "Validated")
+        first = _arn(scene)
+        again = {**SELF_HOSTED, "certificateTransparencyLoggingPreference": "disabled"}
+        await scene.edit(managedCertificateRequest=again)
+        await scene.until(lambda: scene.aws().certificate not in (None, first))
+        await scene.says("CertificateReady", "Validated")
+        await scene.ready()
+        assert scene.aws().certificate == scene.status()["certificateArn"] == _arn(scene)
+        assert scene.object()["spec"]["customizations"]["certificate"]["arn"] == _arn(scene)
+
+
+@virtual_time
 async def test_names_of_a_managed_certificate_are_not_looked_up() -> None:
     async with playing() as scene:
         wish = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}

@@ -277,7 +277,7 @@ def certificate_to_attach(snapshot: Snapshot) -> str:
     if not is_managed(spec) or certificate is None or certificate.status != ISSUED:
         return ""
     attached = spec.own_certificate
-    is_ours_to_say = attached in ("", snapshot.status.certificate_arn)
+    is_ours_to_say = attached in ("", snapshot.status.certificate_arn) or snapshot.attached_is_managed
     return certificate.arn if is_ours_to_say and attached != certificate.arn else ""
 
 

@@ -60,7 +60,12 @@ class Observer:
         snapshot = self._with_records(snapshot, wake)
         snapshot = await self._with_tenant(snapshot)
         if not snapshot.deleting:
-            snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
+            attached = self.account.listed_certificate(snapshot.spec.own_certificate)
+            snapshot = replace(
+                snapshot,
+                certificate=await self._certificate(snapshot),
+                attached_is_managed=attached is not None,
+            )
         snapshot = await self._with_details(snapshot)
         snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
         snapshot = await self._without_others(request, snapshot)
@@ -201,7 +206,7 @@ class Observer:
     async def _names(self, snapshot: Snapshot, distribution: Distribution | None) -> tuple[str, ...] | None:
         """The names that the spec's own certificate covers, or where names lead here, the distribution's."""
         spec, own = snapshot.spec, snapshot.spec.own_certificate
-        if is_managed(spec) and own in _managed_arns(snapshot):
+        if is_managed(spec) and (own in _managed_arns(snapshot) or snapshot.attached_is_managed):
             return None
         inherited = distribution.certificate_arn if distribution and spec.dns else ""
         arn = own or ("" if is_managed(spec) else inherited)

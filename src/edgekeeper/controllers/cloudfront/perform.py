@@ -22,12 +22,15 @@ from edgekeeper.cloud.aws.tenants import (
 )
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.decide import PENDING
 from edgekeeper.controllers.cloudfront.inventory import replaceable
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 
+_UNKNOWN: Final = ManagedCertificate("", PENDING, "")
+"""One that was requested, and not seen yet: what was there before it says nothing about it."""
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
 
@@ -57,8 +60,11 @@ class Performer:
                 certificate = await self._requested(tenant) if step.certificate else None
                 return replace(snapshot, tenant=tenant, certificate=certificate)
             case do.UpdateTenant():
-                live = _live(snapshot)
-                return replace(snapshot, tenant=await self._update(live, step.settings, step.certificate))
+                tenant = await self._update(_live(snapshot), step.settings, step.certificate)
+                certificate = snapshot.certificate
+                if step.certificate:
+                    certificate = await self._requested(tenant) or _UNKNOWN
+                return replace(snapshot, tenant=tenant, certificate=certificate)
             case do.DisableTenant():
                 # All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
                 live = _live(snapshot)
@@ -99,7 +105,7 @@ class Performer:
         return tenant
 
     async def _requested(self, tenant: DistributionTenant) -> ManagedCertificate | None:
-        """The certificate that was requested with a new tenant: known now, it needs no pass of its own."""
+        """The certificate that was just requested: known now, it needs no pass of its own."""
         try:
             return await self.account.ask_certificate(tenant)
         except PassError:

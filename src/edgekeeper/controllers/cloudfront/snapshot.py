@@ -84,6 +84,8 @@ class Snapshot:
     losses: tuple[str, ...] = ()
     """What others would lose if the tenant, which bears no mark, became ours."""
     certificate: ManagedCertificate | None = None
+    attached_is_managed: bool = False
+    """Is the certificate that the spec names one that CloudFront manages, so that its successor may take its place?"""
     certificate_is_anothers: bool = False
     """Does the spec name a certificate that CloudFront manages for another tenant?"""
     distribution: Distribution | None = None
