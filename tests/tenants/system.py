@@ -85,7 +85,7 @@ def system(options: TenantOptions = OPTIONS) -> System[Estate]:
         canary=SECRET,
         masked=MASKED,
         stalls=STALLS,
-        quiet=timedelta(minutes=30),
+        quiet=timedelta(minutes=15),
         wrongs=wrongs,
     )
 
