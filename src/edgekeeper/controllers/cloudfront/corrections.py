@@ -25,6 +25,11 @@ class Corrections:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._moments: dict[str, list[float]] = {}
+        """The object that was corrected last is at the end."""
+
+    def __len__(self) -> int:
+        """How many objects are remembered."""
+        return len(self._moments)
 
     def may_follow(self, uid: str) -> bool:
         """May an object be corrected now?"""
@@ -32,9 +37,11 @@ class Corrections:
 
     def note(self, uid: str) -> None:
         """An object is being corrected."""
-        self._moments[uid] = [*self._recent(uid), self._clock.monotonic()]
-        for other in [other for other in self._moments if not self._recent(other)]:
-            del self._moments[other]
+        moments = [*self._recent(uid), self._clock.monotonic()]
+        self._moments.pop(uid, None)
+        self._moments[uid] = moments
+        while not self._recent(oldest := next(iter(self._moments))):
+            del self._moments[oldest]
 
     def _recent(self, uid: str) -> list[float]:
         since = self._clock.monotonic() - _REMEMBERED

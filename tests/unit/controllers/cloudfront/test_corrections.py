@@ -28,3 +28,16 @@ def test_corrections_are_seldom_in_the_long_run() -> None:
             made += 1
         clock.advance(ONE_EVERY / 5)
     assert made <= AT_ONCE + 24 * 12
+
+
+def test_corrections_of_long_ago_are_forgotten_and_no_others() -> None:
+    clock = VirtualClock()
+    corrections = Corrections(clock)
+    for number in range(1_000):
+        corrections.note(f"old {number}")
+    clock.advance(AT_ONCE * ONE_EVERY / 2)
+    corrections.note("old 0")
+    corrections.note("new")
+    clock.advance(AT_ONCE * ONE_EVERY / 2)
+    corrections.note("newest")
+    assert len(corrections) == 3
