@@ -33,7 +33,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from itertools import count
 
 import msgspec
 import structlog
@@ -79,9 +78,6 @@ __all__ = [
 
 _log = structlog.get_logger(__name__)
 _decode = msgspec.json.Decoder(dict).decode
-
-_PASSES_PER_TURN = 4
-"""Passes of a worker after which everybody else gets a turn: those that never wait would keep all others waiting."""
 
 
 class Controller:
@@ -192,7 +188,7 @@ class Controller:
 
     async def _work(self) -> None:
         """One worker: pass after pass, until the queue has nothing more to give."""
-        for number in count(1):
+        while True:
             try:
                 key = await self.queue.get()
             except ShutDownError:
@@ -201,8 +197,7 @@ class Controller:
                 await self._visit(key)
             finally:
                 self.queue.done(key)
-            if number % _PASSES_PER_TURN == 0:
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)  # passes that never wait would keep everybody else waiting
 
     async def _visit(self, key: Key) -> None:
         """A pass, if there is an object, and the store is not behind what we know of it."""
