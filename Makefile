@@ -42,7 +42,7 @@ check: $(READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/lint-imports
 	$(BIN)/python tools/lock.py --check
 
-# Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a fifth.
+# Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
 crash: $(READY) ## Run every fault plan in parallel
 	EDGEKEEPER_CRASH=all $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
 

@@ -1,7 +1,7 @@
 """Deadlines for waits that nearly always end in time.
 
-`asyncio.timeout` sets a timer for every wait and takes it back afterwards, which is a tenth of the work of a pass that
-waits three times. Here many waits share one timer:
+`asyncio.timeout` sets a timer for every wait and takes it back afterwards, and a pass that writes waits several times.
+Here many waits share one timer:
 
     deadlines = Deadlines()
     with deadlines.within(30.0) as limit:    # TimeoutError, if it takes longer; then `limit.expired` tells that it was us

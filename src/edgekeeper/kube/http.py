@@ -6,7 +6,7 @@
     pool          few connections for many requests
     http          who we are, where things are, how long to wait: this module
 
-A library for every purpose takes two thirds of its time for purposes that are not ours: redirects (an API server sends
+A library for every purpose takes much of its time for purposes that are not ours: redirects (an API server sends
 none, and a token must not travel), cookies, and the silent repetition of requests, which would be a call without a
 number. None of that exists here. What arrives from the network is not trusted to end: answers have a limit of size and
 requests a deadline.
