@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
+from tests.logs import logs_as_before
 
-import pytest
-import structlog
-
-
-@pytest.fixture(autouse=True)
-def _logs_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
+__all__ = ["logs_as_before"]

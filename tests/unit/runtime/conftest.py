@@ -1,18 +1,7 @@
-"""Lines of the log are made and thrown away: printing thousands of tracebacks would be most of what the tests do."""
+"""Lines of the log are made and thrown away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tests.logs import quiet_logs
 
-import pytest
-import structlog
-
-
-@pytest.fixture(autouse=True)
-def _quiet_logs() -> Iterator[None]:
-    before = structlog.get_config()
-    structlog.configure(
-        processors=[structlog.processors.KeyValueRenderer()], logger_factory=structlog.ReturnLoggerFactory()
-    )
-    yield
-    structlog.configure(**before)
+__all__ = ["quiet_logs"]

@@ -8,7 +8,7 @@ import os
 import pty
 import timeit
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +23,9 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.runtime import logs
 from edgekeeper.runtime.logline import clean, compose, render_json, render_text
 from edgekeeper.runtime.logs import COMPLETED, FAILED, STARTED, about, configure
+from tests.logs import logs_as_before
+
+__all__ = ["logs_as_before"]
 
 NOW = datetime(2026, 3, 1, 12, 34, 56, 789012, tzinfo=UTC)
 CANARY = "c4n4ry-s3cr3t-9f8e7d6c"
@@ -46,18 +49,6 @@ class Screen(io.StringIO):
         (line,) = self.lines
         tree: JsonObject = json.loads(line)
         return tree
-
-
-@pytest.fixture(autouse=True)
-def _undone() -> Iterator[None]:
-    """What `configure` changes for the whole process is put back."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
 
 
 def screen(terminal: bool = False, environ: dict[str, str] | None = None, **settings: Any) -> Screen:
