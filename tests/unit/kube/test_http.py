@@ -14,13 +14,13 @@ import pytest
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.kube.client import ClientOptions, KubeClient
-from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.kube.credentials import ClientCertificate, StoredCredentials, bearer
 from edgekeeper.kube.errors import ApiError, NotFoundError, ServerError, UnreachableError
-from edgekeeper.kube.http import HttpOptions, HttpTransport
+from edgekeeper.kube.http import HttpOptions
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from edgekeeper.kube.transport import ApiRequest, TransportError
 from tests.unit.kube.hostile import Heard, Talk, hostile, reply, reset, response
+from tests.unit.kube.transports import transport_to
 from tests.unit.plane.cluster import until
 
 GET = ApiRequest("GET", "/version")
@@ -30,19 +30,8 @@ OBJECT = b'{"kind":"ConfigMap"}'
 
 
 @asynccontextmanager
-async def _transport(
-    url: str, options: HttpOptions | None = None, **cluster: Any
-) -> AsyncIterator[HttpTransport]:
-    transport = HttpTransport(ClusterConfig(url, **cluster), options or HttpOptions(), environ={})
-    try:
-        yield transport
-    finally:
-        await transport.close()
-
-
-@asynccontextmanager
 async def _client(url: str, deadline: timedelta = SOON, **cluster: Any) -> AsyncIterator[KubeClient]:
-    async with _transport(url, **cluster) as transport:
+    async with transport_to(url, **cluster) as transport:
         yield KubeClient(transport, Calls(), SystemClock(), ClientOptions(deadline=deadline))
 
 
@@ -81,7 +70,7 @@ async def test_page_of_html_is_a_server_error() -> None:
 async def test_answer_beyond_the_limit_is_not_read() -> None:
     async with (
         hostile(reply(200, b"x" * 2_000_000)) as server,
-        _transport(server.url, HttpOptions(largest_answer=1_000_000)) as transport,
+        transport_to(server.url, HttpOptions(largest_answer=1_000_000)) as transport,
     ):
         with pytest.raises(TransportError, match="larger than 1000000 bytes"):
             await transport.send(GET, SOON)
@@ -91,7 +80,7 @@ async def test_limit_counts_what_is_unpacked() -> None:
     bomb = gzip.compress(b"x" * 50_000_000)
     async with (
         hostile(reply(200, bomb, content_encoding="gzip")) as server,
-        _transport(server.url, HttpOptions(largest_answer=1_000_000)) as transport,
+        transport_to(server.url, HttpOptions(largest_answer=1_000_000)) as transport,
     ):
         with pytest.raises(TransportError, match="larger than"):
             await transport.send(GET, SOON)
@@ -107,7 +96,7 @@ async def test_answer_that_is_cut_off_is_no_answer(chunked: bool) -> None:
         writer.write(f"HTTP/1.1 200 OK\r\n{head}".encode())
         writer.close()
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         with pytest.raises(TransportError):
             await transport.send(GET, SOON)
 
@@ -120,7 +109,7 @@ async def test_answer_that_only_drips_ends_with_the_deadline() -> None:
             await writer.drain()
             await asyncio.sleep(0.01)
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         with pytest.raises(TransportError, match=r"no answer within 0\.1 s"):
             await transport.send(GET, timedelta(seconds=0.1))
         await until(lambda: server.open_connections == 0)
@@ -130,7 +119,7 @@ async def test_answer_that_never_begins_ends_with_the_deadline() -> None:
     async def talk(_: Heard, __: asyncio.StreamWriter) -> None:
         await asyncio.sleep(60)
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         with pytest.raises(TransportError, match="no answer within"):
             await transport.send(GET, timedelta(seconds=0.1))
 
@@ -143,7 +132,7 @@ async def test_answer_in_another_language_is_no_answer(garbage: bytes) -> None:
         writer.write(garbage)
         writer.close()
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         with pytest.raises(TransportError):
             await transport.send(GET, SOON)
 
@@ -178,7 +167,7 @@ async def test_request_is_sent_once_when_the_connection_breaks(method: str, warm
         else:
             reset(writer)
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         if warm:
             await transport.send(ApiRequest("GET", "/warm"), SOON)
         with pytest.raises(TransportError):
@@ -201,7 +190,7 @@ async def test_cancelled_request_leaves_no_connection_behind() -> None:
     async def talk(_: Heard, __: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0)
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         task = asyncio.create_task(transport.send(GET, SOON))
         await until(lambda: bool(server.heard))
         task.cancel()
@@ -231,7 +220,7 @@ async def test_request_carries_what_it_should_and_nothing_else() -> None:
 
 
 async def test_transport_names_its_host_for_metrics() -> None:
-    async with _transport("https://api.example.com:6443/prefix") as transport:
+    async with transport_to("https://api.example.com:6443/prefix") as transport:
         assert transport.host == "api.example.com:6443"
 
 
@@ -275,7 +264,7 @@ async def test_headers_that_come_twice_are_joined() -> None:
             b'HTTP/1.1 200 OK\r\nWarning: 299 - "a"\r\nWarning: 299 - "b"\r\ncontent-length: 0\r\n\r\n'
         )
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         answered = await transport.send(GET, SOON)
     assert answered.headers["warning"] == '299 - "a", 299 - "b"'
 
@@ -314,21 +303,21 @@ def _accepting(token: str) -> Talk:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_refused_credentials_are_replaced_and_the_request_repeated(method: str) -> None:
     async with hostile(_accepting("new")) as server:
-        async with _transport(server.url, credentials=Rotating("old", "new")) as transport:
+        async with transport_to(server.url, credentials=Rotating("old", "new")) as transport:
             answered = await transport.send(ApiRequest(method, "/x", body=b"{}"), SOON)
         assert (answered.status, server.methods) == (200, [method, method])
 
 
 async def test_refused_credentials_are_replaced_once_per_request() -> None:
     async with hostile(_accepting("never")) as server:
-        async with _transport(server.url, credentials=Rotating("a", "b", "c")) as transport:
+        async with transport_to(server.url, credentials=Rotating("a", "b", "c")) as transport:
             assert (await transport.send(GET, SOON)).status == 401
         assert len(server.heard) == 2
 
 
 async def test_request_is_not_repeated_without_better_credentials() -> None:
     async with hostile(_accepting("never")) as server:
-        async with _transport(server.url, credentials=Rotating("only")) as transport:
+        async with transport_to(server.url, credentials=Rotating("only")) as transport:
             assert (await transport.send(GET, SOON)).status == 401
         assert len(server.heard) == 1
 
@@ -336,7 +325,7 @@ async def test_request_is_not_repeated_without_better_credentials() -> None:
 async def test_watch_gets_better_credentials_too() -> None:
     async with hostile(_accepting("new")) as server:
         async with (
-            _transport(server.url, credentials=Rotating("old", "new")) as transport,
+            transport_to(server.url, credentials=Rotating("old", "new")) as transport,
             transport.stream(GET) as stream,
         ):
             assert stream.status == 200
@@ -376,7 +365,7 @@ async def test_requests_wait_for_a_free_connection() -> None:
     held = asyncio.Event()
     async with hostile(_held(held)) as server:
         async with (
-            _transport(server.url, HttpOptions(connections=2)) as transport,
+            transport_to(server.url, HttpOptions(connections=2)) as transport,
             asyncio.TaskGroup() as group,
         ):
             for _ in range(10):
@@ -398,7 +387,7 @@ async def test_watches_take_no_connection_from_requests() -> None:
 
     async with (
         hostile(talk) as server,
-        _transport(server.url, HttpOptions(connections=1)) as transport,
+        transport_to(server.url, HttpOptions(connections=1)) as transport,
         transport.stream(ApiRequest("GET", "/watch")),
         transport.stream(GET),
     ):
@@ -406,7 +395,7 @@ async def test_watches_take_no_connection_from_requests() -> None:
 
 
 async def test_connections_are_kept_for_the_next_request() -> None:
-    async with hostile(reply(200)) as server, _transport(server.url) as transport:
+    async with hostile(reply(200)) as server, transport_to(server.url) as transport:
         for _ in range(5):
             await transport.send(GET, SOON)
         assert server.connections == 1
@@ -419,7 +408,7 @@ async def test_stream_yields_what_comes_when_it_comes() -> None:
     async def talk(_: Heard, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n")
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         async with transport.stream(GET) as stream:
             assert await anext(stream.chunks) == b"abc"
         await until(lambda: server.open_connections == 0)
@@ -433,7 +422,7 @@ async def test_stream_that_breaks_says_so() -> None:
 
     async with (
         hostile(talk) as server,
-        _transport(server.url) as transport,
+        transport_to(server.url) as transport,
         transport.stream(GET) as stream,
     ):
         assert await anext(stream.chunks) == b"abc"

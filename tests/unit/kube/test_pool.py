@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -17,21 +14,11 @@ from edgekeeper.kube.http import HttpOptions, HttpTransport
 from edgekeeper.kube.transport import ApiRequest, TransportError
 from edgekeeper.kube.wire import AnswerReader, UnsendableError
 from tests.unit.kube.hostile import Heard, hostile, reply, response
+from tests.unit.kube.transports import transport_to
 from tests.unit.plane.cluster import until
 
 GET = ApiRequest("GET", "/version")
 SOON = timedelta(seconds=5)
-
-
-@asynccontextmanager
-async def _transport(
-    url: str, options: HttpOptions | None = None, **cluster: Any
-) -> AsyncIterator[HttpTransport]:
-    transport = HttpTransport(ClusterConfig(url, **cluster), options or HttpOptions(), environ={})
-    try:
-        yield transport
-    finally:
-        await transport.close()
 
 
 # Connections that rest
@@ -42,7 +29,7 @@ async def test_connection_that_the_server_closed_is_not_used_again() -> None:
         writer.write(response(200))
         writer.close()
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         for _ in range(3):
             assert (await transport.send(GET, SOON)).status == 200
             await until(lambda: server.open_connections == 0)
@@ -59,7 +46,7 @@ async def test_connection_on_which_the_server_speaks_unasked_is_given_up(unasked
         writers.append(writer)
         writer.write(response(200, b"true"))
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         assert (await transport.send(GET, SOON)).body == b"true"
         writers[0].write(unasked)
         await until(lambda: server.open_connections == 0)
@@ -71,7 +58,7 @@ async def test_answer_is_never_that_of_the_question_before() -> None:
     async def talk(request: Heard, writer: asyncio.StreamWriter) -> None:
         writer.write(response(200, request.target.encode()) + response(200, b"forged"))
 
-    async with hostile(talk) as server, _transport(server.url) as transport:
+    async with hostile(talk) as server, transport_to(server.url) as transport:
         for number in range(3):
             assert (await transport.send(ApiRequest("GET", f"/{number}"), SOON)).body == b"/%d" % number
         assert server.connections == 3
@@ -79,7 +66,7 @@ async def test_answer_is_never_that_of_the_question_before() -> None:
 
 async def test_connection_that_nobody_needs_is_closed_after_a_while() -> None:
     options = HttpOptions(keep_alive=timedelta(milliseconds=20))
-    async with hostile(reply(200)) as server, _transport(server.url, options) as transport:
+    async with hostile(reply(200)) as server, transport_to(server.url, options) as transport:
         await asyncio.gather(*(transport.send(GET, SOON) for _ in range(5)))
         await until(lambda: server.open_connections == 0)
         assert (await transport.send(GET, SOON)).status == 200
@@ -93,7 +80,7 @@ async def test_cancelled_wait_for_a_connection_takes_none_from_others() -> None:
             await held.wait()
         writer.write(response(200))
 
-    async with hostile(talk) as server, _transport(server.url, HttpOptions(connections=1)) as transport:
+    async with hostile(talk) as server, transport_to(server.url, HttpOptions(connections=1)) as transport:
         first = asyncio.create_task(transport.send(ApiRequest("GET", "/held"), SOON))
         await until(lambda: bool(server.heard))
         with pytest.raises(TransportError, match="no answer within"):
@@ -137,14 +124,14 @@ async def test_connection_has_to_be_there_in_time() -> None:
     options = HttpOptions(connect=timedelta(milliseconds=50))
     async with hostile(reply(200)) as server:
         url = server.url.replace("http:", "https:")
-        async with _transport(url, options, trust=Trust(insecure=True)) as transport:
+        async with transport_to(url, options, trust=Trust(insecure=True)) as transport:
             with pytest.raises(TransportError, match=r"Cannot connect to 127.0.0.1:\d+: it took longer than"):
                 await transport.send(GET, SOON)
 
 
 async def test_token_with_a_line_break_is_not_sent() -> None:
     credentials = StoredCredentials(bearer("secret\r\nimpersonate-user: root"))
-    async with hostile(reply(200)) as server, _transport(server.url, credentials=credentials) as transport:
+    async with hostile(reply(200)) as server, transport_to(server.url, credentials=credentials) as transport:
         with pytest.raises(UnsendableError, match="nothing was sent") as caught:
             await transport.send(GET, SOON)
         assert (server.connections, "secret" in str(caught.value)) == (0, False)
