@@ -206,6 +206,20 @@ async def certificate_requested_later(stage: Stage[Estate]) -> None:
     await stage.settled()
 
 
+@scenarios.add
+async def certificate_requested_anew(stage: Stage[Estate]) -> None:
+    request = {"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
+    await named(stage, managedCertificateRequest=request)
+    await stage.until(lambda: _is_attached(stage))
+    await stage.settled()
+    first = stage.outside.cloud.cloudfront.tenant(KEY.name).certificate
+    anew = {**request, "certificateTransparencyLoggingPreference": "disabled"}
+    await change(stage, managedCertificateRequest=anew)
+    await stage.until(lambda: stage.outside.cloud.cloudfront.tenant(KEY.name).certificate != first)
+    await stage.until(lambda: _is_attached(stage))
+    await stage.settled()
+
+
 # Drift
 
 
