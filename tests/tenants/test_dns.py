@@ -323,6 +323,21 @@ async def test_records_that_cannot_be_written_are_tried_after_pauses_that_grow()
 
 
 @virtual_time
+async def test_records_are_written_after_an_outage_of_a_day() -> None:
+    """The pauses stop growing: a hundred failures in a row are as good as ten."""
+    async with playing() as scene:
+        scene.cloud.faults.add(html(503), operation=CHANGE, times=None)
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await scene.elapse(hours=24)
+        failed = scene.errors("dns_retryable")
+        assert failed >= 100
+        await scene.elapse(hours=1)
+        assert 5 <= scene.errors("dns_retryable") - failed <= 20
+        scene.cloud.faults.clear()
+        await scene.ready()
+
+
+@virtual_time
 async def test_zone_of_another_account_is_written_with_its_role() -> None:
     async with playing() as scene:
         role = scene.cloud.world.identities.add_role(Role(f"arn:aws:iam::{NEIGHBOUR}:role/dns"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from random import Random
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,12 +24,12 @@ from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.coalescer import Ticket
 from edgekeeper.controllers.cloudfront.desired import place_of, record_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork
+from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.errors import PassError, Retry, Wait
 
 Wake = Callable[[], None]
 
-_FIRST_PAUSE: Final = timedelta(seconds=1)
-_LONGEST_PAUSE: Final = timedelta(minutes=5)
+_PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(minutes=5), jitter=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class DnsDesk:
         if not isinstance(failure, Retry):
             return failure
         streak = self._streaks[uid] = self._streaks.get(uid, 0) + 1
-        told = Wait(min(_FIRST_PAUSE * 2 ** (streak - 1), _LONGEST_PAUSE), failure.reason, failure.message)
+        told = Wait(_PAUSES.delay(streak, Random(0)), failure.reason, failure.message)
         told.error_type = failure.error_type
         return told
 
