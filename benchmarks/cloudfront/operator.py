@@ -25,6 +25,7 @@ from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.credentials import StoredCredentials
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.runtime.logs import configure
+from edgekeeper.runtime.waking import run
 
 LOOK_SECONDS = 0.05
 
@@ -53,4 +54,4 @@ async def main(site: Site) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(msgspec.json.decode(sys.argv[1], type=Site)))
+    run(main(msgspec.json.decode(sys.argv[1], type=Site)))

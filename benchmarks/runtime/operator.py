@@ -42,6 +42,7 @@ from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.queue import Priority
 from edgekeeper.runtime.tallies import ControllerTally
+from edgekeeper.runtime.waking import run
 
 NAME = "site"
 LOOK_SECONDS = 0.005
@@ -144,4 +145,4 @@ async def main(target: Target) -> None:
 
 if __name__ == "__main__":
     pin_to_core(CLIENT_CORE)
-    asyncio.run(main(msgspec.json.decode(sys.argv[1], type=Target)))
+    run(main(msgspec.json.decode(sys.argv[1], type=Target)))

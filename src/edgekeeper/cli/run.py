@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
 from edgekeeper.cli.assembly import OperatorOptions, assembled
@@ -17,6 +15,7 @@ from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.lease import LostLeadershipError
+from edgekeeper.runtime import waking
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
 
@@ -44,7 +43,7 @@ def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
         clients = AwsClients(tenants.aws)
     except (ConfigError, InsecureEndpointError) as error:
         raise CommandError(str(error)) from error
-    return asyncio.run(_run(options, tenants, cluster, clients))
+    return waking.run(_run(options, tenants, cluster, clients))
 
 
 async def _run(

@@ -1,0 +1,114 @@
+"""The loop that rests: by a clock of our own, and a socket that is ready when we say so."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from edgekeeper.runtime.waking import CROWD, INTERVAL, WITHIN, RestingSelector, run
+
+SHORT = INTERVAL / 10
+
+
+class Clock:
+    """Time passes where it is slept through, or where a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.rests: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.rests.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def selector(clock: Clock) -> Iterator[RestingSelector]:
+    """Something has always arrived, so that it never really waits."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, RestingSelector(clock.monotonic, clock.sleep) as selector:
+        selector.register(ours, selectors.EVENT_READ)
+        theirs.send(b"x")
+        yield selector
+
+
+def wake(selector: RestingSelector, clock: Clock, times: int, pause: float = SHORT) -> None:
+    for _ in range(times):
+        assert len(selector.select(None)) == 1
+        clock.now += pause
+
+
+def test_few_arrivals_are_handled_at_once(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, CROWD)
+    assert clock.rests == []
+
+
+def test_a_crowd_is_gathered(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, CROWD)
+    wake(selector, clock, 3)
+    assert clock.rests == pytest.approx([INTERVAL - SHORT] * 3)
+
+
+def test_resting_does_not_end_the_crowd_that_it_is_for(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, CROWD)
+    began = clock.now
+    wake(selector, clock, 500)
+    assert len(clock.rests) == 500
+    assert clock.now - began == pytest.approx(500 * INTERVAL)
+
+
+def test_who_comes_when_the_crowd_is_gone_does_not_wait(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, 2 * CROWD)
+    clock.rests.clear()
+    wake(selector, clock, 1, pause=2 * WITHIN)
+    clock.rests.clear()
+    wake(selector, clock, CROWD - 1)
+    assert clock.rests == []
+
+
+def test_a_long_turn_is_followed_by_no_rest(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, 2 * CROWD, pause=INTERVAL)
+    assert clock.rests == []
+
+
+def test_turns_that_have_something_to_do_never_rest(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, 2 * CROWD)
+    clock.rests.clear()
+    for _ in range(CROWD):
+        assert len(selector.select(0)) == 1
+    assert clock.rests == []
+
+
+def test_timers_are_on_time(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, CROWD)
+    before = clock.now
+    selector.select(SHORT)
+    assert clock.now - before == pytest.approx(SHORT)
+
+
+def test_what_is_left_of_a_wait_is_waited_for(clock: Clock) -> None:
+    with RestingSelector(clock.monotonic, clock.sleep) as selector:
+        for _ in range(CROWD + 1):
+            assert selector.select(SHORT / 100) == []
+    assert clock.rests == pytest.approx([SHORT / 100])
+
+
+def test_a_program_runs_on_it() -> None:
+    async def main() -> type[object]:
+        await asyncio.sleep(0)
+        loop = asyncio.get_running_loop()
+        return type(vars(loop)["_selector"])
+
+    assert run(main()) is RestingSelector
