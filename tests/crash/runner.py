@@ -12,13 +12,10 @@ A run is determined by scenario, seed and plan. What fails is told as these thre
 from __future__ import annotations
 
 import io
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-
-import structlog
 
 from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.logs import configure
@@ -35,6 +32,7 @@ from tests.crash.oracles import (
 )
 from tests.crash.stage import staged
 from tests.crash.system import DAY, Scenario, System, W
+from tests.logs import log_as_it_was
 
 SEED = 7
 AFTERMATH = timedelta(minutes=3)
@@ -131,12 +129,7 @@ async def _play(
 @contextmanager
 def captured_logs() -> Iterator[io.StringIO]:
     """Everything that is logged, at every level, in the form in which production writes it."""
-    before, handlers = structlog.get_config(), list(logging.getLogger().handlers)
     text = io.StringIO()
-    configure(format="json", level="debug", stream=text, environ={})
-    try:
+    with log_as_it_was():
+        configure(format="json", level="debug", stream=text, environ={})
         yield text
-    finally:
-        structlog.configure(**before)
-        logging.getLogger().handlers[:] = handlers
-        logging.captureWarnings(capture=False)

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-from structlog.testing import capture_logs
-
 from edgekeeper.controllers.cloudfront.predecessor import LEASE_NAME
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.json import JsonObject
@@ -17,6 +15,7 @@ from edgekeeper.kube.errors import ForbiddenError
 from edgekeeper.kube.kinds import DEPLOYMENT, LEASE, Key
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
 from edgekeeper.local.virtual import virtual_time
+from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 

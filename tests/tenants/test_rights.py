@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.aws.route53.records import Record
 from edgekeeper.local.virtual import virtual_time
+from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -15,14 +15,13 @@ messages) passes redaction here already, whatever the configuration of the logs 
 
 from __future__ import annotations
 
-import structlog
-
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.cloud.origin import Origin
 from edgekeeper.core.calls import CallRecord
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.redaction import redact_text
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 MESSAGE = "Cloud mutation"
 

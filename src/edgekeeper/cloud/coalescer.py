@@ -35,16 +35,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
-import structlog
-
 from edgekeeper.cloud.batches import Batches, CoalescerOptions, Entry
 from edgekeeper.cloud.origin import acting_for, current_origin
 from edgekeeper.cloud.ticket import PendingError, Ticket, Waker
 from edgekeeper.core.errors import Conflict, PassError, Retry, Wait
+from edgekeeper.core.log import get_logger
 
 __all__ = ["Coalescer", "CoalescerOptions", "PendingError", "Ticket", "Waker"]
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 C = TypeVar("C")
 R = TypeVar("R")

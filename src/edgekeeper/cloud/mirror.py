@@ -37,16 +37,15 @@ from datetime import timedelta
 from random import Random
 from typing import Generic, TypeAlias, TypeVar
 
-import structlog
-
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.pace import Pace, PaceOptions
 from edgekeeper.cloud.replica import Change, Replica
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Wait
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Generic, TypeAlias, TypeVar
 
-import structlog
-
 from edgekeeper.core.errors import Wait
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 R = TypeVar("R")
 

@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
-import structlog
 
 from edgekeeper import __version__
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube import requests
 from edgekeeper.kube.dryrun import imagine_applied, imagine_created, imagine_merged, imagine_patched
 from edgekeeper.kube.errors import (
@@ -54,7 +54,7 @@ from edgekeeper.kube.requests import Call, Preconditions, Selection
 from edgekeeper.kube.retrying import pause_before_retry
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport, TransportError
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _LONGEST_REFUSAL = 64 * 1024
 """Bytes of the answer that refuses a watch which are read for its message."""

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import structlog
-
 from edgekeeper.core.clock import Clock, SystemClock
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.transport import TransportError
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 READ_INTERVAL = 60.0
 """Seconds for which what was read from a file is used. Kubelets replace tokens long before they expire."""

@@ -34,10 +34,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-import structlog
-
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Event
 from edgekeeper.kube.errors import (
     AlreadyExistsError,
@@ -52,7 +51,7 @@ from edgekeeper.kube.event_facts import Fact, Reporter, Subject, series, told_so
 from edgekeeper.kube.kinds import EVENT, Key, Kind
 from edgekeeper.kube.limits import TokenBucket
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _PASSING = (ServerError, StaleError, ThrottledError, UnreachableError, TimeoutError)
 """What may work when tried again. Anything else (forbidden, invalid, the namespace is gone) will not."""

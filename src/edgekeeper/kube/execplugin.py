@@ -29,14 +29,14 @@ from datetime import timedelta
 from typing import IO, Any
 
 import msgspec
-import structlog
 
 from edgekeeper.core.clock import Clock, parse_timestamp
 from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.redaction import redact_text
 from edgekeeper.kube.credentials import ClientCertificate, CredentialsError, bearer
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 TIME_LIMIT = timedelta(seconds=30)

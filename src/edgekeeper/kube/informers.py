@@ -29,9 +29,8 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from random import Random
 
-import structlog
-
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.kube.replica import Replica
@@ -39,7 +38,7 @@ from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.store import Change, Store
 from edgekeeper.kube.watch import Statistics, Watcher, WatchOptions
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 Handler = Callable[[Change], None]
 

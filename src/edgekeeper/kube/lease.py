@@ -61,15 +61,14 @@ from enum import Enum
 from random import Random
 from typing import Protocol
 
-import structlog
-
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 from edgekeeper.kube.kinds import LEASE, Key, Kind
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _TERM = 0.7
 """The part of the renew deadline in which a holder may act. With 15/10 s, others wait more than twice as long."""

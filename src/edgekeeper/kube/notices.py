@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-import structlog
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _MOST_REMEMBERED = 256
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')

@@ -11,13 +11,12 @@ import ssl
 import tempfile
 from pathlib import Path
 
-import structlog
-
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.cluster import Trust
 from edgekeeper.kube.credentials import ClientCertificate, CredentialsError, WatchedFile
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class TlsContexts:

@@ -41,10 +41,9 @@ from datetime import timedelta
 from enum import Enum
 from random import Random
 
-import structlog
-
 from edgekeeper.core.backoff import spread
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import ApiError, ExpiredError, InvalidError, NotFoundError, UnreachableError
 from edgekeeper.kube.health import DEFAULT_PATIENCE, Health, Patience, is_behind
@@ -55,7 +54,7 @@ from edgekeeper.kube.replica import Replica, StaleViewError
 from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.stream import ShortStreamError, SilenceError, Stream
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _EXPECTED = (ApiError, MalformedObjectError, StaleViewError, SilenceError, ShortStreamError)
 """What servers and networks do. Anything else is a mistake of ours, though it is survived as well."""

@@ -35,11 +35,11 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import msgspec
-import structlog
 
 from edgekeeper.core.backoff import spread
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key
@@ -76,7 +76,7 @@ __all__ = [
     "Services",
 ]
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _decode = msgspec.json.Decoder(dict).decode
 
 

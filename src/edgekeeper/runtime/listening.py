@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-import structlog
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-log = structlog.get_logger(__name__)
+from edgekeeper.core.log import get_logger
+
+log = get_logger(__name__)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 

@@ -1,6 +1,6 @@
 """Logs: a constant message, what it is about as key/values, and no secrets.
 
-Every module says `structlog.get_logger(__name__)` and knows nothing of this one. `configure` decides what becomes of
+Every module says `get_logger(__name__)` (`core.log`) and knows nothing of this one. `configure` decides what becomes of
 the lines: JSON for machines (in a cluster) or text for people (on a terminal), and from which level on. Lines of the
 standard library's `logging`, which the libraries below us use, take the same way out.
 
@@ -21,17 +21,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TextIO
 
-import structlog
-
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.log import LEVELS, tell
 from edgekeeper.runtime.logline import COMPLETED, FAILED, STARTED, clean, compose, render_json, render_text
 
 __all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level"]
@@ -39,19 +38,30 @@ __all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "pa
 Format = Literal["json", "text"]
 Colour = Literal["auto", "always", "never"]
 
-LEVELS: Mapping[str, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 _ALIASES = {"warn": "warning", "fatal": "critical"}
 
 
-@dataclass(frozen=True, slots=True)
 class _Scope:
     """What the lines of the present task are about."""
 
-    fields: JsonObject = field(default_factory=dict)
-    threshold: int | None = None
+    __slots__ = ("_fields", "_outer", "_told", "threshold")
+
+    def __init__(self, outer: _Scope | None, told: Mapping[str, Any], threshold: int | None) -> None:
+        self._outer = outer
+        self._told = told
+        self.threshold = threshold
+        self._fields: JsonObject | None = None
+
+    @property
+    def fields(self) -> JsonObject:
+        """Cleaned for the first line that needs them: most passes have nothing to say."""
+        if self._fields is None:
+            beyond = self._outer.fields if self._outer is not None else {}
+            self._fields = {**beyond, **clean(self._told)}
+        return self._fields
 
 
-_scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope())  # noqa: B039 - frozen, and never written to
+_scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope(None, {}, None))  # noqa: B039 - never written to
 
 
 @dataclass(slots=True)
@@ -88,10 +98,7 @@ def configure(
     _settings.render = partial(render_text, colour=paint) if shape == "text" else render_json
     _settings.stream = stream
     _settings.clock = clock or SystemClock()
-    # Loggers are not kept by structlog: a logger that outlives its configuration would surprise whoever tests with it.
-    structlog.configure(
-        processors=[_process], wrapper_class=Logger, logger_factory=_Output, cache_logger_on_first_use=False
-    )
+    tell(_Lines())
     _bridge_standard_logging(threshold)
 
 
@@ -103,8 +110,7 @@ def about(*, level: str | None = None, **fields: Any) -> Iterator[None]:
     """
     outer = _scope.get()
     threshold = LEVELS.get(_canonical(level)) if level else None
-    inner = _Scope({**outer.fields, **clean(fields)}, outer.threshold if threshold is None else threshold)
-    token = _scope.set(inner)
+    token = _scope.set(_Scope(outer, fields, outer.threshold if threshold is None else threshold))
     try:
         yield
     finally:
@@ -116,87 +122,44 @@ def parse_level(text: str) -> int:
     return LEVELS[_one_of("log level", _canonical(text), *LEVELS)]
 
 
-def is_enabled(level: int) -> bool:
-    """Whether a line of this level would be shown here."""
-    threshold = _scope.get().threshold
-    return level >= (_settings.threshold if threshold is None else threshold)
+class _Lines:
+    """Listens to all loggers of ours, and writes what they say."""
+
+    def wants(self, level: str) -> bool:
+        threshold = _scope.get().threshold
+        return LEVELS[level] >= (_settings.threshold if threshold is None else threshold)
+
+    def take(self, logger: str, level: str, message: str, fields: JsonObject) -> None:
+        _write(_rendered(logger, level, message, fields))
 
 
-class Logger(structlog.BoundLoggerBase):
-    """What `structlog.get_logger` gives once logs are configured. A line that is not wanted costs next to nothing."""
-
-    def debug(self, event: str, /, **fields: Any) -> None:
-        if is_enabled(10):
-            self._emit("debug", event, fields)
-
-    def info(self, event: str, /, **fields: Any) -> None:
-        if is_enabled(20):
-            self._emit("info", event, fields)
-
-    def warning(self, event: str, /, **fields: Any) -> None:
-        if is_enabled(30):
-            self._emit("warning", event, fields)
-
-    def error(self, event: str, /, **fields: Any) -> None:
-        if is_enabled(40):
-            self._emit("error", event, fields)
-
-    def critical(self, event: str, /, **fields: Any) -> None:
-        if is_enabled(50):
-            self._emit("critical", event, fields)
-
-    def exception(self, event: str, /, **fields: Any) -> None:
-        """An error with the traceback of the exception that is being handled."""
-        self.error(event, **{"exc_info": True, **fields})
-
-    def _emit(self, level: str, event: str, fields: JsonObject) -> None:
-        """As the base class has it, for one kind of processors and outputs, and in half the time."""
-        line: Any = {**self._context, **fields, "event": event}
-        try:
-            for processor in self._processors:
-                line = processor(self._logger, level, line)
-        except structlog.DropEvent:
-            return
-        self._logger.write(line)
-
-
-class _Output:
-    """Where a logger's finished lines go. It only knows its name; where that is, is settled at the time of writing."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-    def write(self, text: str) -> None:
-        """One write per line, so that lines of several threads do not mix."""
-        stream = _settings.stream
-        try:
-            stream.write(f"{text}\n")
-            stream.flush()
-        except (OSError, ValueError):
-            # Nobody reads what we say, or the stream is closed: there is no way left to tell.
-            return
-
-
-def _process(output: _Output, level: str, line: MutableMapping[str, Any]) -> str:
+def _rendered(logger: str, level: str, message: str, fields: JsonObject) -> str:
     """The finished line. Whatever is wrong with it, its caller must not suffer from having said something."""
-    message = line.pop("event")
-    head = {"ts": _settings.clock.now(), "level": level, "logger": output.name, "msg": message}
+    head = {"ts": _settings.clock.now(), "level": level, "logger": logger, "msg": message}
     try:
-        return _settings.render(compose(head, _scope.get().fields, line))
+        return _settings.render(compose(head, _scope.get().fields, fields))
     except Exception as error:  # noqa: BLE001 - see above
         return _settings.render({**head, "msg": "Cannot render log line", "error": type(error).__name__})
+
+
+def _write(text: str) -> None:
+    """One write per line, so that lines of several threads do not mix."""
+    stream = _settings.stream
+    try:
+        stream.write(f"{text}\n")
+        stream.flush()
+    except (OSError, ValueError):
+        # Nobody reads what we say, or the stream is closed: there is no way left to tell.
+        return
 
 
 class _StandardBridge(logging.Handler):
     """Takes the lines of `logging` into ours."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        output = _Output(record.name)
         level = _canonical(record.levelname)
-        line = {"event": _message(record), "exc_info": record.exc_info}
-        output.write(_process(output, level if level in LEVELS else "info", line))
+        fields = {"exc_info": record.exc_info}
+        _write(_rendered(record.name, level if level in LEVELS else "info", _message(record), fields))
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -36,13 +36,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
-import structlog
-
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.lease import Elector
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -24,12 +24,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import structlog
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.gc_collector import GCCollector
 
 from edgekeeper import __version__
+from edgekeeper.core.log import get_logger
 from edgekeeper.runtime.families import Histogram, counters, gauges, histograms
 from edgekeeper.runtime.tallies import (
     ControllerTally,
@@ -39,7 +39,7 @@ from edgekeeper.runtime.tallies import (
     webhook_families,
 )
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 

@@ -20,10 +20,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-import structlog
-
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.kube.deadlines import Deadlines
 from edgekeeper.kube.errors import ApiError
@@ -52,7 +51,7 @@ DRY_PAUSE = timedelta(seconds=30)
 
 Ending: TypeAlias = Outcome | PassError
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

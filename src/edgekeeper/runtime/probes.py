@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import structlog
 from aiohttp import web
 
+from edgekeeper.core.log import get_logger
 from edgekeeper.runtime.listening import plain, refusal
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 Check = Callable[[], bool]
 

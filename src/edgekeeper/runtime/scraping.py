@@ -20,18 +20,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-import structlog
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.runtime.listening import refusal
 from edgekeeper.runtime.metrics import Metrics
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 PATH = "/metrics"
 TOKEN_REVIEW = Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", namespaced=False)

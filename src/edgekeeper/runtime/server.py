@@ -23,9 +23,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-import structlog
-
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.log import get_logger
 from edgekeeper.runtime.certificates import (
     CertificateFiles,
     DirectoryCertificate,
@@ -39,7 +38,7 @@ from edgekeeper.runtime.probes import Probes
 from edgekeeper.runtime.scraping import Gatekeeper, ReviewClient, Scraping
 from edgekeeper.runtime.webhooks import LONGEST_REVIEW, Admissions, Webhook
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _PROBE_LIMIT = timedelta(seconds=2)
 _REVIEW_LIMIT = LONGEST_REVIEW * 2

@@ -28,16 +28,16 @@ from datetime import timedelta
 from typing import Any, Literal
 
 import msgspec
-import structlog
 from aiohttp import web
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.log import get_logger
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.runtime.listening import read_body, refusal
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.tallies import WebhookTally
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LARGEST_REVIEW = 3 * 1024 * 1024 + 64 * 1024
 """Bytes: two objects of the size that etcd stores at most, and what a review says beside them."""

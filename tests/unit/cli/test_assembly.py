@@ -9,7 +9,6 @@ from copy import deepcopy
 
 import pytest
 from prometheus_client import generate_latest
-from structlog.testing import capture_logs
 
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
@@ -19,6 +18,7 @@ from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
-import structlog
 
 from edgekeeper.cloud.audit import MESSAGE
 from edgekeeper.cloud.transport import acting_for
 from edgekeeper.core.errors import PassError
+from edgekeeper.core.json import JsonObject
 from edgekeeper.local.virtual import run_virtual, virtual_time
+from tests.logs import capture_logs
 from tests.unit.cloud.provider import (
     CREATE,
     GET,
@@ -26,12 +26,12 @@ from tests.unit.cloud.provider import (
     World,
 )
 
-Line = MutableMapping[str, Any]
+Line = JsonObject
 
 
 @pytest.fixture(name="lines")
 def _lines() -> Iterator[list[Line]]:
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         yield lines
 
 

@@ -18,8 +18,6 @@ from edgekeeper.local.virtual import virtual_time
 from tests.unit.cloud.document import LATENCY, Desk, Document, Record, names
 from tests.unit.cloud.provider import SHOP
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 
 def now() -> float:
     return asyncio.get_running_loop().time()

@@ -15,8 +15,6 @@ from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.local.virtual import run_virtual, virtual_time
 from tests.unit.cloud.document import LATENCY, Desk, Document, Record, names
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 
 def now() -> float:
     return asyncio.get_running_loop().time()

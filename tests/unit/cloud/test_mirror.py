@@ -14,8 +14,6 @@ from edgekeeper.core.errors import Retry, Wait
 from edgekeeper.local.virtual import LoopClock, virtual_time
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 OUTAGE = Retry("Service Unavailable")
 AT_ONCE = MirrorOptions(settling=timedelta(0))
 """A provider that shows every write at once."""

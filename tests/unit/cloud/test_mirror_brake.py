@@ -11,8 +11,6 @@ from edgekeeper.core.errors import Retry
 from edgekeeper.local.virtual import virtual_time
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 
 async def _synced(count: int, *, confirmed: bool = False) -> Reflected:
     remote = Remote(things(count), page_size=100)

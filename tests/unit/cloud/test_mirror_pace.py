@@ -14,8 +14,6 @@ from edgekeeper.core.errors import Retry, Wait
 from edgekeeper.local.virtual import virtual_time
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 STEADY = MirrorOptions(jitter=0.0, settling=timedelta(0))
 BUSY = Thing("2", "InProgress")
 

@@ -12,8 +12,6 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.local.virtual import virtual_time
 from tests.unit.cloud.document import Desk, Document, Record, names
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 
 class Controller:
     """Objects that want changes, and are woken."""

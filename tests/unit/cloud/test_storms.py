@@ -28,8 +28,6 @@ from tests.unit.cloud.provider import (
     classify,
 )
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
-
 RATE = LaneRate(3.6, 20)
 OBJECTS = 120
 WORKERS = 16

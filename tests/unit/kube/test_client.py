@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-import structlog
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
@@ -26,6 +25,7 @@ from edgekeeper.kube.errors import (
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import ApiResponse, TransportError
 from edgekeeper.local.virtual import virtual_time
+from tests.logs import capture_logs
 from tests.unit.kube.scripted import (
     KEY,
     LOST,
@@ -174,7 +174,7 @@ async def test_leadership_is_asked_after_the_wait_for_the_rate_limit() -> None:
 @writes
 async def test_dry_run_sends_no_write(verb: Verb) -> None:
     witness, transport = Witness(), ScriptedTransport()
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         await verb(client_of(transport, witness, dry_run=True))
     assert set(transport.methods) <= {"GET"}
     assert witness.records[0].mutating
@@ -192,7 +192,7 @@ async def test_dry_run_reads_as_ever(verb: Verb) -> None:
 
 async def test_dry_run_does_not_log_what_would_have_been_written() -> None:
     client = client_of(ScriptedTransport(), dry_run=True)
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         await client.create(WIDGET, widget(password="hunter2"), namespace="default")
     assert "hunter2" not in str(logs)
 
@@ -377,7 +377,7 @@ async def test_observer_is_told_of_every_attempt() -> None:
 async def test_warning_of_the_server_is_logged_once() -> None:
     warning = r'299 - "example.com/v1 is \"old\"", 299 - "unknown field"'
     client = client_of(ScriptedTransport(answer(200, {}, warning=warning)))
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         await client.get(WIDGET, KEY)
         await client.get(WIDGET, KEY)
     assert [line["warning"] for line in logs] == ['example.com/v1 is "old"', "unknown field"]

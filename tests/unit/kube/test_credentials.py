@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import structlog
 
 from edgekeeper.core.clock import VirtualClock
 from edgekeeper.kube.credentials import (
@@ -18,6 +17,7 @@ from edgekeeper.kube.credentials import (
     basic,
     bearer,
 )
+from tests.logs import capture_logs
 
 INTERVAL = timedelta(seconds=READ_INTERVAL)
 
@@ -98,7 +98,7 @@ async def test_token_stays_in_use_while_its_file_cannot_be_read(
     await credentials.headers()
     _store(token_file, content)
     clock.advance(INTERVAL)
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         assert await credentials.headers() == bearer("first")
     assert [line["path"] for line in logs] == [str(token_file)]
     assert "first" not in str(logs)
@@ -122,7 +122,7 @@ def test_watched_file_is_not_read_more_often_than_needed(token_file: Path, clock
     watched = WatchedFile(token_file, clock)
     watched.read()
     token_file.unlink()
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         for _ in range(100):
             watched.read()
     assert logs == []

@@ -23,6 +23,7 @@ from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
 from edgekeeper.local.plane.plane import Plane
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import LoopClock, virtual_time
+from tests.logs import capture_logs
 from tests.unit.kube.faults import FaultyTransport, refusal
 from tests.unit.kube.world import quiet_plane
 
@@ -334,12 +335,13 @@ async def test_all_objects_together_are_paced() -> None:
 
 
 @virtual_time
-async def test_full_queue_drops_the_oldest_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_full_queue_drops_the_oldest_and_says_so_once() -> None:
     async with recording(RecorderOptions(waiting=10), started=False) as desk:
-        for number in range(25):
-            desk.recorder.record(widget(f"w-{number:02}"), READY)
+        with capture_logs() as lines:
+            for number in range(25):
+                desk.recorder.record(widget(f"w-{number:02}"), READY)
         assert desk.recorder.counts["queue_full"] == 15
-        assert capsys.readouterr().out.count("Dropping the oldest events") == 1
+        assert len([line for line in lines if "Dropping the oldest events" in line["event"]]) == 1
         await desk.recorder.start()
         await asyncio.sleep(10)
         written = [event["regarding"]["name"] for event in await desk.events()]

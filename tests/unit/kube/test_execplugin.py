@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from edgekeeper.core.clock import VirtualClock, timestamp
 from edgekeeper.kube.credentials import ClientCertificate, CredentialsError, bearer
 from edgekeeper.kube.execplugin import API_VERSIONS, ExecCredentials, ExecPlugin
+from tests.logs import capture_logs
 from tests.unit.plane.cluster import until
 
 V1, V1BETA1 = API_VERSIONS
@@ -227,7 +227,7 @@ async def test_token_stays_in_use_while_the_plugin_fails(plugin: Plugin, clock: 
     await credentials.headers()
     plugin.fails(1)
     clock.advance(timedelta(minutes=9, seconds=30))
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         assert await credentials.headers() == bearer("t")
     assert [line["log_level"] for line in logs] == ["warning"]
     clock.advance(timedelta(minutes=1))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from structlog.testing import capture_logs
 
 from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, SECRET, Key
 from edgekeeper.kube.store import Change
 from edgekeeper.local.virtual import virtual_time
+from tests.logs import capture_logs
 from tests.unit.kube.faults import FORBIDDEN, Fault
 from tests.unit.kube.world import unwatched, watching
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import structlog
 
 from edgekeeper.kube.notices import Notices, warnings_in
+from tests.logs import capture_logs
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_answer_without_warnings_says_nothing() -> None:
 
 def test_memory_of_warnings_is_bounded() -> None:
     notices = Notices()
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         for number in range(1000):
             notices.log({"warning": f'299 - "{number}"'}, "GET widgets")
     assert len(logs) == 1000

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import structlog
 
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
@@ -34,6 +33,7 @@ from edgekeeper.local.plane.plane import Plane
 from edgekeeper.local.plane.request import Request, Response, User
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
+from tests.logs import capture_logs
 from tests.unit.plane.cluster import QUIET, define, running, until
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
@@ -301,7 +301,7 @@ async def test_warnings_arrive_in_process_as_they_do_over_the_wire() -> None:
     async with running() as plane:
         await define(plane)
         client = KubeClient(InProcessTransport(plane), Calls(), SystemClock())
-        with structlog.testing.capture_logs() as logs:
+        with capture_logs() as logs:
             await client.create(
                 WIDGET, {"metadata": {"name": "one"}, "spec": {"colour": 1}}, namespace="default"
             )

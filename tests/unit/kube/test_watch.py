@@ -10,7 +10,6 @@ from random import Random
 
 import msgspec
 import pytest
-from structlog.testing import capture_logs
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
@@ -21,6 +20,7 @@ from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
 from edgekeeper.kube.watch import State, Watcher
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
+from tests.logs import capture_logs
 from tests.unit.kube.faults import FORBIDDEN, NOT_FOUND, Fault, refusal
 from tests.unit.kube.world import World, eventually, quiet_plane, uid_of, unwatched, watching
 from tests.unit.plane.cluster import DEFINITIONS, WIDGETS, define, widget

@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
-from structlog.testing import capture_logs
 
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPair
 from edgekeeper.local.virtual import virtual_time
@@ -28,6 +27,7 @@ from edgekeeper.runtime.certificates import (
     server_context,
 )
 from edgekeeper.runtime.listening import plain
+from tests.logs import capture_logs
 from tests.unit.runtime.wire import NOW, issue, listening, put, shown_certificate
 
 FLAG = "--webhook-cert-path"

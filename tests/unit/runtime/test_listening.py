@@ -13,11 +13,11 @@ import pytest
 from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from edgekeeper.runtime import listening as module
 from edgekeeper.runtime.certificates import self_signed, server_context
 from edgekeeper.runtime.listening import Address, Listener, ListenError, plain, read_body
+from tests.logs import capture_logs
 from tests.unit.runtime.wire import ANYWHERE, LOOPBACK, NOW, believing, get, listening, say
 
 SHORTLY = timedelta(milliseconds=50)

@@ -13,17 +13,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.delta import compare
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.log import get_logger
 from edgekeeper.runtime import logs
 from edgekeeper.runtime.logline import clean, compose, render_json, render_text
 from edgekeeper.runtime.logs import COMPLETED, FAILED, STARTED, about, configure
-from tests.logs import logs_as_before
+from tests.logs import capture_logs, logs_as_before
 
 __all__ = ["logs_as_before"]
 
@@ -58,7 +58,7 @@ def screen(terminal: bool = False, environ: dict[str, str] | None = None, **sett
 
 
 def log() -> Any:
-    return structlog.get_logger("test")
+    return get_logger("test")
 
 
 # JSON
@@ -374,7 +374,7 @@ def test_warnings_are_lines_too() -> None:
 
 
 def test_loggers_made_before_follow_the_configuration() -> None:
-    early = structlog.get_logger("early")
+    early = get_logger("early")
     first = screen(format="json")
     early.info("one")
     second = screen(format="text")
@@ -568,7 +568,7 @@ def test_a_real_terminal_gets_text_in_colour() -> None:
 def test_capture_logs_sees_lines_at_any_time() -> None:
     screen(format="json", level="debug")
     early = log().bind(a=1)
-    with structlog.testing.capture_logs() as captured:
+    with capture_logs() as captured:
         early.info("hello", b=2)
         log().debug("there")
     assert captured == [

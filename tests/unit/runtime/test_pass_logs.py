@@ -9,24 +9,25 @@ from typing import Any
 
 import msgspec
 import pytest
-import structlog
 
 from edgekeeper.core.errors import Retry, Stall, Wait
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome, StatusWrite, done
 from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.logs import configure
+from tests.logs import log_as_it_was
 from tests.unit.runtime.world import Toy, settle, widget, world
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @pytest.fixture(name="stream")
 def _stream() -> Iterator[io.StringIO]:
     stream = io.StringIO()
-    configure(format="json", level="info", stream=stream, environ={})
-    yield stream
-    configure(format="json", level="info", environ={})
+    with log_as_it_was():
+        configure(format="json", level="info", stream=stream, environ={})
+        yield stream
 
 
 def lines_of(stream: io.StringIO, act: Any, **spec: Any) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from structlog.testing import capture_logs
 
 from edgekeeper.runtime.probes import Probes
+from tests.logs import capture_logs
 from tests.unit.runtime.wire import LOOPBACK, get, listening
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from structlog.testing import capture_logs
 
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject
@@ -26,6 +25,7 @@ from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.server import Server
 from edgekeeper.runtime.webhooks import Admission, Decision, Webhook, allow
+from tests.logs import capture_logs
 from tests.unit.plane.cluster import running
 from tests.unit.runtime.accounts import ASK_WHETHER, ASK_WHO, READ_METRICS, account_token, client_of, grant
 from tests.unit.runtime.wire import (

@@ -13,7 +13,6 @@ from typing import Any
 import aiohttp
 import msgspec
 import pytest
-from structlog.testing import capture_logs
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
@@ -29,6 +28,7 @@ from edgekeeper.runtime.webhooks import (
     change,
     deny,
 )
+from tests.logs import capture_logs
 from tests.unit.runtime.wire import LOOPBACK, listening, say
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")

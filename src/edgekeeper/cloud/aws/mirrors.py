@@ -23,8 +23,6 @@ from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
 from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
@@ -35,8 +33,9 @@ from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
 from edgekeeper.cloud.origin import sweeping
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""

@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
 from edgekeeper.cloud.aws.route53 import ChangeReceipt
 from edgekeeper.cloud.origin import sweeping
 from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 INTERVAL: Final = timedelta(seconds=30)
 """Between two questions about a batch. Most are in sync after one minute."""

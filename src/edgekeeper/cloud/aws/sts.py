@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-import structlog
 from aiobotocore.credentials import AioCredentials
 from botocore.credentials import ReadOnlyCredentials
 
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SESSION_LENGTH: Final = timedelta(hours=1)
 """The longest that AWS allows where one role assumes another."""

@@ -28,8 +28,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
 from edgekeeper.cloud.aws.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
 from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
@@ -41,8 +39,9 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 WINDOW: Final = timedelta(seconds=1)
 FRESH: Final = timedelta(seconds=30)

@@ -21,8 +21,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 
-import structlog
-
 from edgekeeper.cloud.cloudflare.errors import may_be_one_changes_fault
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_change, merge, rules_by_hostname
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
@@ -30,8 +28,9 @@ from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.core.errors import PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 WINDOW = timedelta(seconds=1)
 """How long a change waits for others."""

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final, Generic, TypeVar
 
-import structlog
-
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
@@ -34,8 +32,9 @@ from edgekeeper.controllers.cloudfront.corrections import Corrections
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
+from edgekeeper.core.log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T")
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-import structlog
-
 from edgekeeper.api.cloudfront import DistributionTenant, DistributionTenantSpec
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.meanings import DNS_ERROR
@@ -32,10 +30,11 @@ from edgekeeper.controllers.cloudfront.validation import inventory_problems, spe
 from edgekeeper.core.drift import Policy, policy_for
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.runtime.contract import Request
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 ADOPT = "edgekeeper.io/adopt"
 _TYPES = ("CNAME", "A", "AAAA")

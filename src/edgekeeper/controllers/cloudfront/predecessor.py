@@ -25,12 +25,12 @@ from datetime import timedelta
 from typing import Final
 
 import msgspec
-import structlog
 
 from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
 from edgekeeper.core.clock import Clock, parse_timestamp
 from edgekeeper.core.errors import PassError, Wait
 from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
@@ -38,7 +38,7 @@ from edgekeeper.kube.kinds import DEPLOYMENT, LEASE, Key
 from edgekeeper.kube.lease_record import LeaseRecord
 from edgekeeper.runtime.contract import Request
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LEASE_NAME: Final = "dd008127.cloudfront-tenant-operator.io"
 LABELS: Final = "app.kubernetes.io/name=cloudfront-tenant-operator"
