@@ -17,7 +17,7 @@ an attack, and no API server writes such things:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from edgekeeper.kube.transport import TransportError
 from edgekeeper.kube.unpacking import Unpacker, unpacker_for
@@ -270,6 +270,12 @@ def _headers(lines: str) -> dict[str, str]:
     found = _HEADER_LINES.findall(lines)
     if len(found) != lines.count("\n"):
         raise TransportError("the answer has a header that cannot be read")
+    headers = {name.lower(): value.rstrip(" \t") for name, value in found}
+    return headers if len(headers) == len(found) else _joined(found)
+
+
+def _joined(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers of which some come more than once."""
     headers: dict[str, str] = {}
     for name, value in found:
         lower, told = name.lower(), value.rstrip(" \t")

@@ -94,11 +94,12 @@ class Backlog:
         """When each of the held keys was taken."""
         return list(self._held.values())
 
-    def add(self, key: Key, priority: Priority, due: float, now: float) -> None:
-        """Wish for `key` to be handed out, at `due` at the latest."""
+    def add(self, key: Key, priority: Priority, due: float, now: float) -> bool:
+        """Wish for `key` to be handed out, at `due` at the latest. Return whether that matters before its release."""
         if key in self._held:
             self._again[key] = _both(self._again.get(key), due, priority)
-        elif key in self._ready:
+            return False
+        if key in self._ready:
             self._promote(key, priority)
         else:
             wish = _both(self._later.get(key), due, priority)
@@ -107,6 +108,7 @@ class Backlog:
                 self._line_up(key, wish.priority, now)
             else:
                 self._postpone(key, wish)
+        return True
 
     def take(self, now: float) -> tuple[Key, float] | None:
         """Hold the next key; return it and how long it was ready, or None where nothing is."""
@@ -138,7 +140,9 @@ class Backlog:
                 self._line_up(key, wish.priority, now)
 
     def next_due(self) -> float | None:
-        """When `advance` will have something to do, at the earliest."""
+        """When `advance` will have something to do, at the earliest. Alarms of keys that came sooner are dropped here."""
+        while self._alarms and not self._rings(self._alarms[0]):
+            heappop(self._alarms)
         return self._alarms[0][0] if self._alarms else None
 
     def clear(self) -> None:

@@ -107,9 +107,9 @@ class WorkQueue:
         if not self._open:
             return
         now = _now()
-        self._backlog.add(key, priority, now + after.total_seconds(), now)
         self._metrics.added()
-        self._settle()
+        if self._backlog.add(key, priority, now + after.total_seconds(), now):
+            self._settle()
 
     def retry(self, key: Key, *, priority: Priority = Priority.RETRY) -> timedelta:
         """Ask for another pass after a failure. Return the pause before it."""
