@@ -6,11 +6,12 @@ of the processor meanwhile, which makes the same work take about twice as long, 
 pushed aside. So a loop that is woken again and again rests a little, and then looks what has come:
 
     few wake it        an arrival is handled at once: a chain of steps for one object never rests
-    a crowd wakes it   it rests until `INTERVAL` after it last woke, then handles all that has arrived
-    it is busy         turns that have something to do never rest, and none follows a turn longer than `INTERVAL`
+    a crowd wakes it   it rests for a while since it last woke, then handles all that has arrived; for longer if the last
+                       time brought little
+    it is busy         turns that have something to do never rest, and after a turn longer than the rest there is none
 
-A network card treats its processor in the same way. The price is less than `INTERVAL` for an answer amid a crowd;
-timers are on time.
+A network card treats its processor in the same way. The price is some milliseconds for an answer amid a crowd; timers
+are on time.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-INTERVAL = 0.01
-"""Seconds from one awakening to the next, at least, in a crowd."""
+SHORT_REST, LONG_REST = 0.01, 0.02
+"""Seconds from one awakening to the next, at least, in a crowd: after one that was worth it, and after one that was not."""
+WORTH_IT = 3
+"""Connections on which something has arrived. One is often just the watch, which tells of one write after another."""
 CROWD, WITHIN = 32, 1.0
-"""So many awakenings within so many seconds are a crowd. Resting does not end it: it lets through three times as many."""
+"""So many awakenings within so many seconds are a crowd. Resting does not end it: it lets through more than that."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -46,6 +49,7 @@ class RestingSelector(selectors.DefaultSelector):
         self._monotonic = monotonic
         self._sleep = sleep
         self._awakenings = deque([float("-inf")] * CROWD, maxlen=CROWD)
+        self._interval = SHORT_REST
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait until something has arrived or `timeout` is over, and rest first where a crowd is about."""
@@ -59,6 +63,7 @@ class RestingSelector(selectors.DefaultSelector):
             self._sleep(rest)
         arrived = super().select(timeout)
         self._awakenings.append(self._monotonic())
+        self._interval = SHORT_REST if len(arrived) >= WORTH_IT else LONG_REST
         return arrived
 
     def _rest(self) -> float:
@@ -66,4 +71,4 @@ class RestingSelector(selectors.DefaultSelector):
         now = self._monotonic()
         if now - self._awakenings[0] > WITHIN:
             return 0.0
-        return max(0.0, self._awakenings[-1] + INTERVAL - now)
+        return max(0.0, self._awakenings[-1] + self._interval - now)

@@ -6,12 +6,13 @@ import asyncio
 import selectors
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
-from edgekeeper.runtime.waking import CROWD, INTERVAL, WITHIN, RestingSelector, run
+from edgekeeper.runtime.waking import CROWD, LONG_REST, SHORT_REST, WITHIN, WORTH_IT, RestingSelector, run
 
-SHORT = INTERVAL / 10
+MOMENT = SHORT_REST / 10
 
 
 class Clock:
@@ -36,17 +37,19 @@ def clock() -> Clock:
 
 @pytest.fixture
 def selector(clock: Clock) -> Iterator[RestingSelector]:
-    """Something has always arrived, so that it never really waits."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs, RestingSelector(clock.monotonic, clock.sleep) as selector:
-        selector.register(ours, selectors.EVENT_READ)
-        theirs.send(b"x")
+    """Something has always arrived, on enough connections, so that it never really waits."""
+    with ExitStack() as stack:
+        selector = stack.enter_context(RestingSelector(clock.monotonic, clock.sleep))
+        for _ in range(WORTH_IT):
+            ours, theirs = map(stack.enter_context, socket.socketpair())
+            selector.register(ours, selectors.EVENT_READ)
+            theirs.send(b"x")
         yield selector
 
 
-def wake(selector: RestingSelector, clock: Clock, times: int, pause: float = SHORT) -> None:
+def wake(selector: RestingSelector, clock: Clock, times: int, pause: float = MOMENT) -> None:
     for _ in range(times):
-        assert len(selector.select(None)) == 1
+        assert selector.select(None)
         clock.now += pause
 
 
@@ -58,7 +61,16 @@ def test_few_arrivals_are_handled_at_once(selector: RestingSelector, clock: Cloc
 def test_a_crowd_is_gathered(selector: RestingSelector, clock: Clock) -> None:
     wake(selector, clock, CROWD)
     wake(selector, clock, 3)
-    assert clock.rests == pytest.approx([INTERVAL - SHORT] * 3)
+    assert clock.rests == pytest.approx([SHORT_REST - MOMENT] * 3)
+
+
+def test_an_awakening_for_little_is_followed_by_a_longer_rest(
+    selector: RestingSelector, clock: Clock
+) -> None:
+    selector.unregister(next(iter(selector.get_map().values())).fileobj)
+    wake(selector, clock, CROWD)
+    wake(selector, clock, 500)
+    assert clock.rests == pytest.approx([LONG_REST - MOMENT] * 500)
 
 
 def test_resting_does_not_end_the_crowd_that_it_is_for(selector: RestingSelector, clock: Clock) -> None:
@@ -66,7 +78,7 @@ def test_resting_does_not_end_the_crowd_that_it_is_for(selector: RestingSelector
     began = clock.now
     wake(selector, clock, 500)
     assert len(clock.rests) == 500
-    assert clock.now - began == pytest.approx(500 * INTERVAL)
+    assert clock.now - began == pytest.approx(500 * SHORT_REST)
 
 
 def test_who_comes_when_the_crowd_is_gone_does_not_wait(selector: RestingSelector, clock: Clock) -> None:
@@ -79,7 +91,7 @@ def test_who_comes_when_the_crowd_is_gone_does_not_wait(selector: RestingSelecto
 
 
 def test_a_long_turn_is_followed_by_no_rest(selector: RestingSelector, clock: Clock) -> None:
-    wake(selector, clock, 2 * CROWD, pause=INTERVAL)
+    wake(selector, clock, 2 * CROWD, pause=SHORT_REST)
     assert clock.rests == []
 
 
@@ -87,22 +99,22 @@ def test_turns_that_have_something_to_do_never_rest(selector: RestingSelector, c
     wake(selector, clock, 2 * CROWD)
     clock.rests.clear()
     for _ in range(CROWD):
-        assert len(selector.select(0)) == 1
+        assert len(selector.select(0)) == WORTH_IT
     assert clock.rests == []
 
 
 def test_timers_are_on_time(selector: RestingSelector, clock: Clock) -> None:
     wake(selector, clock, CROWD)
     before = clock.now
-    selector.select(SHORT)
-    assert clock.now - before == pytest.approx(SHORT)
+    selector.select(MOMENT)
+    assert clock.now - before == pytest.approx(MOMENT)
 
 
 def test_what_is_left_of_a_wait_is_waited_for(clock: Clock) -> None:
     with RestingSelector(clock.monotonic, clock.sleep) as selector:
         for _ in range(CROWD + 1):
-            assert selector.select(SHORT / 100) == []
-    assert clock.rests == pytest.approx([SHORT / 100])
+            assert selector.select(MOMENT / 100) == []
+    assert clock.rests == pytest.approx([MOMENT / 100])
 
 
 def test_a_program_runs_on_it() -> None:
