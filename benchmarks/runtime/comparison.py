@@ -10,7 +10,6 @@ at one time than at another, so ours runs before and after kopf, and its figures
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from statistics import fmean
 
 from benchmarks.row import Absent, Goal, Row
@@ -57,8 +56,14 @@ def _compare_on(server: str, count: int, before: Effort | None = None) -> Iterat
 
 def mean(one: Effort, other: Effort) -> Effort:
     """What the same number of objects took on average."""
-    figures = [field.name for field in fields(Effort) if field.name != "count"]
-    return replace(one, **{name: fmean((getattr(one, name), getattr(other, name))) for name in figures})
+    return Effort(
+        count=one.count,
+        seconds=fmean((one.seconds, other.seconds)),
+        cpu=fmean((one.cpu, other.cpu)),
+        megabytes=fmean((one.megabytes, other.megabytes)),
+        writes=fmean((one.writes, other.writes)),
+        refused=fmean((one.refused, other.refused)),
+    )
 
 
 def measure(operator_module: str, server: str, count: int) -> Effort:

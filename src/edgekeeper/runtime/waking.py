@@ -8,7 +8,7 @@ pushed aside. So a loop that is woken again and again rests a little, and then l
     few wake it        an arrival is handled at once: a chain of steps for one object never rests
     a crowd wakes it   it rests for a while since it last woke, then handles all that has arrived; for longer if the last
                        time brought little
-    it is busy         turns that have something to do never rest, and after a turn longer than the rest there is none
+    it is busy         a loop that works half of its time or more never rests: what arrives has company anyway
 
 A network card treats its processor in the same way. The price is some milliseconds for an answer amid a crowd; timers
 are on time.
@@ -48,27 +48,33 @@ class RestingSelector(selectors.DefaultSelector):
         super().__init__()
         self._monotonic = monotonic
         self._sleep = sleep
-        self._awakenings = deque([float("-inf")] * CROWD, maxlen=CROWD)
+        self._asleep = 0.0
+        """Seconds in all."""
+        self._awakenings = deque([(float("-inf"), 0.0)] * CROWD, maxlen=CROWD)
+        """When the last ones were, and how long it had been asleep by then."""
         self._interval = SHORT_REST
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait until something has arrived or `timeout` is over, and rest first where a crowd is about."""
         if timeout is not None and timeout <= 0:
             return super().select(0)
-        rest = self._rest()
+        fell_asleep = self._monotonic()
+        rest = self._rest(fell_asleep)
         if timeout is not None:
             rest = min(rest, timeout)
             timeout -= rest
         if rest > 0:
             self._sleep(rest)
         arrived = super().select(timeout)
-        self._awakenings.append(self._monotonic())
+        woke = self._monotonic()
+        self._asleep += woke - fell_asleep
+        self._awakenings.append((woke, self._asleep))
         self._interval = SHORT_REST if len(arrived) >= WORTH_IT else LONG_REST
         return arrived
 
-    def _rest(self) -> float:
+    def _rest(self, now: float) -> float:
         """How long to rest, in seconds."""
-        now = self._monotonic()
-        if now - self._awakenings[0] > WITHIN:
+        since, asleep = self._awakenings[0]
+        if now - since > WITHIN or self._asleep - asleep <= (now - since) / 2:
             return 0.0
-        return max(0.0, self._awakenings[-1] + self._interval - now)
+        return max(0.0, self._awakenings[-1][0] + self._interval - now)

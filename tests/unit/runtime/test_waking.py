@@ -16,13 +16,22 @@ MOMENT = SHORT_REST / 10
 
 
 class Clock:
-    """Time passes where it is slept through, or where a test says so."""
+    """Time passes where it is slept through, and where a test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.arrival = 2 * MOMENT
+        """How long after falling asleep something arrives."""
         self.rests: list[float] = []
+        self._fell_asleep: float | None = None
 
     def monotonic(self) -> float:
+        """Asked twice in every wait: before it, and after it."""
+        if self._fell_asleep is None:
+            self._fell_asleep = self.now
+        else:
+            self.now = max(self.now, self._fell_asleep + self.arrival)
+            self._fell_asleep = None
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -91,8 +100,16 @@ def test_who_comes_when_the_crowd_is_gone_does_not_wait(selector: RestingSelecto
 
 
 def test_a_long_turn_is_followed_by_no_rest(selector: RestingSelector, clock: Clock) -> None:
+    clock.arrival = 2 * SHORT_REST
     wake(selector, clock, 2 * CROWD, pause=SHORT_REST)
     assert clock.rests == []
+
+
+def test_who_works_most_of_the_time_never_rests(selector: RestingSelector, clock: Clock) -> None:
+    wake(selector, clock, 20 * CROWD, pause=clock.arrival)
+    assert clock.rests == []
+    wake(selector, clock, 2 * CROWD, pause=clock.arrival / 2)
+    assert clock.rests
 
 
 def test_turns_that_have_something_to_do_never_rest(selector: RestingSelector, clock: Clock) -> None:
@@ -105,7 +122,7 @@ def test_turns_that_have_something_to_do_never_rest(selector: RestingSelector, c
 
 def test_timers_are_on_time(selector: RestingSelector, clock: Clock) -> None:
     wake(selector, clock, CROWD)
-    before = clock.now
+    before, clock.arrival = clock.now, 0.0
     selector.select(MOMENT)
     assert clock.now - before == pytest.approx(MOMENT)
 
