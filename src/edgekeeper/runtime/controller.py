@@ -285,4 +285,4 @@ def _log_completed(outcome: Outcome) -> None:
     if outcome.write is None and not outcome.details:
         _log.debug(COMPLETED)
     else:
-        _log.bind(**outcome.details).info(COMPLETED)
+        _log.info(COMPLETED, **outcome.details)

@@ -61,7 +61,7 @@ class _Scope:
         return self._fields
 
 
-_scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope(None, {}, None))  # noqa: B039 - never written to
+_scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope(None, {}, None))  # noqa: B039 - says nothing, for ever
 
 
 @dataclass(slots=True)
