@@ -32,6 +32,7 @@ def _inhabited(clock: Clock) -> Estate:
 INHABITED = replace(TENANTS, outside=_inhabited)
 
 SHOP, WWW, NEW = "shop.example.com", "www.example.com", "new.example.com"
+REQUEST: JsonObject = {"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
 ADOPT = "edgekeeper.io/adopt"
 
 
@@ -89,8 +90,11 @@ async def deletion_on_a_virgin_account(stage: Stage[Estate]) -> None:
 
 @scenarios.add
 async def creation_with_a_managed_certificate(stage: Stage[Estate]) -> None:
-    request = {"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
-    await named(stage, managedCertificateRequest=request)
+    await named(stage, managedCertificateRequest=REQUEST)
+    await _attached(stage)
+
+
+async def _attached(stage: Stage[Estate]) -> None:
     await stage.until(lambda: _is_attached(stage))
     await stage.settled()
 
@@ -199,25 +203,19 @@ async def dns_moved_to_another_zone(stage: Stage[Estate]) -> None:
 @scenarios.add
 async def certificate_requested_later(stage: Stage[Estate]) -> None:
     await named(stage, SHOP)
-    await change(
-        stage, managedCertificateRequest={"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
-    )
-    await stage.until(lambda: _is_attached(stage))
-    await stage.settled()
+    await change(stage, managedCertificateRequest=REQUEST)
+    await _attached(stage)
 
 
 @scenarios.add
 async def certificate_requested_anew(stage: Stage[Estate]) -> None:
-    request = {"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
-    await named(stage, managedCertificateRequest=request)
-    await stage.until(lambda: _is_attached(stage))
-    await stage.settled()
+    await named(stage, managedCertificateRequest=REQUEST)
+    await _attached(stage)
     first = stage.outside.cloud.cloudfront.tenant(KEY.name).certificate
-    anew = {**request, "certificateTransparencyLoggingPreference": "disabled"}
+    anew = {**REQUEST, "certificateTransparencyLoggingPreference": "disabled"}
     await change(stage, managedCertificateRequest=anew)
     await stage.until(lambda: stage.outside.cloud.cloudfront.tenant(KEY.name).certificate != first)
-    await stage.until(lambda: _is_attached(stage))
-    await stage.settled()
+    await _attached(stage)
 
 
 # Drift

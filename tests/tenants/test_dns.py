@@ -309,12 +309,17 @@ async def test_zone_that_was_deleted_does_not_keep_the_object() -> None:
         assert scene.names == []
 
 
+async def _created_in_an_outage(scene: Scene) -> None:
+    """Route 53 takes no changes, until somebody clears the faults."""
+    scene.cloud.faults.add(html(503), operation=CHANGE, times=None)
+    await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+
+
 @virtual_time
 async def test_records_that_cannot_be_written_are_tried_after_pauses_that_grow() -> None:
     """Handing records in succeeds each time; it is their writing that fails, and must not be hammered at."""
     async with playing() as scene:
-        scene.cloud.faults.add(html(503), operation=CHANGE, times=None)
-        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await _created_in_an_outage(scene)
         await scene.elapse(minutes=30)
         assert 10 <= scene.calls(CHANGE) <= 40
         assert scene.errors("dns_retryable") >= 5
@@ -326,8 +331,7 @@ async def test_records_that_cannot_be_written_are_tried_after_pauses_that_grow()
 async def test_records_are_written_after_an_outage_of_a_day() -> None:
     """The pauses stop growing: a hundred failures in a row are as good as ten."""
     async with playing() as scene:
-        scene.cloud.faults.add(html(503), operation=CHANGE, times=None)
-        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await _created_in_an_outage(scene)
         await scene.elapse(hours=24)
         failed = scene.errors("dns_retryable")
         assert failed >= 100
