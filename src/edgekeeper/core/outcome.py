@@ -75,7 +75,7 @@ class Outcome:
         """The same outcome with its one write. A second one is a mistake of the reconciler, and refused."""
         if self.write is not None:
             raise ValueError("a pass writes its object at most once")
-        return Outcome(self.requeue_after, write, self.events, self.details)
+        return replace(self, write=write)
 
     def saying(self, *events: Event) -> Outcome:
         return replace(self, events=(*self.events, *events))
