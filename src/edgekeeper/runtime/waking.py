@@ -5,7 +5,7 @@ tells of the same write. A process that jumps at every drop pays for every jump.
 of the processor meanwhile, which makes the same work take about twice as long, and whoever had the processor is
 pushed aside. So a loop that is woken again and again rests a little, and then looks what has come:
 
-    few wake it        an arrival is handled at once: a chain of steps for one object never rests
+    few wake it        an arrival is handled at once, so that the steps of a single object follow one another
     a crowd wakes it   it rests for a while since it last woke, then handles all that has arrived; for longer if the last
                        time brought little
     it is busy         a loop that works half of its time or more never rests: what arrives has company anyway

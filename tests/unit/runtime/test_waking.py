@@ -7,6 +7,7 @@ import selectors
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 
@@ -127,11 +128,15 @@ def test_timers_are_on_time(selector: RestingSelector, clock: Clock) -> None:
     assert clock.now - before == pytest.approx(MOMENT)
 
 
-def test_what_is_left_of_a_wait_is_waited_for(clock: Clock) -> None:
-    with RestingSelector(clock.monotonic, clock.sleep) as selector:
-        for _ in range(CROWD + 1):
-            assert selector.select(MOMENT / 100) == []
-    assert clock.rests == pytest.approx([MOMENT / 100])
+def test_what_is_left_of_a_wait_is_waited_for(
+    selector: RestingSelector, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wake(selector, clock, CROWD)
+    wait = Mock(return_value=[])
+    monkeypatch.setattr(selectors.DefaultSelector, "select", wait)
+    selector.select(1.0)
+    assert wait.call_args.args == pytest.approx((1.0 - (SHORT_REST - MOMENT),))
+    assert clock.rests == pytest.approx([SHORT_REST - MOMENT])
 
 
 def test_a_program_runs_on_it() -> None:
