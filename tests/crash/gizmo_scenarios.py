@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from edgekeeper.core.annotations import PAUSED
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.runtime.contract import PAUSED
 from tests.crash.stage import Stage
 from tests.crash.system import Scenarios
 from tests.toy.gizmo import GIZMO, gizmo, spec

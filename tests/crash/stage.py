@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Generic
 
+from edgekeeper.core.annotations import PAUSED
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.client import KubeClient
@@ -17,7 +18,6 @@ from edgekeeper.local.plane.plane import Plane, PlaneConfig
 from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import LoopClock
-from edgekeeper.runtime.contract import PAUSED
 from tests.crash.faults import Plan, PlannedFault, Trace
 from tests.crash.life import Life, Surroundings, oblivion
 from tests.crash.system import System, W

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from edgekeeper.controllers.cloudfront.wiring import KIND
+from edgekeeper.core.annotations import PAUSED
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.runtime.contract import PAUSED
 from tests.crash.stage import Stage
 from tests.crash.system import Scenarios
 from tests.tenants.estate import DISTRIBUTION, Estate

@@ -109,9 +109,11 @@ async def test_younger_object_gets_a_tenant_of_its_own_after_the_elder_is_gone(
 
 @virtual_time
 async def test_tenant_that_the_elder_left_behind_is_nobodys_to_take() -> None:
-    """With `Orphan` it stays, with its mark. Somebody who wants it has to take the mark off in AWS, where that is guarded."""
+    """With `Orphan` it stays, and where its mark cannot be removed that stays as well: whoever wants the tenant has to
+    take the mark off in AWS, where that is guarded."""
     async with playing() as scene:
         await victim(scene)
+        scene.cloud.guard.denied |= {"cloudfront:UntagResource"}
         await scene.annotate(ALPHA, deletion_policy="Orphan")
         await scene.delete(ALPHA)
         await scene.gone(ALPHA)

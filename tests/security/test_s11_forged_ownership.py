@@ -50,11 +50,12 @@ async def test_object_that_escaped_its_finalizer_leaves_a_tenant_that_no_other_o
         scene.stage.start_operator()
         await scene.elapse(**LATER)
         before.confirm(scene)
-        obj = tenant(ATTACKER, "other.example.com", dns=scene.dns())
+        other = Key(VICTIM.namespace, ATTACKER.name)
+        obj = tenant(other, "other.example.com", dns=scene.dns())
         obj["metadata"]["annotations"] = {"edgekeeper.io/adopt": "true"}
         await scene.create(obj)
-        assert "another object" in (await scene.says("Ready", "NameConflict", ATTACKER)).message
-        await gone(scene, ATTACKER)
+        assert "another object" in (await scene.says("Ready", "NameConflict", other)).message
+        await gone(scene, other)
         before.confirm(scene)
 
 

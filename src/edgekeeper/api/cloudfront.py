@@ -9,10 +9,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.schema import Rule
+from edgekeeper.core.json import JsonObject, dig_object
 
 GROUP = "cloudfront-tenant-operator.io"
 FINALIZER = f"{GROUP}/finalizer"
@@ -250,6 +252,12 @@ class DistributionTenantStatus(_Camel, frozen=True):
     tags_fingerprint: Annotated[
         str, Meta(description="A fingerprint of the tags that the tenant was given last.")
     ] = ""
+    creation_started: Annotated[
+        datetime | None,
+        Meta(
+            description="When the creation of a tenant began that cannot be tagged as ours, until its id is known."
+        ),
+    ] = None
     conditions: Annotated[list[Condition], Meta(extra_json_schema=_ListedByType)] = []
 
 
@@ -258,6 +266,15 @@ class DistributionTenant(_Camel, frozen=True):
 
     spec: DistributionTenantSpec
     status: DistributionTenantStatus = DistributionTenantStatus()
+
+
+def read_tenant(obj: JsonObject) -> DistributionTenant:
+    """An object as its controller reads it. Raise msgspec.ValidationError where it does not fit the kind.
+
+    Conditions are left out: `core.conditions` reads them, and keeps those of other controllers whatever is in them.
+    """
+    status = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
+    return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
 
 
 def _condition_column(name: str) -> Column:

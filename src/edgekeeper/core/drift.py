@@ -33,10 +33,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from edgekeeper.core.delta import Difference, describe
-from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.outcome import Event
 
-POLICY_ANNOTATION = "edgekeeper.io/drift-policy"
 DRIFT_DETECTED = "DriftDetected"
 DRIFT_CORRECTED = "DriftCorrected"
 
@@ -93,31 +91,6 @@ def decide(change: Change, policy: Policy, *, known: bool = False) -> Decision:
             return Decision(change, unsynced=True, drift_detected=True, event="" if known else DRIFT_DETECTED)
         case _:
             return Decision(change, drift_detected=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyChoice:
-    """The policy for one object, and what is wrong with its own wish, if anything."""
-
-    policy: Policy
-    problem: str = ""
-
-
-def policy_for(obj: JsonObject, default: Policy) -> PolicyChoice:
-    """The object's annotation if it has one, else the operator's policy.
-
-    A misspelt wish counts as `report`. Whoever writes the annotation most likely wants something left alone; so it is,
-    and it does not go unnoticed.
-    """
-    wish = dig(obj, "metadata", "annotations", POLICY_ANNOTATION)
-    if wish is None:
-        return PolicyChoice(default)
-    try:
-        return PolicyChoice(Policy(wish))
-    except ValueError:
-        return PolicyChoice(
-            Policy.REPORT, f"the annotation {POLICY_ANNOTATION} is none of {', '.join(Policy)}"
-        )
 
 
 def drift_message(differences: Iterable[Difference]) -> str:

@@ -6,11 +6,12 @@
 In the comment the cluster is a hash, so that all of a cluster's have the same beginning and can be listed by it; the
 check is a hash of cluster, namespace, name and uid together; what follows is for people and may be cut.
 
-A mark answers one question, in three values. Only `MINE` allows a change or a deletion.
+A mark answers one question, in four values. Only `MINE` allows a change or a deletion.
 
     UNMARKED   there is no mark of ours: somebody else's, or from before our time
-    OTHERS     there is one of another object, of another cluster, of an earlier object with the same name, or one that
-               cannot be read, say of a later version: none of our business
+    OTHERS     there is one of another object, of another cluster, or one that cannot be read, say of a later version
+    FORMER     it was made for an earlier object of the same cluster, namespace and name, which therefore is gone; it
+               can be adopted
     MINE       it was made for exactly this object
 
 Like names, the formats never change: golden tests hold them. Marks tell honest owners apart; they do not keep out
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -45,6 +46,7 @@ class Ownership(Enum):
 
     UNMARKED = auto()
     OTHERS = auto()
+    FORMER = auto()
     MINE = auto()
 
 
@@ -137,4 +139,7 @@ def is_mine(mark: Mark | None, owner: Owner) -> Ownership:
     """Whose is it? See the table at the top."""
     if mark is None:
         return Ownership.UNMARKED
-    return Ownership.MINE if mark == owner.mark else Ownership.OTHERS
+    if mark == owner.mark:
+        return Ownership.MINE
+    is_former = mark.uid != "" and replace(owner, uid=mark.uid).mark == mark
+    return Ownership.FORMER if is_former else Ownership.OTHERS

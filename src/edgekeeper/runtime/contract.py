@@ -1,11 +1,12 @@
 """The contract between a kind's author and the runtime: what one writes, and what the other hands in.
 
 An author writes a `Reconciler`: a function from how things are to an `Outcome`. It gets a `Request` with a copy of
-the object, may raise one of the four errors of `core.errors`, and never writes its object itself. Two more methods are
+the object, may raise one of the four errors of `core.errors`, and never writes its object itself. Three more methods are
 there for those who need them:
 
     finalize    `Finalizing`: undo what was made for an object that is being deleted
     explain     `Explaining`: say in the status why a pass failed
+    pause       `Pausing`: say in the status that the object is paused
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ from edgekeeper.runtime.finalizers import is_deleting
 from edgekeeper.runtime.queue import QueueMetrics, SilentQueueMetrics
 
 T = TypeVar("T")
-
-PAUSED = "edgekeeper.io/paused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,14 @@ class Explaining(Protocol):
         """The write, and the events, that tell of `error`. When the next pass follows is the error's business."""
 
 
+@runtime_checkable
+class Pausing(Protocol):
+    """A reconciler that shows in the status that an object is paused."""
+
+    def pause(self, request: Request) -> Outcome:
+        """The write that says so. Nothing else happens to a paused object."""
+
+
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
     """How a controller works."""
@@ -95,8 +102,6 @@ class ControllerOptions:
     finalizer: str | None = None
     generation_predicate: bool = True
     """Changes of the status alone cause no pass."""
-    paused_annotation: str = PAUSED
-    """Objects on which it is `"true"` are left alone."""
     role: str = ""
     """The role that this controller belongs to, where a process may be limited to one."""
     log_level: tuple[str, ...] = ()

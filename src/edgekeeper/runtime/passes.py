@@ -1,6 +1,7 @@
 """One pass, from an object to how it ended. The controller decides when; here it is decided what.
 
-    paused               say so and end: nothing is written, not even a finalizer
+    paused               say so in the status, where the reconciler can, and end; no finalizer is added or removed
+    invalid annotation   `Stall`: nothing is created, changed or deleted
     being deleted        `finalize` until nothing is left, then our finalizer goes; not ours to hold: nothing
     no finalizer yet     claim the object, in a write of its own, and end
     otherwise            `reconcile`
@@ -20,8 +21,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeAlias
 
+import msgspec
+
+from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
-from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.kube.deadlines import Deadlines
@@ -34,6 +37,7 @@ from edgekeeper.runtime.contract import (
     EventSink,
     Explaining,
     Finalizing,
+    Pausing,
     Reconciler,
     Request,
 )
@@ -44,6 +48,7 @@ from edgekeeper.runtime.writer import Writer, as_pass_error, plan_write, read_fo
 
 INTERNAL_ERROR = "InternalError"
 DEADLINE_EXCEEDED = "DeadlineExceeded"
+VALIDATION_FAILED = "ValidationFailed"
 UNFINISHED = timedelta(seconds=1)
 """When to go on with a deletion that recorded progress and did not say when."""
 DRY_PAUSE = timedelta(seconds=30)
@@ -101,13 +106,17 @@ class PassRunner:
             return self._meaning(error)
 
     async def _decide(self, request: Request) -> Outcome:
-        if self._is_paused(request.object):
-            _log.info("Reconciliation is paused")
-            return done()
         finalizer = self.options.finalizer
         held = finalizer is not None and has_finalizer(request.object, finalizer)
-        if request.deleting:
-            return await self._finalize(request, finalizer) if finalizer and held else done()
+        if request.deleting and not held:
+            return done()
+        wishes = Wishes.of(request.object)
+        wishes.confirm()
+        if wishes.paused:
+            _log.info("Reconciliation is paused")
+            return self.reconciler.pause(request) if isinstance(self.reconciler, Pausing) else done()
+        if request.deleting and finalizer:
+            return await self._finalize(request, finalizer)
         if finalizer and not held and not self.dry_run:
             return requeue(AT_ONCE).writing(claim(finalizer))
         return _checked(await self.reconciler.reconcile(request))
@@ -160,6 +169,9 @@ class PassRunner:
                 return as_pass_error(error)
             case NotSyncedError() | LostLeadershipError():
                 return Conflict(str(error))
+            case msgspec.ValidationError():
+                # A definition that is looser than ours lets it in: a person has to correct the object.
+                return Stall(VALIDATION_FAILED, f"the object does not fit its kind: {error}")
             case _:
                 return self._surprise(error)
 
@@ -168,9 +180,6 @@ class PassRunner:
         self.metrics.panicked()
         _log.error("Reconciliation raised an unexpected exception", exc_info=error)
         return Retry(f"internal error: {type(error).__name__}", INTERNAL_ERROR)
-
-    def _is_paused(self, obj: JsonObject) -> bool:
-        return dig_object(obj, "metadata", "annotations").get(self.options.paused_annotation) == "true"
 
 
 def _warning(error: PassError) -> Outcome:

@@ -17,13 +17,12 @@ from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.controllers.cloudfront.metrics import ERROR_TYPES, TenantMetrics
-from edgekeeper.controllers.cloudfront.observe import ADOPT
 from edgekeeper.controllers.cloudfront.preview import Verdict
-from edgekeeper.controllers.cloudfront.reconciler import CERTIFICATE_MANAGER, DELETION_POLICY
-from edgekeeper.core.drift import POLICY_ANNOTATION, Policy
+from edgekeeper.controllers.cloudfront.reconciler import CERTIFICATE_MANAGER
+from edgekeeper.core.annotations import KEYS
+from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.aws.control import COMMANDS
-from edgekeeper.runtime.contract import PAUSED
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -87,7 +86,7 @@ def test_page_explains_every_reason(reason: str) -> None:
     assert f"`{reason}`" in section("Conditions") + section("Events")
 
 
-@pytest.mark.parametrize("annotation", [ADOPT, DELETION_POLICY, PAUSED, POLICY_ANNOTATION])
+@pytest.mark.parametrize("annotation", KEYS)
 def test_page_has_every_annotation(annotation: str) -> None:
     assert f"| `{annotation}` |" in section("Annotations")
 

@@ -6,18 +6,14 @@ import pytest
 
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.drift import (
-    POLICY_ANNOTATION,
     Change,
     Decision,
     Policy,
-    PolicyChoice,
     decide,
     detect_change,
     drift_event,
     drift_message,
-    policy_for,
 )
-from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Event
 
 DIFFERENCES = (Difference("enabled", before=False, after=True), Difference("domains[a.io]", ABSENT, "a.io"))
@@ -65,29 +61,6 @@ def test_drift_is_answered_by_policy(
 ) -> None:
     expected = Decision(Change.DRIFT, push=push, unsynced=unsynced, drift_detected=True, event=event)
     assert decide(Change.DRIFT, policy, known=known) == expected
-
-
-def annotated(value: object) -> JsonObject:
-    return {"metadata": {"annotations": {POLICY_ANNOTATION: value}}}
-
-
-@pytest.mark.parametrize("policy", Policy)
-def test_annotation_overrides_the_policy(policy: Policy) -> None:
-    assert policy_for(annotated(str(policy)), Policy.ENFORCE) == PolicyChoice(policy)
-
-
-@pytest.mark.parametrize(
-    "obj", [{}, {"metadata": {"annotations": None}}, {"metadata": {"annotations": {"a": "b"}}}]
-)
-def test_without_annotation_the_default_counts(obj: JsonObject) -> None:
-    assert policy_for(obj, Policy.SUSPEND) == PolicyChoice(Policy.SUSPEND)
-
-
-@pytest.mark.parametrize("wish", ["", "ENFORCE", "Report", "auto", " suspend", ["suspend"]])
-def test_misspelt_annotation_touches_nothing_and_is_told(wish: object) -> None:
-    choice = policy_for(annotated(wish), Policy.ENFORCE)
-    assert choice.policy is Policy.REPORT
-    assert choice.problem == "the annotation edgekeeper.io/drift-policy is none of enforce, report, suspend"
 
 
 def test_drift_is_told_in_words() -> None:

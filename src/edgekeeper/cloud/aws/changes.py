@@ -10,11 +10,9 @@ A wish names a record and what we know of it; the zone's present records decide 
     Present, was ours        what we wrote            UPSERT, or nothing where it is as wished
                              nothing                  CREATE: it was taken away
                              something else           UPSERT: drift is corrected, the name is ours
-    Absent, was ours         what we wrote            DELETE with the values that stand there now
+    Absent, was ours         exactly what we wrote    DELETE
                              nothing                  nothing, it is gone
-                             something else           nothing, it has become somebody else's
-    Absent, perhaps ours     exactly that             DELETE
-                             anything else there      nothing, it was there before us
+                             anything else there      nothing: somebody has changed it since, so it is theirs
 
 Where the zone may not be listed its records are unknown. Then CREATE and DELETE go by what we wrote, and Route 53
 itself refuses what does not match.
@@ -82,8 +80,6 @@ class Absent:
     """The record that we wrote shall be gone."""
 
     written: Record
-    is_certain: bool = True
-    """False where we wanted to write it, and do not know whether we have."""
 
 
 Wish = Present | Absent
@@ -128,11 +124,7 @@ def _plan_absence(wish: Absent, zone: Mapping[RecordKey, Record] | None) -> Chan
     if zone is None:
         return Change(Action.DELETE, wish.written)
     found = zone.get(wish.written.key)
-    if found is None or not found.is_plain or not found.leads_where(wish.written):
-        return None
-    if not wish.is_certain and not found.says_what(wish.written):
-        return None
-    return Change(Action.DELETE, found)
+    return Change(Action.DELETE, found) if found is not None and found.says_what(wish.written) else None
 
 
 def tokens(changes: Iterable[Change]) -> int:

@@ -100,9 +100,16 @@ class Tenants:
         """The same by name, which is unique within the account."""
         return self.mirror.get(self._ids_by_name.get(name, ""))
 
+    async def find_by_name(self, name: str) -> TenantSummary | None:
+        """The same where tenants may not be listed, too: then it is read."""
+        return await self.read(name) if self.is_blind else self.get_by_name(name)
+
     def holder_of(self, domain: str) -> TenantSummary | None:
-        """The tenant that serves a domain, of those that are known; CloudFront lets no two have the same."""
-        return self.mirror.get(self._ids_by_domain.get(domain, "")) if self.mirror.synced else None
+        """The tenant that serves a domain, as it was listed last; CloudFront lets no two have the same.
+
+        Raise NotSyncedError where nothing was listed yet. None where tenants may not be listed.
+        """
+        return None if self.is_blind else self.mirror.get(self._ids_by_domain.get(domain, ""))
 
     async def details(self, tenant_id: str) -> DistributionTenant | None:
         """A tenant with its parameters and tags: read live if its ETag is another than at the last reading."""

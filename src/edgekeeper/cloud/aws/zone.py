@@ -44,8 +44,6 @@ from edgekeeper.core.log import get_logger
 log = get_logger(__name__)
 
 WINDOW: Final = timedelta(seconds=1)
-FRESH: Final = timedelta(seconds=30)
-"""How old the mirror may be for a deletion to rely on it."""
 REFUSAL_REMEMBERED: Final = timedelta(seconds=30)
 
 _NAMED = re.compile(r"name='(?P<name>[^']+)', type='(?P<type>[A-Z]+)'")
@@ -60,6 +58,8 @@ class Written:
     """What was done; None where nothing had to be."""
     change_id: str = ""
     """Of the batch; empty where nothing was done."""
+    left: Record | None = None
+    """The record that stands where ours should be gone: somebody has changed it since we wrote it."""
 
 
 UNCHANGED: Final = Written(None)
@@ -150,7 +150,9 @@ class Zone:
     def _already(self, wish: Wish) -> Written | None:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
             raise self._refusal[1].with_traceback(None)
-        return UNCHANGED if not self._is_doubtful and self._plan(wish) is None else None
+        if self._is_doubtful or isinstance(wish, Absent):
+            return None  # that a record is gone is believed only after a look at the zone itself
+        return UNCHANGED if self._plan(wish) is None else None
 
     def _weigh(self, wish: Wish) -> int:
         """The most that a wish can weigh: what it takes is known only when it is written."""
@@ -165,24 +167,33 @@ class Zone:
         await self._look(wishes)
         plans = [self._plan(wish) for wish in wishes]
         changes = [change for change in plans if change is not None]
-        if not changes:
-            return [UNCHANGED] * len(wishes)
-        change_id = await self._change(changes)
+        change_id = await self._change(changes) if changes else ""
         for change in changes:
             self._note(change)
-        return [UNCHANGED if change is None else Written(change, change_id) for change in plans]
+        return [
+            self._unchanged(wish) if change is None else Written(change, change_id)
+            for wish, change in zip(wishes, plans, strict=True)
+        ]
+
+    def _unchanged(self, wish: Wish) -> Written:
+        """Nothing had to be done, or must be: what is not as we wrote it is not ours to remove."""
+        return Written(None, left=self.mirror.get(_key(wish))) if isinstance(wish, Absent) else UNCHANGED
 
     async def _look(self, wishes: Sequence[Wish]) -> None:
-        """Make sure that what we rely on is true: after a lost answer, and before anything is deleted."""
-        doomed = [_key(wish) for wish in wishes if isinstance(wish, Absent)]
-        is_old = bool(doomed) and self.mirror.age > FRESH
-        if self.is_blind or not (self._is_doubtful or is_old):
+        """Make sure that what we rely on is true: after a lost answer, and before a record counts as gone or changed.
+
+        A record that the copy shows as we wrote it needs no look: Route 53 deletes it only if that is still true.
+        """
+        if self.is_blind:
+            return
+        unseen = [_key(wish) for wish in wishes if isinstance(wish, Absent) and self._plan(wish) is None]
+        if not self._is_doubtful and not unseen:
             return
         try:
-            if self._is_doubtful or len(doomed) > 1 + self.mirror.count // RECORDS_PER_PAGE:
+            if self._is_doubtful or len(unseen) > 1 + self.mirror.count // RECORDS_PER_PAGE:
                 await self.mirror.refresh()
             else:
-                for key in doomed:
+                for key in unseen:
                     self._see(key, await self._route53.find_record(self.id, key))
         except Stall as refusal:
             self._remember(refusal)

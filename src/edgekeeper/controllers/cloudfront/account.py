@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, Generic, TypeVar
 
@@ -30,6 +30,7 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.controllers.cloudfront.corrections import Corrections
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
+from edgekeeper.controllers.cloudfront.failures import Failures
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.log import get_logger
@@ -64,16 +65,25 @@ class Remembered(Generic[T]):
             return answer
 
 
-@dataclass
 class Rights:
-    """What AWS does not let us do, as far as we have found out."""
+    """What AWS does not let us do, as far as we have found out lately. After a while it is tried again."""
 
-    denied: set[str] = field(default_factory=set)
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._denied: dict[str, float] = {}
+        self._told: set[str] = set()
+
+    @property
+    def denied(self) -> frozenset[str]:
+        now = self._clock.monotonic()
+        return frozenset(what for what, until in self._denied.items() if now < until)
 
     def note(self, what: str, refusal: Stall) -> None:
-        if what not in self.denied:
+        """AWS has just refused it. That is logged once."""
+        if what not in self._told:
             log.warning("AWS does not allow it, so we do without", what=what, error=refusal.message)
-            self.denied.add(what)
+            self._told.add(what)
+        self._denied[what] = self._clock.monotonic() + REMEMBERED.total_seconds()
 
 
 class Account:
@@ -88,7 +98,7 @@ class Account:
         options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
         """`options.fast` is how often we look while something is in progress, `options.slow` how often at all."""
-        self.rights = Rights()
+        self.rights = Rights(clock)
         self.cloudfront = CloudFront(access.caller())
         self.acm = Acm(access.caller(region=REGION))
         self.tenants = Tenants(self.cloudfront, clock, metrics, options=options)
@@ -105,8 +115,9 @@ class Account:
         # Records are written and done: nothing is lost where a listing is not believed for as long as it may lag.
         patient = replace(options, settling=GRACE)
         self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=patient)
-        self.desk = DnsDesk(self.zones)
+        self.desk = DnsDesk(self.zones, clock)
         self.corrections = Corrections(clock)
+        self.failing_deletions = Failures(clock)
         self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names = Remembered(self._names, clock)
 

@@ -1,17 +1,25 @@
-"""Who claims which tenant name and which domain within the cluster: the oldest object has it.
+"""Who claims which tenant name and which domain within the cluster, and in whose inventory a record is.
 
 Tenants have unique names per account and domains belong to one tenant, so two objects that want the same would take it
-from each other for ever. The younger one waits instead, and is woken when the elder gives up its claim. An object whose
-hostnames are refused claims nothing, so that nobody can keep others' names by asking early.
+from each other for ever. One of them waits instead: whose tenant provably serves a domain keeps it (the observer finds
+that out), and where nobody's does, the oldest object has it. An object whose hostnames are refused claims nothing, so
+that nobody can keep others' names by asking early.
+
+A record is in one inventory only. Where two objects have it in theirs, after a crash or because somebody has written a
+status, `recorder` says to which of them it belongs; both come to the same conclusion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
+from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.controllers.cloudfront.desired import Place, bare_zone, place_of
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.snapshot import Rival
 from edgekeeper.core.json import JsonObject, dig, dig_list
@@ -19,7 +27,17 @@ from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Store
 from edgekeeper.runtime.contract import Request
 
-BY_NAME, BY_DOMAIN, BY_CERTIFICATE = "tenant name", "domain", "certificate"
+BY_NAME, BY_DOMAIN, BY_CERTIFICATE, BY_RECORD = "tenant name", "domain", "certificate", "record"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Several objects claim the same name or domain."""
+
+    claim: Literal["name", "domain"]
+    value: str
+    claimants: tuple[tuple[Key, JsonObject], ...]
+    """All objects that claim it, the oldest first."""
 
 
 class Claims:
@@ -37,6 +55,7 @@ class Claims:
             store.add_index(BY_NAME, lambda raw: [self.tenant_name(_tree(raw))])
             store.add_index(BY_DOMAIN, lambda raw: _domains(_tree(raw)))
             store.add_index(BY_CERTIFICATE, lambda raw: _certificates(_tree(raw)))
+            store.add_index(BY_RECORD, lambda raw: sorted({place[1] for place in _recorded(_tree(raw))}))
 
     def tenant_name(self, obj: JsonObject) -> str:
         """What the object's tenant is called."""
@@ -45,15 +64,17 @@ class Claims:
             name=metadata["name"], namespace=metadata.get("namespace", ""), cluster=self._cluster
         )
 
-    def rivals(self, request: Request) -> tuple[Rival, ...]:
-        """Older objects that claim what this one claims."""
-        own = _seniority(request.object)
-        found = [
-            Rival("name", name, str(key))
-            for name in [self.tenant_name(request.object)]
-            for key in self._elder(BY_NAME, name, request.key, own)
+    def contests(self, request: Request) -> Iterator[Contest]:
+        """What other objects claim as well as this one."""
+        claims: list[tuple[Literal["name", "domain"], str, str]] = [
+            ("name", BY_NAME, self.tenant_name(request.object)),
+            *(("domain", BY_DOMAIN, domain) for domain in _domains(request.object)),
         ]
-        return (*found, *self.claimants(request, _domains(request.object)))
+        for claim, index, value in claims:
+            others = list(self._claimants(index, value, request.key))
+            if others:
+                everybody = [(request.key, request.object), *others]
+                yield Contest(claim, value, tuple(sorted(everybody, key=lambda one: _seniority(one[1]))))
 
     def claimants(self, request: Request, domains: Iterable[str]) -> tuple[Rival, ...]:
         """Older objects that claim any of these domains."""
@@ -61,46 +82,62 @@ class Claims:
         return tuple(
             Rival("domain", domain, str(key))
             for domain in domains
-            for key in self._elder(BY_DOMAIN, domain, request.key, own)
+            for key, obj in self._claimants(BY_DOMAIN, domain, request.key)
+            if _seniority(obj) < own
         )
 
     def holders(self, index: str, value: str) -> list[Key]:
         """The objects that claim something, whoever has it."""
         return [key for store in self._stores for key in store.by_index(index, value)]
 
-    def better_claim(self, request: Request, name: str) -> Key | None:
-        """Another object to which the records of a name belong, as far as the cluster can tell.
+    def recorder(self, request: Request, entry: InventoryRecord) -> Key | None:
+        """Another object to which the record of an inventory entry belongs, as far as the cluster can tell.
 
-        It asks for the name and has written its records; this one does not ask for it, or asked later.
+        It has the record in its inventory as well, and the better right: a record that it has written where this
+        object only meant to, or otherwise a domain that this object does not ask for, or asked for later.
         """
-        own = _seniority(request.object)
-        asks = name in _domains(request.object)
-        for store in self._stores:
-            for key in store.by_index(BY_DOMAIN, name):
-                obj = store.get(key) if key != request.key else None
-                if obj is not None and name in _written(obj) and (not asks or _seniority(obj) < own):
+        own, asks = _seniority(request.object), entry.name in _domains(request.object)
+        for key, obj, state in self._recorders(request.key, place_of(entry)):
+            is_better = entry.name in _domains(obj) and (not asks or _seniority(obj) < own)
+            if state == entry.state:
+                if is_better:
                     return key
+            elif state == "Written":
+                return key
         return None
+
+    def recorded(self, request: Request, places: Iterable[Place]) -> dict[Place, str]:
+        """Which of these places are in the inventory of another object, and of which."""
+        return {place: str(key) for place in places for key, _, _ in self._recorders(request.key, place)}
 
     def all_keys(self) -> list[Key]:
         """All objects."""
         return [key for store in self._stores if store.synced for key in store.keys()]  # noqa: SIM118 - a store is no dict
 
     def sharing(self, raw: bytes) -> Iterable[Key]:
-        """The objects that claim anything of what this one claims."""
+        """The objects that claim anything of what this one claims, or has in its inventory."""
         obj = _tree(raw)
         yield from self.holders(BY_NAME, self.tenant_name(obj))
-        for domain in _domains(obj):
-            yield from self.holders(BY_DOMAIN, domain)
+        for name in {*_domains(obj), *(place[1] for place in _recorded(obj))}:
+            yield from self.holders(BY_DOMAIN, name)
+            yield from self.holders(BY_RECORD, name)
 
-    def _elder(self, index: str, value: str, key: Key, own: tuple[str, str]) -> list[Key]:
-        found = (
-            (other, obj)
-            for store in self._stores
-            for other in store.by_index(index, value)
-            if other != key and (obj := store.get(other)) is not None
-        )
-        return [other for other, obj in found if _seniority(obj) < own and self._may_claim(obj)]
+    def _claimants(self, index: str, value: str, key: Key) -> Iterator[tuple[Key, JsonObject]]:
+        for other, obj in self._others(index, value, key):
+            if self._may_claim(obj):
+                yield other, obj
+
+    def _recorders(self, key: Key, place: Place) -> Iterator[tuple[Key, JsonObject, str]]:
+        for other, obj in self._others(BY_RECORD, place[1], key):
+            if state := _recorded(obj).get(place):
+                yield other, obj, state
+
+    def _others(self, index: str, value: str, key: Key) -> Iterator[tuple[Key, JsonObject]]:
+        for store in self._stores:
+            for other in store.by_index(index, value):
+                obj = store.get(other) if other != key else None
+                if obj is not None:
+                    yield other, obj
 
     def _may_claim(self, obj: JsonObject) -> bool:
         """Hostnames that an object will never get are not kept from those who may have them, nor is its name."""
@@ -117,10 +154,19 @@ def _domains(obj: JsonObject) -> list[str]:
     return sorted({normalise_name(name) for name in named if isinstance(name, str)})
 
 
-def _written(obj: JsonObject) -> set[str]:
-    """The names whose records an object has written."""
-    entries = (one for one in dig_list(obj, "status", "inventory") if isinstance(one, dict))
-    return {normalise_name(str(one.get("name"))) for one in entries if one.get("state") != "Planned"}
+def _recorded(obj: JsonObject) -> dict[Place, str]:
+    """The places of an object's inventory, and whether a record was written there or is only planned."""
+    found: dict[Place, str] = {}
+    for entry in dig_list(obj, "status", "inventory"):
+        if isinstance(entry, dict):
+            place = (
+                bare_zone(str(entry.get("zone"))),
+                normalise_name(str(entry.get("name"))),
+                str(entry.get("type")),
+            )
+            state = "Planned" if entry.get("state") == "Planned" else "Written"
+            found[place] = "Written" if "Written" in (state, found.get(place)) else state
+    return found
 
 
 def _certificates(obj: JsonObject) -> list[str]:

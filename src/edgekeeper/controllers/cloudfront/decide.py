@@ -7,6 +7,7 @@ remembers how far we were, so it does not matter where a crash, a lost answer or
                   tenant, disabled → records → enable                 where the account has no endpoint yet
     change        new records → records of removed domains → tenant → records to another endpoint
     conflict      records that we wrote for another's domain go → tenant, disabled → records → enable
+    refusal       records of domains that the spec has given up, or lost to another, go; nothing else is done
     deletion      records → disable → delete                          no name ever leads to a tenant that is gone
 
 *Guarantees*
@@ -27,6 +28,7 @@ from typing import Final
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import INVALID, NO_CONNECTION_GROUP
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
@@ -42,7 +44,17 @@ from edgekeeper.controllers.cloudfront.desired import (
     settings_of,
     tags_of,
 )
-from edgekeeper.controllers.cloudfront.records import dns_differences, records_to_write, removing, writing
+from edgekeeper.controllers.cloudfront.records import (
+    combined,
+    dns_differences,
+    records_to_write,
+    refusals_of_removal,
+    removing,
+    removing_all,
+    unserved,
+    unwanted,
+    writing,
+)
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
@@ -57,6 +69,8 @@ NAME_CONFLICT: Final = "NameConflict"
 DOMAIN_CONFLICT: Final = "DomainConflict"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
 ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
+CREATION_WINDOW: Final = timedelta(minutes=1)
+"""How far the time that AWS tells of a creation may be from the time at which we noted that it begins."""
 
 _NO_ENDPOINT: Final = "the account has no endpoint yet for them to lead to, which comes with the first tenant"
 _SURPLUS: Final = "no domain of the spec needs them, and names must not lead nowhere"
@@ -74,6 +88,8 @@ class Plan:
     steps: tuple[Step, ...]
     drift: Decision
     differences: tuple[Difference, ...] = ()
+    refusal: Stall | None = None
+    """Why nothing but these steps may be done: a person must act."""
 
     @property
     def next(self) -> Step | None:
@@ -86,9 +102,30 @@ _UNCHANGED: Final = Decision(Change.NO_CHANGE)
 def decide(snapshot: Snapshot) -> Plan:
     """The steps that are left. Raise Stall where a person must act first, Wait where AWS must."""
     if snapshot.deleting:
-        return Plan(tuple(_removal(snapshot)), _UNCHANGED)
+        return Plan(_removal(snapshot), _UNCHANGED)
+    try:
+        return _plan(snapshot)
+    except Stall as refusal:
+        if snapshot.dns_work.error is not None:
+            raise
+        is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
+        entries = unserved(snapshot, _own(snapshot)) if is_lost else unwanted(snapshot)
+        steps = tuple(removing_all(snapshot, entries, _WITHDRAWN if is_lost else _SURPLUS))
+        if not steps:
+            raise
+        return Plan(steps, _UNCHANGED, refusal=refusal)
+
+
+def _own(snapshot: Snapshot) -> TenantSummary | None:
+    """The tenant, if it is ours."""
+    return snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
+
+
+def _plan(snapshot: Snapshot) -> Plan:
     _refuse_rivals(snapshot)
     _refuse_invalid(snapshot)
+    if snapshot.dns_work.error is not None:
+        raise snapshot.dns_work.error
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
@@ -112,8 +149,12 @@ def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
 def _refuse_rivals(snapshot: Snapshot) -> None:
     for rival in snapshot.rivals:
         if rival.claim == "name":
-            message = f"the tenant name {rival.value} belongs to {rival.holder}, which is older"
-            raise Stall(NAME_CONFLICT, message)
+            why = "whose tenant has it" if rival.holds else "which is older"
+            raise Stall(NAME_CONFLICT, f"the tenant name {rival.value} belongs to {rival.holder}, {why}")
+        if rival.holds:
+            raise Stall(
+                DOMAIN_CONFLICT, f"the domain {rival.value} is served by the tenant of {rival.holder}"
+            )
         raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is claimed by {rival.holder}, which is older")
 
 
@@ -184,6 +225,8 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
             yield from removing(snapshot, _WITHDRAWN)
     elif spec.dns is not None:
         yield from _dns_before_creation(snapshot)
+    if not snapshot.may_tag and snapshot.status.creation_started is None:
+        yield do.NoteCreation(reason="its tags cannot say whose it is, so the status has to")
     yield do.CreateTenant(
         snapshot.tenant_name,
         settings,
@@ -208,20 +251,45 @@ def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
 # A tenant that is there, but not known as ours
 
 
+_HOLDERS: Final = {
+    Ownership.OTHERS: "is marked as another object's; remove its edgekeeper.io tags if that object is gone, or "
+    "choose another name",
+    Ownership.FORMER: "is marked as that of an earlier object of this name; to take it over, annotate this object "
+    'with edgekeeper.io/adopt: "true"',
+    Ownership.UNMARKED: "belongs to somebody else; to take over one that nobody manages, annotate this object with "
+    'edgekeeper.io/adopt: "true"',
+}
+
+
 def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
     whose = _whose(snapshot)
     if whose is Ownership.MINE:
         return do.AdoptTenant(tenant, reason="it bears the mark of this object")
-    if snapshot.losses and whose is Ownership.UNMARKED:
+    if snapshot.losses:
         lost = "; ".join(snapshot.losses)
         raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be taken over: {lost}")
-    if snapshot.may_adopt and whose is Ownership.UNMARKED and tenant.name == snapshot.tenant_name:
+    if _is_begun(snapshot, tenant):
+        return do.AdoptTenant(tenant, reason="its creation was begun for this object")
+    if _may_be_adopted(snapshot, tenant):
         return do.AdoptTenant(tenant, reason="the object is annotated to take it over")
-    holder = "another object" if whose is Ownership.OTHERS else "somebody else"
-    raise Stall(
-        NAME_CONFLICT,
-        f"tenant {tenant.name} ({tenant.id}) exists and belongs to {holder}; "
-        'to take over one that nobody manages, annotate this object with edgekeeper.io/adopt: "true"',
+    raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {_HOLDERS[whose]}")
+
+
+def _may_be_adopted(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    is_free = _whose(snapshot) in (Ownership.UNMARKED, Ownership.FORMER)
+    return snapshot.may_adopt and is_free and tenant.name == snapshot.tenant_name and not snapshot.losses
+
+
+def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """Is it the tenant whose creation was noted, since it cannot be marked, before the answer was lost?"""
+    began, created = snapshot.status.creation_started, tenant.created
+    return (
+        began is not None
+        and created is not None
+        and not snapshot.status.id
+        and _whose(snapshot) is Ownership.UNMARKED
+        and tenant.name == snapshot.tenant_name
+        and began - CREATION_WINDOW <= created <= began + CREATION_WINDOW
     )
 
 
@@ -289,6 +357,9 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     if not moves:
         yield from writing(snapshot, f"{cause}, and a domain does not lead here")
     yield from removing(snapshot, _WITHDRAWN if snapshot.is_disputed else _SURPLUS)
+    if _gives_up_domains(snapshot, tenant) and not snapshot.dns_in_sync:
+        why = "a domain must not lead here any more when it is given up"
+        yield do.AwaitPropagation(snapshot.change_id, reason=why)
     is_asked = _requests_certificate(snapshot) and not snapshot.is_disputed
     request = certificate_request_of(snapshot.spec) if is_asked else None
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
@@ -304,6 +375,12 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
         )
     if moves:
         yield from writing(snapshot, "the connection group, and with it the endpoint, has changed")
+
+
+def _gives_up_domains(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """Does the tenant serve a domain that the spec does not have any more?"""
+    wanted = {normalise_name(item.domain) for item in snapshot.spec.domains}
+    return any(normalise_name(one.domain) not in wanted for one in tenant.domains)
 
 
 def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
@@ -327,26 +404,24 @@ def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
 # Deletion
 
 
-def _removal(snapshot: Snapshot) -> Iterator[Step]:
+def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
     """Everything that was made, back to front. Nothing of this depends on the spec.
 
     Where records cannot be removed the tenant is disabled all the same, but kept: as long as it has the names that lead
-    to it nobody else can claim them.
+    to it nobody else can claim them. Raise the error that keeps them once nothing else is left to do.
     """
-    tenant = snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
-    if snapshot.dns_work.error is None:
-        yield from _record_removal(snapshot)
-        yield from _tenant_removal(snapshot, tenant) if tenant else ()
-    else:
-        yield from _disabling(tenant) if tenant else ()
-        yield from _record_removal(snapshot)
-
-
-def _record_removal(snapshot: Snapshot) -> Iterator[Step]:
-    if snapshot.dns_work.pending:
-        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
-    elif snapshot.inventory:
-        yield do.RemoveRecords(snapshot.inventory, reason="the object is being deleted")
+    tenant = _own(snapshot)
+    disabling = tuple(_disabling(tenant)) if tenant else ()
+    if snapshot.dns_work.error is not None:
+        if not disabling:
+            raise snapshot.dns_work.error
+        return disabling
+    removing = tuple(removing_all(snapshot, snapshot.inventory, "the object is being deleted"))
+    if refused := refusals_of_removal(snapshot, snapshot.inventory):
+        if not removing and not disabling:
+            raise combined(refused)
+        return (*removing, *disabling)
+    return (*removing, *(_tenant_removal(snapshot, tenant) if tenant else ()))
 
 
 def _tenant_removal(snapshot: Snapshot, tenant: TenantSummary) -> Iterator[Step]:
@@ -365,11 +440,18 @@ def _disabling(tenant: TenantSummary) -> Iterator[Step]:
 
 
 def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """By its mark; without one, by the id that was written down, if the name is right and nobody else has a claim."""
+    """By its mark; without one, by the id that was written down, if the name is right and nobody else has a claim.
+
+    One with the mark of an earlier object of this name is ours once it was adopted.
+    """
     whose = _whose(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
     is_claimed = snapshot.losses or any(rival.claim == "name" for rival in snapshot.rivals)
-    return whose is Ownership.MINE or (is_known and whose is Ownership.UNMARKED and not is_claimed)
+    if whose is Ownership.UNMARKED and not is_claimed:
+        return is_known or _is_begun(snapshot, tenant)
+    if whose is Ownership.FORMER:
+        return is_known and _may_be_adopted(snapshot, tenant)
+    return whose is Ownership.MINE
 
 
 def _whose(snapshot: Snapshot) -> Ownership:

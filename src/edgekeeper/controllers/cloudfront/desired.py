@@ -7,7 +7,7 @@ a managed certificate that it has attached, a connection group that the spec lea
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from edgekeeper.api.cloudfront import Customizations as CustomizationsSpec
 from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
@@ -31,6 +31,9 @@ from edgekeeper.core.delta import Difference, Rule, Rules, compare
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.names import fingerprint
 from edgekeeper.core.ownership import Owner
+
+ENDPOINTS: Final = "cloudfront.net"
+"""Where all connection groups have their endpoints."""
 
 _RULES: Final = Rules({"domains": Rule(unordered=True), "geoRestrictions.locations": Rule(unordered=True)})
 
@@ -112,7 +115,7 @@ def wanted_records(spec: DistributionTenantSpec, *, apex: str, target: str) -> t
     if dns is None:
         return ()
     return tuple(
-        remembered(record, dns.hosted_zone_id, dns.assume_role_arn)
+        remembered(record, bare_zone(dns.hosted_zone_id), dns.assume_role_arn)
         for item in spec.domains
         for record in records_for(item.domain, zone=apex, target=target, ttl=dns.ttl)
     )
@@ -124,9 +127,18 @@ def remembered(record: Record, zone: str, role: str) -> InventoryRecord:
     return InventoryRecord(zone, record.name, record.type, target, record.ttl, role, "Planned")
 
 
-def place_of(entry: InventoryRecord) -> tuple[str, str, str]:
+Place: TypeAlias = tuple[str, str, str]
+"""Zone, name and type."""
+
+
+def place_of(entry: InventoryRecord) -> Place:
     """Where a record stands: there can be one at each place, in two states while it changes."""
-    return entry.zone, normalise_name(entry.name), entry.type
+    return bare_zone(entry.zone), normalise_name(entry.name), entry.type
+
+
+def bare_zone(zone: str) -> str:
+    """`Z1` of `/hostedzone/Z1`, which means the same."""
+    return zone.removeprefix("/hostedzone/")
 
 
 def record_of(entry: InventoryRecord) -> Record:

@@ -1,8 +1,9 @@
 """Records on their way: what was handed to the writers of zones, for whom, and what became of it.
 
 A pass hands its records in and ends; the writer wakes the object when its batch is through, and the next pass collects
-the answers here. An answer is kept until the status has it, so that a pass that fails in between loses nothing. All of
-this is memory: after a restart the records are handed in again, and the writer finds that there is nothing to do.
+the answers here. An answer is kept until the status has it, so that a pass that fails in between loses nothing. A
+refusal is kept for as long as it need not be tried again, so that all refusals of an object are reported together. All
+of this is memory: after a restart the records are handed in again, and the writer finds that there is nothing to do.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from msgspec.structs import replace
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
 from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
+from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.zone import Written, Zone
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.coalescer import Ticket
-from edgekeeper.controllers.cloudfront.desired import place_of, record_of
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork
+from edgekeeper.controllers.cloudfront.desired import Place, place_of, record_of
+from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal
 from edgekeeper.core.backoff import Backoff
-from edgekeeper.core.errors import PassError, Retry, Wait
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait
 
 Wake = Callable[[], None]
 
@@ -36,11 +39,20 @@ _PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(minutes=5
 class _Errand:
     entry: InventoryRecord
     removing: bool
+    generation: int
     tickets: tuple[Ticket[Written], ...]
 
     @property
     def done(self) -> bool:
         return all(ticket.done for ticket in self.tickets)
+
+    @property
+    def succeeded(self) -> bool:
+        try:
+            self.results()
+        except PassError:
+            return False
+        return True
 
     def results(self) -> list[Written]:
         """What was written. Raise what one of the tickets met; but with its zone a record is gone as well."""
@@ -57,12 +69,23 @@ class _Errand:
         return others if self.removing else (*others, self.entry)
 
 
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A record that was refused, and until when it is not tried again."""
+
+    refusal: Refusal
+    generation: int
+    until: float
+
+
 class DnsDesk:
     """Hands records in, and collects the answers."""
 
-    def __init__(self, zones: Zones) -> None:
+    def __init__(self, zones: Zones, clock: Clock) -> None:
         self._zones = zones
-        self._errands: dict[str, dict[tuple[str, str, str], _Errand]] = {}
+        self._clock = clock
+        self._errands: dict[str, dict[Place, _Errand]] = {}
+        self._refused: dict[str, dict[Place, _Refused]] = {}
         self._streaks: dict[str, int] = {}
         """How often in a row records of an object have failed."""
 
@@ -70,23 +93,32 @@ class DnsDesk:
         return self._zones.get(entry.zone, Role(entry.role))
 
     def write(
-        self, uid: str, records: Iterable[InventoryRecord], inventory: Iterable[InventoryRecord], wake: Wake
+        self,
+        owner: tuple[str, int],
+        records: Iterable[InventoryRecord],
+        inventory: Iterable[InventoryRecord],
+        wake: Wake,
     ) -> None:
-        """Hand records in. The inventory tells what stood at their places before, if that was ours."""
+        """Hand in records for an owner, given by uid and generation.
+
+        The inventory tells what stood at their places before, if that was ours.
+        """
+        uid, generation = owner
         ours = {place_of(one): record_of(one) for one in inventory if one.state == "Written"}
         for record in records:
             wish = Present(record_of(record), ours.get(place_of(record)))
             ticket = self.zone(record).submit(wish, wake=wake)
-            self._keep(uid, _Errand(replace(record, state="Written"), False, (ticket,)))
+            self._keep(uid, _Errand(replace(record, state="Written"), False, generation, (ticket,)))
 
-    def remove(self, uid: str, entries: Iterable[InventoryRecord], wake: Wake) -> None:
+    def remove(self, owner: tuple[str, int], entries: Iterable[InventoryRecord], wake: Wake) -> None:
         """Have records removed. A place may have two entries, while it changes: whatever stands there goes."""
-        places: dict[tuple[str, str, str], list[InventoryRecord]] = {}
+        uid, generation = owner
+        places: dict[Place, list[InventoryRecord]] = {}
         for entry in entries:
             places.setdefault(place_of(entry), []).append(entry)
         for found in places.values():
-            tickets = tuple(self.zone(one).submit(_absence_of(one), wake=wake) for one in found)
-            self._keep(uid, _Errand(found[0], True, tickets))
+            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in found)
+            self._keep(uid, _Errand(found[0], True, generation, tickets))
 
     def supersede(self, uid: str, records: Iterable[InventoryRecord]) -> None:
         """Records are planned anew: what was done at their places before says nothing about them."""
@@ -94,18 +126,29 @@ class DnsDesk:
         for record in records:
             errands.pop(place_of(record), None)
 
+    def reconsider(self, key: RecordKey) -> None:
+        """Something has changed where a record was refused: it may be tried again at once."""
+        for refused in self._refused.values():
+            for place in [one for one in refused if one[1:] == (key.name, key.type)]:
+                del refused[place]
+
     def collect(
-        self, uid: str, inventory: tuple[InventoryRecord, ...]
+        self, uid: str, generation: int, inventory: tuple[InventoryRecord, ...]
     ) -> tuple[tuple[InventoryRecord, ...], DnsWork]:
-        """The inventory with all answers in it, and what is still on its way."""
+        """The inventory with all answers in it, what is still on its way, and what was refused."""
         errands = self._errands.get(uid, {})
         pending, change_id, error, removed = False, "", None, 0
+        left: list[str] = []
         for place, errand in list(errands.items()):
             if not errand.done:
                 pending = True
                 continue
             try:
                 results = errand.results()
+            except Stall as refusal:
+                del errands[place]
+                self._refuse(uid, errand, refusal)
+                continue
             except PassError as failure:
                 del errands[place]
                 error = error or self._paused(uid, failure)
@@ -118,13 +161,46 @@ class DnsDesk:
                 del errands[place]  # the status has it
             else:
                 removed += bool(errand.removing and done)
+                left += _kept(errand, results)
             inventory = after
-        return inventory, DnsWork(pending, change_id, error, removed)
+        return inventory, DnsWork(
+            pending, change_id, error, self._refusals(uid, generation), removed, tuple(left)
+        )
+
+    def answered(
+        self, uid: str, inventory: tuple[InventoryRecord, ...]
+    ) -> tuple[tuple[InventoryRecord, ...], str]:
+        """The inventory with all good answers in it, and the change that the last of them belongs to.
+
+        Unlike `collect` it only looks: for the status of a pass that has failed for another reason.
+        """
+        change_id = ""
+        for errand in self._errands.get(uid, {}).values():
+            if errand.done and errand.succeeded:
+                inventory = errand.apply(inventory)
+                change_id = next((one.change_id for one in errand.results() if one.change_id), change_id)
+        return inventory, change_id
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
-        self._errands.pop(uid, None)
-        self._streaks.pop(uid, None)
+        for memory in (self._errands, self._refused, self._streaks):
+            memory.pop(uid, None)
+
+    def _refuse(self, uid: str, errand: _Errand, refusal: Stall) -> None:
+        until = self._clock.monotonic() + STALL_INTERVAL.total_seconds()
+        told = _Refused(Refusal(errand.entry, errand.removing, refusal), errand.generation, until)
+        self._refused.setdefault(uid, {})[place_of(errand.entry)] = told
+
+    def _refusals(self, uid: str, generation: int) -> tuple[Refusal, ...]:
+        """What was refused and is not to be tried again yet, in a stable order."""
+        now, known = self._clock.monotonic(), self._refused.get(uid, {})
+        for place in [
+            place for place, one in known.items() if one.until <= now or one.generation != generation
+        ]:
+            del known[place]
+        if not known:
+            self._refused.pop(uid, None)
+        return tuple(known[place].refusal for place in sorted(known))
 
     def _paused(self, uid: str, failure: PassError) -> PassError:
         """A failure that may pass, after a pause that grows.
@@ -142,5 +218,8 @@ class DnsDesk:
         self._errands.setdefault(uid, {})[place_of(errand.entry)] = errand
 
 
-def _absence_of(entry: InventoryRecord) -> Absent:
-    return Absent(record_of(entry), is_certain=entry.state == "Written")
+def _kept(errand: _Errand, results: Iterable[Written]) -> Iterable[str]:
+    """What stands where a record of ours should be gone, in words. One of two entries of a place is enough."""
+    if errand.removing and not any(one.change for one in results):
+        for found in {one.left for one in results if one.left is not None}:
+            yield f"{found.type} {found.name}, which now leads to {', '.join(found.target)} (TTL {found.ttl})"

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from edgekeeper.api.cloudfront import read_tenant
 from edgekeeper.cloud.aws.meanings import (
     DNS_ERROR,
     DOMAIN_VALIDATION_PENDING,
@@ -23,54 +24,73 @@ from edgekeeper.cloud.aws.meanings import (
     QUOTA_EXCEEDED,
 )
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.decide import Plan
+from edgekeeper.controllers.cloudfront.decide import NAME_CONFLICT, Plan, is_ours
+from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.controllers.cloudfront.intervals import Intervals
+from edgekeeper.controllers.cloudfront.inventory import inventory_of
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.report import (
     DECLARATION,
     DEPLOYED,
     DNS,
     DNS_REASONS,
+    PAUSED,
     SYNCED,
     is_tried_again,
+    resumed,
     told_removal,
 )
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.conditions import READY, Conditions
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
-from edgekeeper.core.json import dig, dig_object
+from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
 from edgekeeper.runtime.contract import Request
 
 _WORTH_TELLING: Final = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
-_KEPT: Final = (
-    "the tenant is kept, disabled, while names lead to it: let the records be removed, or leave everything as it is "
-    "with the annotation edgekeeper.io/deletion-policy: Orphan"
+_KEPT: Final = "the tenant is kept, disabled, while names lead to it"
+_REMEDY: Final = (
+    "let the records be removed, or leave everything as it is with the annotation "
+    "edgekeeper.io/deletion-policy: Orphan"
 )
+_PAUSED: Final = "reconciliation is paused by the annotation edgekeeper.io/paused"
 
 
 @dataclass(frozen=True)
 class Explainer:
-    """Puts errors and farewells into words."""
+    """Writes the status of passes that fail, of deletions, and of objects that are paused."""
 
     clock: Clock
     metrics: TenantMetrics
     intervals: Intervals
+    desk: DnsDesk
 
     def explain(self, request: Request, error: PassError) -> Outcome:
-        """The write and the event that tell of an error; nothing where that has been told."""
+        """The write and the event that tell of an error; the event once per fact."""
         if isinstance(error, Conflict):
             return done()
         is_told = isinstance(error, Stall) or error.reason in _WORTH_TELLING
-        if is_told and self._is_known(request, error):
-            return done()
-        if error.error_type:
+        is_known = is_told and self._is_known(request, error)
+        if error.error_type and not is_known:
             self.metrics.error(error.error_type)
         if not is_told:
             return done()
-        event = Event("Warning", error.reason, _told(request, error))
-        return done().writing(self._status(request, error)).saying(event)
+        outcome = done().writing(self._status(request, error))
+        return outcome if is_known else outcome.saying(Event("Warning", error.reason, _told(request, error)))
+
+    def pause(self, request: Request) -> Outcome:
+        """Say that the object is paused. What was known of it stays, as far as it speaks of the present spec."""
+        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        before = conditions.before(READY)
+        if before is not None and before.observed_generation == request.generation:
+            conditions.mark(DEPLOYED, before.status, before.reason, before.message)
+        else:
+            conditions.mark(DEPLOYED, "Unknown", PAUSED, _PAUSED)
+        conditions.mark(PAUSED, True, PAUSED, _PAUSED)
+        return done().writing(
+            StatusWrite({**dig_object(request.object, "status"), "conditions": conditions.to_list()})
+        )
 
     def _is_known(self, request: Request, error: PassError) -> bool:
         ready = Conditions.of(DECLARATION, request.object, self.clock.now()).before(READY)
@@ -81,7 +101,7 @@ class Explainer:
         )
 
     def _status(self, request: Request, error: PassError) -> StatusWrite:
-        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        conditions = resumed(request.object, self.clock.now())
         conditions.mark(DEPLOYED, False, error.reason, _told(request, error))
         if error.reason in DNS_REASONS:
             conditions.mark(DNS, False, error.reason, error.message)
@@ -89,8 +109,23 @@ class Explainer:
             conditions.mark(SYNCED, False, error.reason, error.message)
         if error.error_type == NO_CONNECTION_GROUP.error_type and dig(request.object, "spec", "dns"):
             conditions.mark(DNS, False, DNS_ERROR, error.message)
-        status = {**dig_object(request.object, "status"), "conditions": conditions.to_list()}
-        return StatusWrite(status)
+        status = {**dig_object(request.object, "status"), **self._answered(request)}
+        if error.reason == NAME_CONFLICT:
+            status.pop("creationStarted", None)  # the tenant that is there is not the one that was announced
+        return StatusWrite({**status, "conditions": conditions.to_list()})
+
+    def _answered(self, request: Request) -> JsonObject:
+        """What has become of records meanwhile: it must not be lost because of the error."""
+        try:
+            obj = read_tenant(request.object)
+        except msgspec.ValidationError:
+            return {}
+        before = inventory_of(obj.spec, obj.status)
+        after, change_id = self.desk.answered(str(dig(request.object, "metadata", "uid")), before)
+        if after == before:
+            return {}
+        answered: JsonObject = {"inventory": msgspec.to_builtins(list(after))}
+        return {**answered, "dnsChangeId": change_id} if change_id else answered
 
     # Deletion
 
@@ -103,7 +138,7 @@ class Explainer:
             status["conditions"] = self._progress(request, step)
         status["inventory"] = msgspec.to_builtins(list(after.inventory))
         status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
-        if after.tenant is not None:
+        if after.tenant is not None and is_ours(after, after.tenant):
             status["id"], status["arn"] = after.tenant.id, after.tenant.arn
             status["eTag"] = after.tenant.etag
             status["distributionTenantStatus"] = after.tenant.status
@@ -114,7 +149,7 @@ class Explainer:
         )
 
     def _progress(self, request: Request, step: do.Step) -> list[Any]:
-        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        conditions = resumed(request.object, self.clock.now())
         reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
         conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
         return conditions.to_list()
@@ -128,7 +163,8 @@ def _events(step: do.Step, after: Snapshot) -> Iterator[Event]:
 
 def _told(request: Request, error: PassError) -> str:
     if request.deleting and error.reason in DNS_REASONS:
-        return f"{error.message}; {_KEPT}"
+        kept = f"{_KEPT}: " if dig(request.object, "status", "id") else ""
+        return f"{error.message}; {kept}{_REMEDY}"
     if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
         return f"{error.message}; DNS may still be propagating"
     return error.message

@@ -17,20 +17,18 @@ from typing import Final
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.records import RecordKey, is_within, normalise_name
-from edgekeeper.controllers.cloudfront.desired import record_of
+from edgekeeper.controllers.cloudfront.desired import ENDPOINTS, record_of
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.validation import is_domain
 
-ENDPOINTS: Final = "cloudfront.net"
-"""Where all connection groups have their endpoints."""
 _ALIASES: Final = frozenset({"A", "AAAA"})
 
 
 def inventory_of(
     spec: DistributionTenantSpec, status: DistributionTenantStatus
 ) -> tuple[InventoryRecord, ...]:
-    """The entries that count."""
-    return tuple(filter(is_credible, _remembered(spec, status)))
+    """The entries that count, each once."""
+    return tuple(filter(is_credible, dict.fromkeys(_remembered(spec, status))))
 
 
 def is_credible(entry: InventoryRecord) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from edgekeeper.core.json import dig, dig_list
 from edgekeeper.kube.store import Store
 
 ERROR_TYPES: Final = (
@@ -90,4 +91,10 @@ class TenantMetrics:
 
 
 def _is_ready(raw: bytes) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in _decode(raw).status.conditions)
+    try:
+        conditions = [(one.type, one.status) for one in _decode(raw).status.conditions]
+    except msgspec.ValidationError:
+        # Conditions of other controllers may have any form. That is slower to read, and rare.
+        found = dig_list(msgspec.json.decode(raw), "status", "conditions")
+        conditions = [(dig(one, "type"), dig(one, "status")) for one in found]
+    return ("Ready", "True") in conditions

@@ -77,13 +77,23 @@ class Performer:
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
             case do.WriteRecords():
-                self.account.desk.write(snapshot.owner.uid, step.records, replaceable(snapshot), wake)
+                self.account.desk.write(_whose(snapshot), step.records, replaceable(snapshot), wake)
             case do.RemoveRecords():
-                self.account.desk.remove(snapshot.owner.uid, step.records, wake)
+                self.account.desk.remove(_whose(snapshot), step.records, wake)
             case do.RememberRecords():
                 self.account.desk.supersede(snapshot.owner.uid, step.records)
                 return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
         return snapshot
+
+    async def unmark(self, snapshot: Snapshot) -> None:
+        """Remove our mark from a tenant that bears it. Its other tags stay."""
+        live = _live(snapshot) if snapshot.tenant is not None else None
+        if live is None or is_mine(parse_tags(live.tags), snapshot.owner) is not Ownership.MINE:
+            return
+        mark = snapshot.owner.tags()
+        await self.account.cloudfront.untag(live.arn, mark)
+        tags = {key: value for key, value in live.tags.items() if key not in mark}
+        self.account.tenants.put(replace(live, tags=tags))
 
     # Creating
 
@@ -177,6 +187,10 @@ class Performer:
         marked = replace(live, tags={**live.tags, **step.tags})
         self.account.tenants.put(marked)
         return replace(snapshot, tenant=marked)
+
+
+def _whose(snapshot: Snapshot) -> tuple[str, int]:
+    return snapshot.owner.uid, snapshot.generation
 
 
 def _live(snapshot: Snapshot) -> DistributionTenant:

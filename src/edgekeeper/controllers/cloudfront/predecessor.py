@@ -161,3 +161,7 @@ class Successor:
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         return self.reconciler.explain(request, error)
+
+    def pause(self, request: Request) -> Outcome:
+        self.predecessor.confirm_gone()
+        return self.reconciler.pause(request)

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.api.cloudfront import DistributionTenant
+from edgekeeper.api.cloudfront import read_tenant
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
@@ -26,17 +26,17 @@ from edgekeeper.controllers.cloudfront.claims import Claims
 from edgekeeper.controllers.cloudfront.decide import Plan, decide
 from edgekeeper.controllers.cloudfront.effects import effects_of
 from edgekeeper.controllers.cloudfront.observe import Observer
-from edgekeeper.controllers.cloudfront.reconciler import DELETION_POLICY
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step, is_waiting
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.delta import Difference
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.errors import PassError, Stall
-from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Store
-from edgekeeper.runtime.contract import PAUSED, Request
+from edgekeeper.runtime.contract import Request
 
 AT_ONCE: Final = 16
 """Objects that are looked at together, as in the operator."""
@@ -132,27 +132,35 @@ class Previewer:
         async with turns:
             obj = self._store.get(key)
             assert obj is not None  # noqa: S101 - callers choose from the objects that they handed in
-            if dig(obj, "metadata", "annotations", PAUSED) == "true":
-                return Preview(key, Verdict.PAUSED)
+            wishes = Wishes.of(obj)
             request = Request(key, msgspec.json.encode(obj), obj, reconcile_id="")
-            if request.deleting and dig(obj, "metadata", "annotations", DELETION_POLICY) == "Orphan":
-                return Preview(key, Verdict.ORPHANED)
             try:
+                wishes.confirm()
+                if wishes.paused:
+                    return Preview(key, Verdict.PAUSED)
+                if request.deleting and wishes.deletion_policy is DeletionPolicy.ORPHAN:
+                    return Preview(key, Verdict.ORPHANED)
                 snapshot = await self._observe(request)
-                return _preview(key, snapshot, decide(snapshot))
+                plan = decide(snapshot)
             except PassError as error:
                 return Preview.refused(key, error)
+            except msgspec.ValidationError as error:
+                return Preview.refused(key, Stall("ValidationFailed", str(error)))
+            return _preview(key, snapshot, plan)
 
     async def _observe(self, request: Request) -> Snapshot:
         try:
-            return await self._observer.observe(request, _nobody_waits)
+            return await self._look(request)
         except NotSyncedError:
             # Only now, because the observer touches no zone for a spec that is refused.
             await self._zone_listed(request)
-            return await self._observer.observe(request, _nobody_waits)
+            return await self._look(request)
+
+    async def _look(self, request: Request) -> Snapshot:
+        return await self._observer.look(self._observer.begin(request, _nobody_waits))
 
     async def _zone_listed(self, request: Request) -> None:
-        dns = request.decode(DistributionTenant).spec.dns
+        dns = read_tenant(request.object).spec.dns
         if dns is not None:
             zone = self._account.zones.get(dns.hosted_zone_id, Role(dns.assume_role_arn))
             await zone.mirror.wait_listed()
@@ -161,11 +169,19 @@ class Previewer:
 def _preview(key: Key, snapshot: Snapshot, plan: Plan) -> Preview:
     steps = tuple(PlannedStep(step, effects_of(step, snapshot)) for step in plan.steps)
     return Preview(
-        key, _verdict(steps, plan), snapshot.policy, plan.drift.change, steps, differences=plan.differences
+        key,
+        _verdict(steps, plan),
+        snapshot.policy,
+        plan.drift.change,
+        steps,
+        differences=plan.differences,
+        error=plan.refusal,
     )
 
 
 def _verdict(steps: Sequence[PlannedStep], plan: Plan) -> Verdict:
+    if plan.refusal is not None:
+        return Verdict.REFUSED
     if any(not step.is_waiting for step in steps):
         return Verdict.CHANGES
     if plan.drift.drift_detected:

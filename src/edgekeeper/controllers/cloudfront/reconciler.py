@@ -2,7 +2,8 @@
 
     observe    what is wanted and what is there        reads, mostly from memory
     decide     the steps that are left                 pure
-    observe, decide once more, from a live reading     before a tenant is changed that is there
+    observe, decide once more, wholly from live reads  before a tenant is changed that is there, and before a conflict
+                                                       about one is reported
     perform    the first of them                       at most one change in AWS
     report     one status, and what happened           at most one write of the object
 
@@ -17,28 +18,29 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from edgekeeper.api.cloudfront import DistributionTenant
 from edgekeeper.cloud.origin import Actor, acting_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.decide import Plan, decide
+from edgekeeper.controllers.cloudfront.decide import DOMAIN_CONFLICT, NAME_CONFLICT, Plan, decide
 from edgekeeper.controllers.cloudfront.explain import Explainer
 from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
-from edgekeeper.controllers.cloudfront.observe import Observer
+from edgekeeper.controllers.cloudfront.observe import Base, Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
-from edgekeeper.controllers.cloudfront.report import Reporter, told_removal
+from edgekeeper.controllers.cloudfront.report import Reporter, told_removal, told_unmanaged
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.core.clock import Clock, parse_timestamp
-from edgekeeper.core.errors import PassError
-from edgekeeper.core.json import dig
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Conflict, PassError, Stall
+from edgekeeper.core.json import dig, dig_list
 from edgekeeper.core.outcome import ApplyWrite, Event, Outcome, done, requeue
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import Request
 
 CERTIFICATE_MANAGER: Final = "edgekeeper-certificate"
 """The field manager that owns the certificate's ARN in the spec, and nothing else."""
-DELETION_POLICY: Final = "edgekeeper.io/deletion-policy"
+ORPHAN_PATIENCE: Final = timedelta(minutes=1)
+"""For how long an object that is to be orphaned is kept because its tenant cannot be reached to remove our mark."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class TenantReconciler:
     wake: Callable[[Key], None]
     intervals: Intervals
     cleanup_timeout: timedelta
-    """After which a deletion that fails is given up; zero for never."""
+    """For how long a deletion may fail before it is given up; zero for ever."""
 
     @property
     def account(self) -> Account:
@@ -62,11 +64,11 @@ class TenantReconciler:
     async def reconcile(self, request: Request) -> Outcome:
         with acting_for(_actor(request)):
             wake = partial(self.wake, request.key)
-            before = await self.observer.observe(request, wake)
-            if before.dns_work.error is not None:
-                raise before.dns_work.error
-            before, plan = await self._decide(before)
+            base = self.observer.begin(request, wake)
+            before, plan = await self._decide(base)
             after = await self.performer.perform(plan.next, before, wake)
+        if plan.refusal is not None:
+            raise plan.refusal
         reporter = Reporter(request.object, before, after, plan, self.clock.now())
         if plan.drift.drift_detected:
             self.metrics.drift_detected()
@@ -75,39 +77,39 @@ class TenantReconciler:
         return self._outcome(reporter)
 
     async def finalize(self, request: Request) -> Outcome:
-        if dig(request.object, "metadata", "annotations", DELETION_POLICY) == "Orphan":
-            self.account.desk.forget(_uid(request))
-            return done().saying(
-                Event("Normal", "Orphaned", "the tenant and its records are left as they are")
-            )
+        if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
+            return await self._orphan(request)
+        failures, uid = self.account.failing_deletions, _uid(request)
         try:
             return await self._remove(request)
+        except Conflict:
+            raise
         except PassError as error:
-            if not self._is_overdue(request):
+            lasting = failures.note(uid)
+            if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
                 raise
             return self._given_up(request, error)
 
-    async def _remove(self, request: Request) -> Outcome:
-        with acting_for(_actor(request)):
-            wake = partial(self.wake, request.key)
-            before, plan = await self._decide(await self.observer.observe(request, wake))
-            if plan.next is None:
-                return self._gone(before)
-            if before.dns_work.error is not None and not isinstance(plan.next, do.DisableTenant):
-                raise before.dns_work.error
-            after = await self.performer.perform(plan.next, before, wake)
-        return self.explainer.removal(request, after, plan)
-
-    async def _decide(self, snapshot: Snapshot) -> tuple[Snapshot, Plan]:
-        """What to do, and about what: nothing is changed that was not looked at a moment ago."""
-        plan = decide(snapshot)
-        if _is_certain(snapshot, plan.next):
-            return snapshot, plan
-        confirmed = await self.observer.confirm(snapshot)
-        return confirmed, decide(confirmed)
-
     def explain(self, request: Request, error: PassError) -> Outcome:
         return self.explainer.explain(request, error)
+
+    def pause(self, request: Request) -> Outcome:
+        return self.explainer.pause(request)
+
+    async def _decide(self, base: Base) -> tuple[Snapshot, Plan]:
+        """What to do, and about what: nothing is changed, and no conflict reported, that was not looked at just now."""
+        snapshot = await self.observer.look(base)
+        try:
+            plan = decide(snapshot)
+            refusal = plan.refusal
+        except Stall as raised:
+            if not _is_doubtful(snapshot, raised):
+                raise
+        else:
+            if _is_certain(snapshot, plan.next) and not (refusal and _is_doubtful(snapshot, refusal)):
+                return snapshot, plan
+        confirmed = await self.observer.look(base, live=True)
+        return confirmed, decide(confirmed)
 
     def _outcome(self, reporter: Reporter) -> Outcome:
         step = reporter.step
@@ -117,31 +119,70 @@ class TenantReconciler:
             return outcome.writing(ApplyWrite(fields, CERTIFICATE_MANAGER))
         return outcome.writing(reporter.status())
 
-    def _is_overdue(self, request: Request) -> bool:
-        since = dig(request.object, "metadata", "deletionTimestamp")
-        if not self.cleanup_timeout or not isinstance(since, str):
-            return False
-        return self.clock.now() - parse_timestamp(since) > self.cleanup_timeout
+    # Deletion
+
+    async def _remove(self, request: Request) -> Outcome:
+        with acting_for(_actor(request)):
+            wake = partial(self.wake, request.key)
+            before, plan = await self._decide(self.observer.begin(request, wake))
+            if plan.next is None:
+                return self._gone(before)
+            after = await self.performer.perform(plan.next, before, wake)
+        if not isinstance(plan.next, do.RemoveRecords | do.AwaitRecords):  # their answers are still to come
+            self.account.failing_deletions.clear(before.owner.uid)
+        return self.explainer.removal(request, after, plan)
+
+    async def _orphan(self, request: Request) -> Outcome:
+        """Leave everything as it is, without our mark: whoever has it next must not be told that it is ours."""
+        uid = _uid(request)
+        try:
+            with acting_for(_actor(request)):
+                base = self.observer.begin(request, partial(self.wake, request.key))
+                await self.performer.unmark(await self.observer.look(base, live=True))
+        except Conflict:
+            raise
+        except PassError as error:
+            lasting = self.account.failing_deletions.note(uid)
+            if not isinstance(error, Stall) and lasting <= ORPHAN_PATIENCE:
+                raise
+            self._forget(uid)
+            message = f"the tenant and its records are left as they are, but its tags could not be removed: {error.message}"
+            return done().saying(Event("Warning", "Orphaned", message))
+        self._forget(uid)
+        return done().saying(Event("Normal", "Orphaned", "the tenant and its records are left as they are"))
 
     def _given_up(self, request: Request, error: PassError) -> Outcome:
         """The object may go; what it leaves behind is told."""
-        self.account.desk.forget(_uid(request))
-        status = request.decode(DistributionTenant).status
+        self._forget(_uid(request))
+        known = dig(request.object, "status", "id")
         left = [
-            *([f"tenant {status.id}"] if status.id else []),
-            *(f"{one.type} {one.name}" for one in status.inventory),
+            *([f"tenant {known}"] if known else []),
+            *(
+                f"{dig(one, 'type')} {dig(one, 'name')}"
+                for one in dig_list(request.object, "status", "inventory")
+            ),
         ]
         message = f"giving up after {self.cleanup_timeout}: {error.message}; what may remain: {', '.join(left) or 'nothing'}"
         return done().saying(Event("Warning", "CleanupAbandoned", message))
 
     def _gone(self, snapshot: Snapshot) -> Outcome:
-        self.account.desk.forget(snapshot.owner.uid)
-        outcome = done().saying(*told_removal(snapshot))
+        self._forget(snapshot.owner.uid)
+        outcome = done().saying(*told_removal(snapshot), *told_unmanaged(snapshot))
         known, tenant = snapshot.status.id, snapshot.tenant
         if tenant is not None and tenant.id == known:
             told = f"tenant {tenant.name} ({known}) is left as it is: nothing proves that it is this object's"
             return outcome.saying(Event("Warning", "Orphaned", told))
         return outcome.saying(Event("Normal", "Deleted", f"tenant {known} is gone")) if known else outcome
+
+    def _forget(self, uid: str) -> None:
+        self.account.desk.forget(uid)
+        self.account.failing_deletions.clear(uid)
+
+
+def _is_doubtful(snapshot: Snapshot, refusal: Stall) -> bool:
+    """Could the conflict be over? Tags are cached by ETag, which a change of tags does not move."""
+    is_conflict = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
+    return is_conflict and snapshot.tenant is not None and not snapshot.is_live
 
 
 def _is_certain(snapshot: Snapshot, step: do.Step | None) -> bool:

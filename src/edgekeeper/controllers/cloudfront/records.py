@@ -2,46 +2,118 @@
 
     wanted        one for each domain of the spec, to the endpoint of the tenant's connection group
     ours          what the inventory has: it was there before the record was, and is there until the record is gone
-    given         written by somebody else, exactly as wanted: theirs, and left alone
+    unmanaged     written by somebody else, exactly as wanted: theirs and left alone, unless the object may adopt it
+    recorded      in the inventory of another object: nothing is written at its place before that object lets go of it
+    refused       what Route 53 did not accept a moment ago: reported, and not tried again yet
 
 Where a zone may not be listed, what Route 53 has accepted counts as being there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.cloud.aws.records import RecordKey, normalise_name
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
+from edgekeeper.cloud.aws.records import Record, RecordKey, is_within, normalise_name
+from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.desired import place_of, record_of, wanted_records
-from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.controllers.cloudfront.desired import (
+    ENDPOINTS,
+    bare_zone,
+    place_of,
+    record_of,
+    wanted_records,
+)
+from edgekeeper.controllers.cloudfront.snapshot import Refusal, Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.delta import ABSENT, Difference
+from edgekeeper.core.errors import Stall
 
 
 def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
-    """Note down what is about to be written, and write it."""
+    """Note down what is about to be written, and write it. Raise Stall where nothing is left but what was refused."""
     records = tuple(records_to_write(snapshot))
     if not records:
         return
+    _refuse_outside(snapshot, records)
+    _refuse_recorded(snapshot, records)
+    refused = [one for one in snapshot.dns_work.refused if not one.removing]
+    known = {_meaning(one.entry) for one in refused}
+    accepted = tuple(record for record in records if _meaning(record) not in known)
     remembered = {_meaning(entry) for entry in snapshot.inventory}
-    forgotten = tuple(record for record in records if _meaning(record) not in remembered)
+    forgotten = tuple(record for record in accepted if _meaning(record) not in remembered)
     if forgotten:
-        yield do.RememberRecords(forgotten, reason="what is written must never be forgotten")
+        yield do.RememberRecords(forgotten, reason=reason)
     if snapshot.dns_work.pending:
         yield do.AwaitRecords(reason="the zone's writer has not answered yet")
+    elif accepted:
+        yield do.WriteRecords(accepted, reason=reason)
     else:
-        yield do.WriteRecords(records, reason=reason)
+        raise combined(refused)
 
 
 def removing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
-    """Remove what no domain needs."""
+    """Remove what no domain needs. Raise Stall where nothing is left but what was refused."""
     surplus = _surplus(snapshot)
-    if surplus and snapshot.dns_work.pending:
+    steps = tuple(removing_all(snapshot, surplus, reason))
+    if not steps and (refused := refusals_of_removal(snapshot, surplus)):
+        raise combined(refused)
+    yield from steps
+
+
+def removing_all(snapshot: Snapshot, entries: Sequence[InventoryRecord], reason: str) -> Iterator[Step]:
+    """Remove these, but for those that were refused."""
+    refused = {place_of(one.entry) for one in refusals_of_removal(snapshot, entries)}
+    accepted = tuple(entry for entry in entries if place_of(entry) not in refused)
+    if entries and snapshot.dns_work.pending:
         yield do.AwaitRecords(reason="the zone's writer has not answered yet")
-    elif surplus:
-        yield do.RemoveRecords(surplus, reason=reason)
+    elif accepted:
+        yield do.RemoveRecords(accepted, reason=reason)
+
+
+def unwanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
+    """What the inventory has for domains that the spec does not ask for, whatever else is wrong with the spec."""
+    if snapshot.spec.dns is None:
+        return snapshot.inventory
+    domains = {normalise_name(item.domain) for item in snapshot.spec.domains}
+    return tuple(entry for entry in snapshot.inventory if entry.name not in domains)
+
+
+def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRecord, ...]:
+    """What the inventory has for domains that our own tenant does not serve, or that the spec does not ask for."""
+    served = {normalise_name(one.domain) for one in own.domains} if own else set()
+    others = {entry for entry in snapshot.inventory if entry.name not in served}
+    return tuple(one for one in snapshot.inventory if one in others or one in unwanted(snapshot))
+
+
+def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
+    """Records of the spec's domains that lead to CloudFront and are in nobody's inventory."""
+    records = snapshot.zone.records if snapshot.zone else None
+    if snapshot.spec.dns is None or not records:
+        return ()
+    zone = bare_zone(snapshot.spec.dns.hosted_zone_id)
+    known = {place_of(entry) for entry in snapshot.inventory} | set(snapshot.recorded)
+    domains = {normalise_name(item.domain) for item in snapshot.spec.domains}
+    return tuple(
+        found
+        for key, found in sorted(records.items())
+        if key.name in domains and (zone, key.name, key.type) not in known and _leads_to_cloudfront(found)
+    )
+
+
+def refusals_of_removal(snapshot: Snapshot, entries: Iterable[InventoryRecord]) -> list[Refusal]:
+    """Which of these Route 53 did not let us remove."""
+    places = {place_of(entry) for entry in entries}
+    return [one for one in snapshot.dns_work.refused if one.removing and place_of(one.entry) in places]
+
+
+def combined(refused: Sequence[Refusal]) -> Stall:
+    """All refusals as one, in their order: the reason of the first, and every message once."""
+    first = refused[0].error
+    told = Stall(first.reason, "; ".join(dict.fromkeys(one.error.message for one in refused)))
+    told.error_type = first.error_type
+    return told
 
 
 def dns_differences(snapshot: Snapshot) -> tuple[Difference, ...]:
@@ -59,8 +131,28 @@ def records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
     written = {_meaning(entry) for entry in snapshot.inventory if entry.state == "Written"}
     for wanted in _wanted(snapshot):
         is_ours = _meaning(wanted) in written and _zone_has(snapshot, wanted)
-        if not is_ours and not _is_given(snapshot, wanted):
+        if not is_ours and not _is_unmanaged(snapshot, wanted):
             yield wanted
+
+
+def _refuse_outside(snapshot: Snapshot, records: Iterable[InventoryRecord]) -> None:
+    apex = snapshot.zone.apex if snapshot.zone else ""
+    outside = [record.name for record in records if apex and not is_within(record.name, apex)]
+    if outside:
+        names = ", ".join(dict.fromkeys(outside))
+        raise Stall(DNS_ERROR, f"spec.dns.hostedZoneId: {names} cannot be in that zone, which is of {apex}")
+
+
+def _refuse_recorded(snapshot: Snapshot, records: Iterable[InventoryRecord]) -> None:
+    """A record is in one inventory only."""
+    own = {place_of(entry) for entry in snapshot.inventory}
+    for record in records:
+        place = place_of(record)
+        if place in snapshot.recorded and place not in own:
+            holder = snapshot.recorded[place]
+            raise Stall(
+                DNS_CONFLICT, f"{record.type} {record.name} is a record of {holder}, which has to remove it"
+            )
 
 
 def _wanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
@@ -77,11 +169,14 @@ def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:
     }
 
 
-def _is_given(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
+def _is_unmanaged(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
     """Has somebody else written the record, exactly so? Then there is nothing to do, and it stays theirs."""
+    if snapshot.may_adopt:
+        return False
     is_remembered = any(place_of(entry) == place_of(wanted) for entry in snapshot.inventory)
     is_listed = snapshot.zone is not None and snapshot.zone.records is not None
-    return is_listed and not is_remembered and _zone_has(snapshot, wanted)
+    is_recorded = place_of(wanted) in snapshot.recorded
+    return is_listed and not is_remembered and not is_recorded and _zone_has(snapshot, wanted)
 
 
 def _surplus(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
@@ -104,6 +199,11 @@ def _found(snapshot: Snapshot, wanted: InventoryRecord) -> object:
     records = snapshot.zone.records if snapshot.zone else None
     found = records.get(RecordKey(wanted.name, wanted.type)) if records else None
     return ABSENT if found is None else ", ".join(found.target)
+
+
+def _leads_to_cloudfront(record: Record) -> bool:
+    target = record.alias.name if record.alias else next(iter(record.target), "")
+    return is_within(target, ENDPOINTS)
 
 
 def _meaning(entry: InventoryRecord) -> tuple[str | int | None, ...]:

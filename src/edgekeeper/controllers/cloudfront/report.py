@@ -27,7 +27,7 @@ from edgekeeper.controllers.cloudfront.desired import (
     tags_fingerprint,
     tags_of,
 )
-from edgekeeper.controllers.cloudfront.records import dns_differences
+from edgekeeper.controllers.cloudfront.records import dns_differences, unmanaged
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.clock import timestamp
@@ -37,16 +37,17 @@ from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_mes
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.core.outcome import Event, StatusWrite
 
-SYNCED, CERTIFICATE, DNS = "Synced", "CertificateReady", "DNSReady"
+SYNCED, CERTIFICATE, DNS, PAUSED = "Synced", "CertificateReady", "DNSReady", "Paused"
 DEPLOYED: Final = "Deployed"
 SELF_HOSTED: Final = "self-hosted"
+RECORDS_LEFT: Final = "RecordsLeft"
 DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
 """Why records are refused."""
 
 DECLARATION = Declaration(
     required=(DEPLOYED,),
     unpublished=(DEPLOYED,),
-    informative=(SYNCED, CERTIFICATE, DNS),
+    informative=(SYNCED, CERTIFICATE, DNS, PAUSED),
     ready_reason="Deployed",
     ready_message="the tenant is deployed as the spec says",
 )
@@ -56,6 +57,7 @@ _BEFORE_CREATION = (
     do.WriteRecords,
     do.AwaitRecords,
     do.AwaitPropagation,
+    do.NoteCreation,
     do.CreateTenant,
 )
 _RECORDS_UNDER_WAY = (do.RememberRecords, do.WriteRecords, do.AwaitRecords)
@@ -115,7 +117,14 @@ class Reporter:
             inventory=list(after.inventory),
             certificate_request=self._certificate_request(),
             tags_fingerprint=self._tags_fingerprint(),
+            creation_started=self._creation_started(),
         )
+
+    def _creation_started(self) -> datetime | None:
+        """Noted ahead of a creation without a mark; the id takes its place."""
+        if isinstance(self.step, do.NoteCreation):
+            return self.now
+        return self.after.status.creation_started if self.after.tenant is None else None
 
     def _observed_generation(self) -> int | None:
         """The generation once nothing is left to push: what is pushed half is not carried out."""
@@ -156,8 +165,8 @@ class Reporter:
 
     def _conditions(self) -> list[Any]:
         if is_tried_again(self.obj, self.step):
-            return dig_list(self.obj, "status", "conditions")
-        conditions = Conditions.of(DECLARATION, self.obj, self.now)
+            return [one for one in dig_list(self.obj, "status", "conditions") if not _is_pause(one)]
+        conditions = resumed(self.obj, self.now)
         conflict = conditions.before(READY)
         if (
             conflict
@@ -179,7 +188,7 @@ class Reporter:
         tenant, step = self.after.tenant, self.step
         if tenant is None:
             if isinstance(step, _BEFORE_CREATION):
-                return False, "Creating", f"{step}: {step.reason}"
+                return False, "Creating", self._progress(READY, "Creating", step)
             return False, "ExternalDeletion", "the tenant was deleted outside the operator"
         if isinstance(step, do.CreateTenant):
             return False, "Creating", f"tenant {tenant.id} is being deployed"
@@ -245,7 +254,9 @@ class Reporter:
         if self.after.spec.dns is None and not self.after.inventory:
             conditions.mark(DNS, True, "DNSNotConfigured", "spec.dns is not set")
         elif isinstance(self.step, _RECORDS_UNDER_WAY) and not self.plan.drift.drift_detected:
-            conditions.mark(DNS, False, "DNSRecordCreating", self._writing_message(conditions, self.step))
+            conditions.mark(
+                DNS, False, "DNSRecordCreating", self._progress(DNS, "DNSRecordCreating", self.step)
+            )
         elif broken := dns_differences(self.after):
             conditions.mark(
                 DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
@@ -254,12 +265,15 @@ class Reporter:
             message = f"change {self.after.change_id} is not known everywhere yet"
             conditions.mark(DNS, False, "DNSPropagating", message)
         else:
-            conditions.mark(DNS, True, "DNSReady", "all records are as the spec says")
+            conditions.mark(DNS, True, "DNSReady", _dns_ready_message(self.after))
 
-    def _writing_message(self, conditions: Conditions, step: Step) -> str:
-        known = conditions.get(DNS)
-        if isinstance(step, do.AwaitRecords) and known is not None and known.reason == "DNSRecordCreating":
-            return known.message  # what is being written, which says more than that it is
+    def _progress(self, type_: str, reason: str, step: Step) -> str:
+        """What is being done. The steps on the way to a written record say the same, so that one write shows them all."""
+        known = _fact(dig_list(self.obj, "status", "conditions"), type_)
+        if isinstance(step, do.AwaitRecords) and known.get("reason") == reason:
+            return str(known.get("message"))
+        if isinstance(step, do.RememberRecords | do.WriteRecords):
+            return f"writing {do.named(step.records)}: {step.reason}"
         return f"{step}: {step.reason}"
 
     # Events
@@ -295,7 +309,7 @@ class Reporter:
                 yield Event("Normal", "Adopted", f"took over tenant {tenant.id}: {self.step.reason}")
             case do.UpdateTenant():
                 yield Event("Normal", "Updated", f"updated tenant {self.step.tenant.id}: {self.step.reason}")
-            case do.WriteRecords(records) if self._is_dns_news():
+            case do.RememberRecords(records) | do.WriteRecords(records) if self._is_dns_news():
                 told = f"writing {len(records)} record{'s' if len(records) > 1 else ''} leading to {records[0].target}"
                 yield Event("Normal", "DNSRecordCreating", told)
             case do.AttachCertificate(arn):
@@ -325,9 +339,40 @@ def is_tried_again(obj: JsonObject, step: Step | None) -> bool:
 
 
 def told_removal(snapshot: Snapshot) -> Iterator[Event]:
-    """Records are told to be gone when they are."""
+    """Records are told to be gone when they are, and to be left where somebody has changed them."""
     if number := snapshot.dns_work.removed:
         yield Event("Normal", "DNSCleaned", f"removed {number} record{'s' if number > 1 else ''}")
+    if left := snapshot.dns_work.left:
+        told = "; ".join(left)
+        yield Event("Warning", RECORDS_LEFT, f"not removed, since somebody has changed it meanwhile: {told}")
+
+
+def told_unmanaged(snapshot: Snapshot) -> Iterator[Event]:
+    """What stays of a deleted object's DNS, because it was there before."""
+    if found := unmanaged(snapshot):
+        told = do.named(found)
+        yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {told}")
+
+
+def _dns_ready_message(snapshot: Snapshot) -> str:
+    message = "all records are as the spec says"
+    if found := unmanaged(snapshot):
+        return (
+            f"{message}; not managed, since somebody else has written it: {do.named(found)}: to have it kept and "
+            'removed with this object, annotate the object with edgekeeper.io/adopt: "true"'
+        )
+    return message
+
+
+def resumed(obj: JsonObject, now: datetime) -> Conditions:
+    """The conditions of an object that is not paused."""
+    conditions = Conditions.of(DECLARATION, obj, now)
+    conditions.forget(PAUSED)
+    return conditions
+
+
+def _is_pause(condition: Any) -> bool:
+    return isinstance(condition, dict) and condition.get("type") == PAUSED
 
 
 def _fact(conditions: list[Any], type_: str) -> JsonObject:

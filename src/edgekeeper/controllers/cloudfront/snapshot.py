@@ -11,23 +11,33 @@ from typing import Literal
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
-from edgekeeper.core.conditions import READY
+from edgekeeper.controllers.cloudfront.desired import Place
 from edgekeeper.core.drift import Policy
-from edgekeeper.core.errors import PassError
+from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.ownership import Owner
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """An older object of this cluster that claims the same thing."""
+    """Another object of this cluster that claims the same thing, with the better right."""
 
     claim: Literal["name", "domain"]
     value: str
     holder: str
     """As `namespace/name`."""
+    holds: bool = False
+    """Whether its tenant has the name or serves the domain; otherwise it is older."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A record that may not be written or removed, for now."""
+
+    entry: InventoryRecord
+    removing: bool
+    error: Stall
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +49,13 @@ class DnsWork:
     change_id: str = ""
     """Of the last batch that wrote one of them."""
     error: PassError | None = None
-    """What one of them met."""
+    """What one of them met that will pass by itself."""
+    refused: tuple[Refusal, ...] = ()
+    """What a person has to see to; not tried again while it is listed here."""
     removed: int = 0
     """How many are gone that the status still has."""
+    left: tuple[str, ...] = ()
+    """Records that were to be removed, but somebody has changed them since they were written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,11 @@ class Snapshot:
     """False where corrections of drift have been undone again and again."""
     deleting: bool = False
 
+    is_contested: bool = False
+    """Did the last pass end with CloudFront saying that a domain of the present spec is another's?"""
     rivals: tuple[Rival, ...] = ()
+    recorded: Mapping[Place, str] = field(default_factory=dict)
+    """Places that the spec asks for and the inventory of another object has, and of which."""
     refusals: tuple[str, ...] = ()
     """What administrators do not allow."""
 
@@ -117,14 +135,6 @@ class Snapshot:
     def endpoint(self) -> str:
         """Where records lead; empty where that is not known."""
         return normalise_name(self.group.routing_endpoint) if self.group else ""
-
-    @property
-    def is_contested(self) -> bool:
-        """Did the last pass end with a domain of the present spec being another's?"""
-        return any(
-            (one.type, one.reason, one.observed_generation) == (READY, DOMAIN_CONFLICT, self.generation)
-            for one in self.status.conditions
-        )
 
     @property
     def is_disputed(self) -> bool:

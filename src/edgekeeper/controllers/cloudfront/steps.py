@@ -7,6 +7,7 @@ A step is a value: what, and why in words. `decide` lines them up, `perform` doe
     WriteRecords        they are handed to the writer of the zone
     AwaitRecords        the writer has not answered yet
     AwaitPropagation    the world does not know them yet
+    NoteCreation        where tags are not allowed, the status says that a tenant is about to be created
     CreateTenant        AdoptTenant where it is there already and ours
     MarkTenant          tags: whose it is, and what the spec says
     AttachCertificate   the issued certificate goes into the spec
@@ -19,11 +20,12 @@ A step is a value: what, and why in words. `decide` lines them up, `perform` doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.tenants import ManagedCertificateRequest, TenantSettings, TenantSummary
 from edgekeeper.core.delta import Difference
 
@@ -39,7 +41,7 @@ class RememberRecords(_Step):
     records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
-        return f"remember {_named(self.records)}"
+        return f"remember {named(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class WriteRecords(_Step):
     records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
-        return f"write {_named(self.records)}"
+        return f"write {named(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class RemoveRecords(_Step):
     records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
-        return f"remove {_named(self.records)}"
+        return f"remove {named(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,12 @@ class AwaitPropagation(_Step):
 
     def __str__(self) -> str:
         return f"wait for change {self.change_id} to be known everywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCreation(_Step):
+    def __str__(self) -> str:
+        return "note that a tenant is about to be created"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,7 @@ Step: TypeAlias = (
     | RemoveRecords
     | AwaitRecords
     | AwaitPropagation
+    | NoteCreation
     | CreateTenant
     | AdoptTenant
     | MarkTenant
@@ -166,7 +175,7 @@ Step: TypeAlias = (
     | AwaitCertificate
 )
 
-_AT_ONCE = (RememberRecords, AdoptTenant, MarkTenant)
+_AT_ONCE = (RememberRecords, NoteCreation, AdoptTenant, MarkTenant)
 _CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
 _CHANGING_RECORDS = (WriteRecords, RemoveRecords)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
@@ -192,5 +201,6 @@ def is_waiting(step: Step) -> bool:
     return isinstance(step, _WAITING)
 
 
-def _named(records: tuple[InventoryRecord, ...]) -> str:
+def named(records: Iterable[InventoryRecord | Record]) -> str:
+    """Records as people read them."""
     return ", ".join(f"{record.type} {record.name}" for record in records)

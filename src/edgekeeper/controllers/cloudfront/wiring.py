@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -100,7 +100,7 @@ class TenantController(Controller):
         reconciler = TenantReconciler(
             Observer(account, claims, options.guards, options.cluster, options.drift_policy),
             Performer(account),
-            Explainer(services.clock, metrics, options.intervals),
+            Explainer(services.clock, metrics, options.intervals, account.desk),
             metrics,
             services.clock,
             self.wake,
@@ -162,6 +162,10 @@ def _stores(services: Services) -> list[Store]:
     return [services.informers.acquire(KIND, namespace=namespace).store for namespace in namespaces]
 
 
+def _domains(tenant: TenantSummary | None) -> set[str]:
+    return {normalise_name(one.domain) for one in tenant.domains} if tenant else set()
+
+
 def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
     """All that tenants care for in a connection group."""
     return None if group is None else (group.routing_endpoint, group.is_default)
@@ -175,6 +179,8 @@ def _listen(controller: TenantController, account: Account, claims: Claims) -> N
     def on_tenant(_: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
         for name in {tenant.name for tenant in (old, new) if tenant is not None}:
             wake(BY_NAME, name)
+        for domain in _domains(old) ^ _domains(new):
+            wake(BY_DOMAIN, domain)  # whoever claims it too may have waited for this
 
     def on_certificate(arn: str, _: Any, __: Any) -> None:
         wake(BY_CERTIFICATE, arn)
@@ -186,6 +192,7 @@ def _listen(controller: TenantController, account: Account, claims: Claims) -> N
 
     def on_zone(zone: Zone) -> None:
         def on_record(key: RecordKey, _: Record | None, __: Record | None) -> None:
+            account.desk.reconsider(key)
             wake(BY_DOMAIN, key.name)
 
         zone.mirror.subscribe(on_record)

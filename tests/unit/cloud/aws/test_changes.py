@@ -67,19 +67,11 @@ def _zone(*records: Record) -> Mapping[RecordKey, Record]:
         ),
         pytest.param(
             Absent(WANTED),
-            _zone(OTHER_TTL),
-            Change(Action.DELETE, OTHER_TTL),
-            id="unwished: deleted by the values that stand there",
-        ),
-        pytest.param(
-            Absent(WANTED, is_certain=False),
             _zone(SPELLED_OTHERWISE),
             Change(Action.DELETE, SPELLED_OTHERWISE),
-            id="unwished, perhaps ours: as it stands there",
+            id="unwished: deleted as it is spelled there",
         ),
-        pytest.param(
-            Absent(WANTED, is_certain=False), _zone(OTHER_TTL), None, id="unwished, was there before: nothing"
-        ),
+        pytest.param(Absent(WANTED), _zone(OTHER_TTL), None, id="unwished, changed since: nothing"),
         pytest.param(Absent(WANTED), _zone(), None, id="unwished and gone: nothing"),
         pytest.param(Absent(WANTED), _zone(FOREIGN), None, id="unwished, somebody else's by now: nothing"),
         pytest.param(Absent(WANTED), _zone(WEIGHTED), None, id="unwished, with a policy by now: nothing"),

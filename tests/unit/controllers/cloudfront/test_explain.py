@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from unittest.mock import create_autospec
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.cloud.aws import meanings
 from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.controllers.cloudfront.decide import decide
+from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.controllers.cloudfront.explain import Explainer
 from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
@@ -44,7 +46,9 @@ class Witness:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals())
+        desk = create_autospec(DnsDesk, instance=True)
+        desk.answered.side_effect = lambda _, inventory: (inventory, "")
+        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals(), desk)
 
     def explain(self, error: PassError, obj: JsonObject) -> Outcome:
         return self._explainer.explain(_request(obj), error)
