@@ -170,7 +170,7 @@ async def test_role_that_is_refused_keeps_nothing_of_those_who_ask() -> None:
 @in_virtual_time
 async def test_zone_that_is_refused_keeps_nothing_of_its_batches(world: World) -> None:
     class Refusing(Route53):
-        async def change(self, *_: object) -> ChangeReceipt:  # type: ignore[override] # whatever is written
+        async def change(self, *_: object) -> ChangeReceipt:
             refuse()
             raise AssertionError
 

@@ -209,3 +209,4 @@ def _listen(controller: TenantController, account: Account, claims: Claims) -> N
     account.certificates.subscribe(on_certificate)
     account.groups.subscribe(on_group)
     account.zones.on_new(on_zone)
+    account.zones.add_user(claims.uses_zone)
