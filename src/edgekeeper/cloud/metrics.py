@@ -30,6 +30,7 @@ _WAIT_BUCKETS = (0.001, 0.01, 0.1, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 
 _PREFIXES = {"cloudfront": "", "route53": "Route53", "acm": "ACM"}
 """The services of the first histogram, and how their operations begin there."""
+_LISTING_RESULTS = ("complete", "failed", "doubted")
 _KNOWN_OPERATIONS = (
     *("CreateDistributionTenant", "GetDistributionTenant", "UpdateDistributionTenant"),
     *("DeleteDistributionTenant", "GetDistribution", "GetManagedCertificateDetails"),
@@ -120,12 +121,15 @@ class CloudMetrics:
     def watch_mirror(self, name: str, figures: MirrorFigures) -> None:
         """Show a mirror until it is forgotten."""
         self._mirrors[name] = figures
-        for result in ("complete", "failed", "doubted"):
+        for result in _LISTING_RESULTS:
             self._listings.labels(name, result)
 
     def forget_mirror(self, name: str, figures: MirrorFigures) -> None:
+        """Show nothing of a mirror any more, and no labels of it."""
         if self._mirrors.get(name) is figures:  # and not another one that has taken its place
             del self._mirrors[name]
+            for result in _LISTING_RESULTS:
+                self._listings.remove(name, result)
 
     def _gauges(self) -> Iterator[Metric]:
         circuits = GaugeMetricFamily(

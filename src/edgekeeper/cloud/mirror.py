@@ -42,7 +42,7 @@ from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.pace import Pace, PaceOptions
 from edgekeeper.cloud.replica import Change, Replica
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Wait
+from edgekeeper.core.errors import PassError, Wait, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -114,8 +114,7 @@ class Mirror(Generic[K, V]):
     ) -> None:
         """`version` is what must differ for a change to be one, such as an ETag: the whole value by default."""
         self.name = name
-        self.problem: PassError | None = None
-        """Why the last listing failed, where it did: what to tell those who wait for the first one."""
+        self._problem: PassError | None = None
         self._lister = lister
         self._clock = clock
         self._metrics = metrics
@@ -136,6 +135,11 @@ class Mirror(Generic[K, V]):
     def synced(self) -> bool:
         """Whether there was a complete listing."""
         return self._synced.is_set()
+
+    @property
+    def problem(self) -> PassError | None:
+        """Why the last listing failed, where it did: what to tell those who wait for the first one. May be raised."""
+        return None if self._problem is None else fresh(self._problem)
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
@@ -228,7 +232,7 @@ class Mirror(Generic[K, V]):
                 await self._refresh()
 
     async def _try_to_refresh(self) -> None:
-        before = self.problem
+        before = self._problem
         try:
             await self.refresh()
         except PassError as error:
@@ -250,10 +254,10 @@ class Mirror(Generic[K, V]):
         try:
             listed = {key: value async for page in self._lister() for key, value in page.items()}
         except Exception as error:
-            self.problem = error if isinstance(error, PassError) else None
+            self._problem = fresh(error) if isinstance(error, PassError) else None
             self._metrics.count_listing(self.name, "failed")
             raise
-        self.problem = None
+        self._problem = None
         self._pace.ended()
         await self._take_in(listed, began)
         self._set_pace()

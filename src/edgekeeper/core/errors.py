@@ -13,6 +13,9 @@ its traceback, counted, and treated as `Retry`, so that one object's failure nev
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TypeVar
+
+E = TypeVar("E", bound="PassError")
 
 STALL_INTERVAL = timedelta(minutes=5)
 """How often something that waits for a person is looked at again."""
@@ -58,3 +61,14 @@ class Conflict(PassError):  # noqa: N818
 
     def __init__(self, message: str = "the object has changed since it was read") -> None:
         super().__init__("Conflict", message)
+
+
+def fresh(error: E) -> E:
+    """A copy of an error that says the same, to be kept or to be raised again.
+
+    An error that was raised refers to its traceback, cause and context, and they to every frame on the way and all that
+    is in it. Whoever keeps an error keeps a copy, which refers to none of them, and raises a copy of that each time.
+    """
+    copy = type(error).__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy

@@ -32,7 +32,8 @@ class Connection(asyncio.Protocol):
         self._answer: AnswerReader | None = None
         self._whole = True
         self._waiter: asyncio.Future[None] | None = None
-        self._failure: TransportError | None = None
+        self._failure: str | None = None
+        """Why the connection is of no further use, in words: an exception would keep every frame that it passes."""
         self._held_back = False
         self.gone: asyncio.Future[None] = self._loop.create_future()
         """Done when nothing is left of the connection."""
@@ -95,26 +96,28 @@ class Connection(asyncio.Protocol):
         self._fail(TransportError("the connection was given up"))
 
     def _ask(self, message: bytes, answer: AnswerReader, *, whole: bool) -> None:
-        if self._failure is not None:
-            raise self._failure
+        self._raise_failure()
         self._answer, self._whole = answer, whole
         self.transport.write(message)
 
     async def _hear(self) -> None:
         """Wait until something has happened. Raise TransportError where nothing will any more."""
-        if self._failure is not None:
-            raise self._failure
+        self._raise_failure()
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
         finally:
             self._waiter = None
 
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise TransportError(self._failure)
+
     def _fail(self, failure: TransportError) -> None:
         """Hang up, unless that has happened before."""
         if self._failure is not None:
             return
-        self._failure = failure
+        self._failure = str(failure)
         self._wake()
         self.transport.abort()
 

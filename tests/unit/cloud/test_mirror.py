@@ -46,7 +46,9 @@ async def test_mirror_that_cannot_be_listed_tells_why() -> None:
     world = Reflected(Remote(things(1), error=OUTAGE))
     async with world.running():
         await asyncio.sleep(1)
-        assert world.mirror.problem is OUTAGE
+        problem = world.mirror.problem
+        assert isinstance(problem, type(OUTAGE))
+        assert (problem.reason, problem.message) == (OUTAGE.reason, OUTAGE.message)
         world.remote.error = None
         await world.mirror.wait_synced()
         assert world.mirror.problem is None

@@ -6,12 +6,14 @@
     tenant = await cloudfront.find(Ask(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
 
 Parsing is part of the call: an answer without the fields that it must have is none, and nothing is concluded from it.
-That something is not there is an answer, where the caller expects it (`find`).
+That something is not there is an answer, where the caller expects it (`find`), and so is that we may not know: a denied
+read is not sent again for some minutes, however many objects need it. Listings are not among these, since mirrors pace
+them by themselves, and neither are mutations.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -25,6 +27,7 @@ from edgekeeper.cloud.aws.errors import classify, code_of, error_for, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
+from edgekeeper.cloud.aws.refusals import Read, Refusals
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
 from edgekeeper.cloud.transport import Operation, Transport
@@ -78,6 +81,7 @@ class AwsAccess:
         """Our own account, once `identify` was called."""
         self._session_name = session_name
         self._roles = Roles(self._assume, clock)
+        self.refusals = Refusals(clock)
 
     def caller(self, *, role: Role = OWN, region: str = "") -> AwsCaller:
         """Call as a role, and in a region, where the service is not a global one."""
@@ -99,6 +103,11 @@ class AwsAccess:
         """The client of a service, with credentials that are fresh enough for a call."""
         credentials = None if role == OWN else await self._credentials(service, role)
         return await self.clients.get(service, region, role, credentials)
+
+    async def release(self, role: Role) -> None:
+        """Forget a role that nobody calls as any more: its session, and the clients that sign with it."""
+        self._roles.release(role)
+        await self.clients.release(role)
 
     async def _credentials(self, service: str, role: Role) -> RoleCredentials:
         """Those of a role. Who may not assume it may not use the service, and is told so in the service's words."""
@@ -137,11 +146,20 @@ class AwsCaller:
 
         return await self._hand_over(ask, send)
 
+    async def read(self, ask: Ask[T]) -> T:
+        """The same for a read of one object, which is not sent where it was denied a moment ago."""
+        return await self._unless_denied(ask, lambda: self.call(ask))
+
     async def find(self, ask: Ask[T], *absent: str, unless: str = "") -> T | None:
-        """The same, for what may not be there: None where AWS answers with one of the codes `absent`.
+        """The same for what may not be there: None where AWS answers with one of the codes `absent`.
 
         Where one code says that several things are missing, `unless` is what the message says of the others.
         """
+        if ask.operation.mutating:
+            return await self._find(ask, absent, unless)
+        return await self._unless_denied(ask, lambda: self._find(ask, absent, unless))
+
+    async def _find(self, ask: Ask[T], absent: Collection[str], unless: str) -> T | None:
         client = await self._access.client(ask.operation.service, self._region, self._role)
 
         async def send() -> T | None:
@@ -171,6 +189,16 @@ class AwsCaller:
         region = self._access.clients.budget_region(operation.service, self._region)
         account = f"{credential}/{region}" if region else credential
         return self._access.transport.budget.expected_wait(account, operation.lane)
+
+    async def _unless_denied(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
+        refusals = self._access.refusals
+        read = Read(self._role, self._region, ask.operation.name, ask.subject)
+        refusals.check(read)
+        try:
+            return await send()
+        except Stall as refusal:
+            refusals.note(read, refusal)
+            raise
 
     async def _hand_over(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
         service = ask.operation.service

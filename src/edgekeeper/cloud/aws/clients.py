@@ -1,4 +1,4 @@
-"""aiobotocore's clients: made once, kept for good, one per service, region and role.
+"""aiobotocore's clients: made once, kept until the end or until their role is released, one per service, region and role.
 
 A first client of a service costs a tenth of a second and some megabytes, further ones almost nothing. They are made on
 first use, by one task for all who ask, and closed together. `warm_up` makes those that will surely be needed before the
@@ -12,11 +12,12 @@ Identity, profiles, instance metadata; it refreshes them by itself. Other roles 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import botocore
@@ -34,6 +35,8 @@ from edgekeeper.cloud.aws.timestamps import read_moments_quickly
 GLOBAL_REGION: Final = "us-east-1"
 """Where CloudFront, its certificates and Route 53 live, whatever the region of everything else."""
 
+_ClientKey: TypeAlias = tuple[str, str, Role]
+"""Service, region and role."""
 _BOTOCORE_NAMES: Final = {"apigateway": "apigatewayv2"}
 _GLOBAL_SERVICES: Final = frozenset({"cloudfront", "route53"})
 
@@ -87,8 +90,8 @@ class AwsClients:
         self._sessions: dict[Role, AioSession] = {OWN: session or new_session()}
         # For the clients that botocore makes on its own to get credentials as well.
         self._sessions[OWN].set_default_client_config(self._config())
-        self._making: dict[tuple[str, str, Role], asyncio.Task[AioBaseClient]] = {}
-        self._open = AsyncExitStack()
+        self._making: dict[_ClientKey, asyncio.Task[AioBaseClient]] = {}
+        self._open: dict[_ClientKey, AsyncExitStack] = {}
 
     @property
     def region(self) -> str:
@@ -123,13 +126,24 @@ class AwsClients:
         for service in services:
             await self.get(service)
 
+    async def release(self, role: Role) -> None:
+        """Close the clients of a role that nobody uses any more. Whoever asks for one later gets a new one."""
+        self._sessions.pop(role, None)
+        await self._close([key for key in self._making if key[2] == role])
+
     async def close(self) -> None:
         """Close every client. Must run in the event loop that made them."""
-        for making in self._making.values():
-            making.cancel()
-        await asyncio.gather(*self._making.values(), return_exceptions=True)
-        self._making.clear()
-        await self._open.aclose()
+        await self._close(list(self._making))
+
+    async def _close(self, keys: Sequence[_ClientKey]) -> None:
+        making = [self._making.pop(key) for key in keys]
+        opened = [self._open.pop(key) for key in keys if key in self._open]
+        for task in making:
+            task.cancel()
+        await asyncio.gather(*making, return_exceptions=True)
+        async with AsyncExitStack() as closing:
+            for client in opened:
+                closing.push_async_callback(client.aclose)
 
     async def _make(
         self, service: str, region: str, role: Role, credentials: AioCredentials | None
@@ -141,9 +155,11 @@ class AwsClients:
             region_name=region,
             endpoint_url=self._settings.endpoint_url or None,
         )
-        client: AioBaseClient = await self._open.enter_async_context(creator)
-        self._confirm_endpoint(client.meta.endpoint_url)
-        client.meta.events.register("before-parse", refuse_broken)
+        async with AsyncExitStack() as opened:
+            client: AioBaseClient = await opened.enter_async_context(creator)
+            self._confirm_endpoint(client.meta.endpoint_url)
+            client.meta.events.register("before-parse", refuse_broken)
+            self._open[service, region, role] = opened.pop_all()
         return client
 
     def _session_of(self, role: Role, credentials: AioCredentials | None) -> AioSession:

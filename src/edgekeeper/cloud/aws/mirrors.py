@@ -3,6 +3,7 @@
     Tenants                 every distribution tenant, from listings; parameters and tags are read once per ETag
     Distributions           those that tenants name, read now and then
     connection_groups       where tenants' DNS points to
+    ConnectionGroups        those that are in no listing, read now and then
     certificates            ACM's certificates of one region, to find one that fits
     (records of a zone are with their writer, in `zone`)
 
@@ -17,7 +18,6 @@ changed last, so what is older than what we wrote is not believed.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
@@ -31,6 +31,7 @@ from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
 from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.log import get_logger
@@ -41,7 +42,6 @@ SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
 GRACE: Final = timedelta(minutes=2)
 """How long CloudFront may show what was before an own write: no tenant, another one, or one that is gone."""
-REMEMBERED: Final = timedelta(minutes=5)
 ABSENCE_REMEMBERED: Final = timedelta(seconds=30)
 """Shorter: somebody may be about to create it."""
 
@@ -250,29 +250,25 @@ def _completed(known: DistributionTenant, summary: TenantSummary) -> Distributio
     return replace(known, **{field.name: getattr(summary, field.name) for field in fields(summary)})
 
 
-class Distributions:
-    """Distributions as they were read a moment ago: all their tenants ask for the same few."""
+class Distributions(Remembered[str, Distribution | None]):
+    """Distributions, at most a few minutes old: all their tenants ask for the same few."""
 
     def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
-        self._cloudfront = cloudfront
-        self._clock = clock
-        self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._known: dict[str, tuple[float, Distribution | None]] = {}
+        super().__init__(cloudfront.find_distribution, clock, _lasting)
 
-    async def get(self, distribution_id: str) -> Distribution | None:
-        """A distribution, at most a few minutes old. All who ask at once share one call."""
-        async with self._reading[distribution_id]:
-            until, known = self._known.get(distribution_id, (0.0, None))
-            if self._clock.monotonic() < until:
-                return known
-            found = await self._cloudfront.find_distribution(distribution_id)
-            lasting = REMEMBERED if found is not None else ABSENCE_REMEMBERED
-            self._known[distribution_id] = (self._clock.monotonic() + lasting.total_seconds(), found)
-            return found
 
-    def forget(self, distribution_id: str) -> None:
-        """Something says that what we know is wrong."""
-        self._known.pop(distribution_id, None)
+class ConnectionGroups(Remembered[str, ConnectionGroup | None]):
+    """Connection groups that no listing shows: it is too old for them, or we may not list."""
+
+    def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
+        super().__init__(cloudfront.find_connection_group, clock, _lasting)
+
+
+def _lasting(found: Distribution | ConnectionGroup | None) -> timedelta:
+    """How long an answer counts."""
+    if found is None or (isinstance(found, ConnectionGroup) and not found.routing_endpoint):
+        return ABSENCE_REMEMBERED
+    return LASTING
 
 
 def connection_groups(

@@ -17,7 +17,7 @@ from typing import Final
 
 from edgekeeper.cloud.aws.route53 import ChangeReceipt
 from edgekeeper.cloud.origin import sweeping
-from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.errors import PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -98,7 +98,7 @@ class Propagation:
         try:
             receipt = await self._ask(change_id)
         except Stall as refusal:
-            self._settle(change_id, refusal)
+            self._settle(change_id, fresh(refusal))
         except PassError as error:
             log.warning("Cannot ask how far a change has come", change=change_id, error=error.message)
             self._postpone(change_id)

@@ -6,28 +6,36 @@
     zones, desk     DNS records and their writers
     distributions, names of certificates                   read once in a while, for all who ask
 
-Where we may not list tenants or certificates each object is read by itself, as far as rights go, and a line in the log
-says so once.
+Where we may not list tenants, connection groups or certificates each of them is read by itself, as far as rights go, and
+a line in the log says so once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
-from edgekeeper.cloud.aws.mirrors import GRACE, Distributions, Tenants, connection_groups
+from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.mirrors import (
+    GRACE,
+    ConnectionGroups,
+    Distributions,
+    Tenants,
+    connection_groups,
+    default_group,
+)
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
+from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.controllers.cloudfront.corrections import Corrections
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.controllers.cloudfront.failures import Failures
@@ -37,34 +45,9 @@ from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
 
-T = TypeVar("T")
-
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
-REMEMBERED: Final = timedelta(minutes=5)
-DENIAL_REMEMBERED: Final = timedelta(minutes=30)
-"""How long it takes at most until a right that was granted later is used."""
 ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
-
-
-class Remembered(Generic[T]):
-    """Answers that are good for a while, and asked for once, however many want them."""
-
-    def __init__(self, ask: Callable[[str], Awaitable[T]], clock: Clock) -> None:
-        self._ask = ask
-        self._clock = clock
-        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._answers: dict[str, tuple[float, T]] = {}
-
-    async def get(self, key: str) -> T:
-        """The answer, or the error that came instead, which is asked about again the next time."""
-        async with self._asking[key]:
-            known = self._answers.get(key)
-            if known is not None and self._clock.monotonic() < known[0]:
-                return known[1]
-            answer = await self._ask(key)
-            self._answers[key] = (self._clock.monotonic() + REMEMBERED.total_seconds(), answer)
-            return answer
 
 
 class Rights:
@@ -85,7 +68,7 @@ class Rights:
         if what not in self._told:
             log.warning("AWS does not allow it, so we do without", what=what, error=refusal.message)
             self._told.add(what)
-        self._denied[what] = self._clock.monotonic() + DENIAL_REMEMBERED.total_seconds()
+        self._denied[what] = self._clock.monotonic() + LASTING.total_seconds()
 
 
 class Account:
@@ -121,7 +104,8 @@ class Account:
         self.corrections = Corrections(clock)
         self.failing_deletions = Failures(clock)
         self.distributions = Distributions(self.cloudfront, clock)
-        self.certificate_names = Remembered(self._names, clock)
+        self.certificate_names: Remembered[str, tuple[str, ...] | None] = Remembered(self._names, clock)
+        self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
 
     async def run(self) -> None:
         """Keep everything fresh until cancelled."""
@@ -138,6 +122,21 @@ class Account:
         finally:
             for task in waiting:
                 task.cancel()
+
+    async def connection_group(self, group_id: str) -> ConnectionGroup | None:
+        """A connection group, or the account's default for an empty id: from the listing, if it is there.
+
+        Where groups may not be listed they are read one by one, but nobody can tell then which is the default. Raise
+        what denies it, or NotSyncedError where they are not listed yet.
+        """
+        problem = None if self.groups.synced else self.groups.problem
+        if isinstance(problem, Stall):
+            if not group_id:
+                raise problem
+            return await self._unlisted_groups.get(group_id)
+        if not group_id:
+            return default_group(self.groups)
+        return self.groups.get(group_id) or await self._unlisted_groups.get(group_id)
 
     def listed_certificate(self, arn: str) -> CertificateSummary | None:
         """A managed certificate, where the listing is known to have it."""

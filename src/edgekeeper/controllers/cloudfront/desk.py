@@ -28,7 +28,7 @@ from edgekeeper.controllers.cloudfront.desired import Place, place_of, record_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait, fresh
 
 Wake = Callable[[], None]
 
@@ -153,6 +153,9 @@ class DnsDesk:
                 del errands[place]
                 error = error or self._paused(uid, failure)
                 continue
+            except Exception:
+                del errands[place]  # a mistake of ours ends one pass, and not all that follow
+                raise
             self._streaks.pop(uid, None)
             done = next((one.change_id for one in results if one.change_id), "")
             change_id = done or change_id
@@ -188,7 +191,7 @@ class DnsDesk:
 
     def _refuse(self, uid: str, errand: _Errand, refusal: Stall) -> None:
         until = self._clock.monotonic() + STALL_INTERVAL.total_seconds()
-        told = _Refused(Refusal(errand.entry, errand.removing, refusal), errand.generation, until)
+        told = _Refused(Refusal(errand.entry, errand.removing, fresh(refusal)), errand.generation, until)
         self._refused.setdefault(uid, {})[place_of(errand.entry)] = told
 
     def _refusals(self, uid: str, generation: int) -> tuple[Refusal, ...]:

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord, read_tenant
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.meanings import DNS_ERROR, DOMAIN_CONFLICT
-from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.records import RecordKey, normalise_name
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
@@ -360,11 +359,8 @@ class Observer:
         """The group that the spec names, else the one that the tenant is in, else the one that it would get."""
         if spec.dns is None:
             return None
-        groups = self.account.groups
-        group_id = spec.connection_group_id or (tenant.connection_group_id if tenant else "")
-        if not group_id:
-            return default_group(groups)
-        return groups.get(group_id) or await self.account.cloudfront.find_connection_group(group_id)
+        named = spec.connection_group_id or (tenant.connection_group_id if tenant else "")
+        return await self.account.connection_group(named)
 
     def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
         zone = self._zone_named(spec)

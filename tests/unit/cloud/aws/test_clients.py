@@ -133,3 +133,33 @@ async def test_every_service_has_a_client(world: World) -> None:
     assert await world.access.clients.get(
         "route53", "", role, credentials
     ) is not await world.access.clients.get("route53")
+
+
+def test_released_role_is_left_without_clients_and_others_keep_theirs() -> None:
+    async def main() -> None:
+        closed: list[object] = []
+        cloud = AwsCloud(LoopClock())
+
+        class Session(session_class(cloud)):  # type: ignore[misc] # made by a function
+            async def __aexit__(self, *ended: object) -> None:
+                closed.append(self)
+                await super().__aexit__(*ended)
+
+        clients = AwsClients(
+            AwsSettings(region="eu-west-1"), session=static_session("k", "s"), http_session_class=Session
+        )
+        role, other = (Role(f"arn:aws:iam::222222222222:role/{name}") for name in ("dns", "other"))
+        credentials = await static_session("k", "s").get_credentials()
+        lent = await clients.get("route53", "", role, credentials)
+        acm = await clients.get("acm", "", role, credentials)
+        own, others = await clients.get("route53"), await clients.get("route53", "", other, credentials)
+        assert acm is not lent
+        await clients.release(role)
+        assert len(closed) == 2
+        assert await clients.get("route53") is own
+        assert await clients.get("route53", "", other, credentials) is others
+        assert await clients.get("route53", "", role, credentials) is not lent
+        await clients.close()
+        assert len(closed) == 5
+
+    run_virtual(main)

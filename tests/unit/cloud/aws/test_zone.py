@@ -15,7 +15,7 @@ from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.zone import Written, Zone, accuse
 from edgekeeper.cloud.coalescer import Ticket
 from edgekeeper.cloud.lanes import DEFAULT_RATES, ROUTE53
-from edgekeeper.core.errors import PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait
 from edgekeeper.local.aws import faults
 from edgekeeper.local.aws.route53.records import Record as RemoteRecord
 from edgekeeper.local.aws.route53.state import Zone as RemoteZone
@@ -282,6 +282,7 @@ async def test_change_that_we_may_not_ask_about_says_so(world: World) -> None:
         await asyncio.sleep(31)
         with pytest.raises(Stall, match="not yours"):
             zone.in_sync(written.change_id)
+        await asyncio.sleep(STALL_INTERVAL.total_seconds())
         assert not zone.in_sync(written.change_id)
         await asyncio.sleep(90)
         assert zone.in_sync(written.change_id)
