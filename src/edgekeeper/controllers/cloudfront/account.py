@@ -34,6 +34,7 @@ from edgekeeper.controllers.cloudfront.failures import Failures
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.outages import Outages
 
 log = get_logger(__name__)
 
@@ -118,6 +119,7 @@ class Account:
         self.desk = DnsDesk(self.zones, clock)
         self.corrections = Corrections(clock)
         self.failing_deletions = Failures(clock)
+        self.outages = Outages(clock)
         self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names = Remembered(self._names, clock)
 
