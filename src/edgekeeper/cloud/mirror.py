@@ -42,7 +42,7 @@ from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.pace import Pace, PaceOptions
 from edgekeeper.cloud.replica import Change, Replica
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Wait, fresh
+from edgekeeper.core.errors import Cause, PassError, Wait, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -63,8 +63,11 @@ Handler: TypeAlias = Callable[[K, V | None, V | None], None]
 class NotSyncedError(Wait):
     """The collection was not seen as a whole yet, so that nobody knows what is not there."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(timedelta(seconds=5), "MirrorNotSynced", f"{name}: not listed completely yet")
+    def __init__(self, name: str, problem: PassError | None = None) -> None:
+        """`problem` is why the last listing failed, where there was one."""
+        why = f": {problem.message}" if problem is not None else ""
+        super().__init__(timedelta(seconds=5), "MirrorNotSynced", f"{name}: not listed completely yet{why}")
+        self.unavailable = (problem.unavailable if problem is not None else None) or Cause.UNLISTED
 
 
 class AbsentError(LookupError):
@@ -180,7 +183,7 @@ class Mirror(Generic[K, V]):
 
     def _known(self) -> dict[K, V]:
         if not self.synced:
-            raise NotSyncedError(self.name)
+            raise NotSyncedError(self.name, self.problem)
         return self._replica.objects
 
     # Following
@@ -237,7 +240,8 @@ class Mirror(Generic[K, V]):
             await self.refresh()
         except PassError as error:
             # Once for each reason: one who may not list is not told so every few minutes.
-            is_new = before is None or before.reason != error.reason
+            # That a cloud cannot be used at all is told once for all that is in it, by the transport.
+            is_new = (before is None or before.reason != error.reason) and error.unavailable is None
             tell = log.warning if is_new else log.debug
             tell("Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message)
             self._pace.failed(error.after if isinstance(error, Wait) else timedelta(0))

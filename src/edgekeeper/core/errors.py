@@ -8,17 +8,34 @@
 
 Adapters map every error code they know to one of these. An exception of any other kind is a bug: it is logged with
 its traceback, counted, and treated as `Retry`, so that one object's failure never stops another's.
+
+An error may also say that it is no matter of the object at all, but of its cloud, which cannot be used at present
+(`unavailable`): what that means for the object's conditions is decided in `core.outages`.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import StrEnum
 from typing import TypeVar
 
 E = TypeVar("E", bound="PassError")
 
 STALL_INTERVAL = timedelta(minutes=5)
 """How often something that waits for a person is looked at again."""
+
+
+class Cause(StrEnum):
+    """Why a cloud cannot be used at present, whatever is asked of it."""
+
+    UNREACHABLE = "unreachable"
+    """No answer comes, or none that says anything; or so many were missing that nobody asks for a while."""
+    THROTTLED = "throttled"
+    """It takes no more calls of ours for now."""
+    CREDENTIALS = "credentials"
+    """Ours are missing, have expired or are not accepted."""
+    UNLISTED = "unlisted"
+    """It was not listed completely yet, so that nobody knows what is there."""
 
 
 class PassError(Exception):
@@ -31,6 +48,8 @@ class PassError(Exception):
         self.message = message
         self.error_type = ""
         """How metrics call it, where a provider's error is behind it."""
+        self.unavailable: Cause | None = None
+        """Why the cloud cannot be used at present, where that is what the error comes from."""
 
 
 class Retry(PassError):  # noqa: N818 - the architecture's own noun

@@ -20,15 +20,15 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from botocore import xform_name
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
-from edgekeeper.cloud.aws.errors import classify, code_of, error_for, message_of
+from edgekeeper.cloud.aws.errors import classify, code_of, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.refusals import Read, Refusals
-from edgekeeper.cloud.aws.roles import OWN, Role
+from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError
 from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
@@ -116,7 +116,7 @@ class AwsAccess:
         except Stall as refusal:
             if refusal.error_type != DENIED.error_type:
                 raise
-            raise error_for(general(service).denied, refusal.message) from refusal
+            raise _role_refused(service, refusal) from refusal
 
     async def _assume(self, role: Role) -> AssumedSession:
         request: JsonObject = {
@@ -139,7 +139,7 @@ class AwsCaller:
 
     async def call(self, ask: Ask[T]) -> T:
         """Send a request and parse its answer."""
-        client = await self._access.client(ask.operation.service, self._region, self._role)
+        client = await self._client(ask.operation)
 
         async def send() -> T:
             return ask.parsed(await ask.send(client))
@@ -160,7 +160,7 @@ class AwsCaller:
         return await self._unless_denied(ask, lambda: self._find(ask, absent, unless))
 
     async def _find(self, ask: Ask[T], absent: Collection[str], unless: str) -> T | None:
-        client = await self._access.client(ask.operation.service, self._region, self._role)
+        client = await self._client(ask.operation)
 
         async def send() -> T | None:
             try:
@@ -200,6 +200,19 @@ class AwsCaller:
             refusals.note(read, refusal)
             raise
 
+    async def _client(self, operation: Operation) -> Any:
+        """The client for an operation. botocore looks for credentials when it makes one, and may find none."""
+        access = self._access
+        try:
+            return await access.client(operation.service, self._region, self._role)
+        except BotoCoreError as error:
+            failure = classify(operation, error)
+            if failure is None:
+                raise
+            credential = access.credential(self._role)
+            access.transport.report(operation, credential, failure)
+            raise failure.error from error
+
     async def _hand_over(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
         service = ask.operation.service
         return await self._access.transport.call(
@@ -223,6 +236,13 @@ def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> A
         return ask.parse(answer), following
 
     return Ask(ask.operation, ask.subject, {**ask.request, **position}, parse, ask.special, ask.cost)
+
+
+def _role_refused(service: str, refusal: Stall) -> RoleRefusedError:
+    denied = general(service).denied
+    told = RoleRefusedError(denied.reason, refusal.message)
+    told.error_type = denied.error_type
+    return told
 
 
 def _parse_session(answer: JsonObject) -> AssumedSession:

@@ -33,7 +33,7 @@ from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
 from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.errors import PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -79,6 +79,8 @@ class Tenants:
         """Tenants that we tried to write, and had no answer."""
         self._unfinished: set[str] = set()
         """Tenants that CloudFront is still at work on."""
+        self._unread: PassError | None = None
+        """Why one of them could not be read the last time."""
         self._news = asyncio.Event()
         self.mirror.subscribe(self._index)
 
@@ -87,6 +89,11 @@ class Tenants:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.mirror.run(), name="mirror of tenants")
             group.create_task(self._follow(), name="tenants in progress")
+
+    @property
+    def problem(self) -> PassError | None:
+        """Why it cannot be found out at present how tenants are; None where it can."""
+        return self._unread or self.mirror.problem
 
     def subscribe(self, handler: Handler[str, TenantSummary]) -> Callable[[], None]:
         """Tell `handler` of every tenant that changes, by id. Call what is returned to end that."""
@@ -183,10 +190,13 @@ class Tenants:
                     await self._look(tenant_id)
 
     async def _look(self, tenant_id: str) -> None:
+        self._unread = None
         try:
             await self.read(tenant_id)
         except PassError as error:
-            log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
+            self._unread = fresh(error)
+            if error.unavailable is None:  # an outage is told by the transport
+                log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
 
     async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
         listed: set[str] = set()
@@ -229,6 +239,7 @@ class Tenants:
             self._news.set()
         else:
             self._news.clear()
+            self._unread = None
 
     def _index_names(self, tenant_id: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
         if old is not None and self._ids_by_name.get(old.name) == tenant_id:

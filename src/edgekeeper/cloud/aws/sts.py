@@ -89,7 +89,10 @@ class RoleCredentials(AioCredentials):
         except PassError as error:
             if self._session is None or not self._lasts(_RENEWED_AT_LATEST):
                 raise
-            log.warning("Session of a role cannot be renewed yet", role=self._role.arn, error=error.message)
+            if error.unavailable is None:  # an outage is told by the transport
+                log.warning(
+                    "Session of a role cannot be renewed yet", role=self._role.arn, error=error.message
+                )
             return self._session
 
     async def _attempt(self) -> AssumedSession:

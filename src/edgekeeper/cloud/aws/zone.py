@@ -33,6 +33,7 @@ from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
 from edgekeeper.cloud.aws.propagation import Propagation
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.roles import RoleRefusedError
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -112,6 +113,12 @@ class Zone:
         """Whether a batch was sent whose answer never came."""
         self._refusal: tuple[float, Stall] | None = None
 
+    @property
+    def role_refusal(self) -> RoleRefusedError | None:
+        """Why the zone can be neither listed nor written, where it is because its role may not be assumed."""
+        problem = self.mirror.problem
+        return problem if isinstance(problem, RoleRefusedError) else None
+
     def submit(self, wish: Wish, *, wake: Callable[[], None] | None = None) -> Ticket[Written]:
         """Hand in a wish. `wake` is called when there is a result."""
         return self._writer.submit(wish, wake=wake)
@@ -124,6 +131,10 @@ class Zone:
     def in_sync(self, change_id: str, wake: Callable[[], None] | None = None) -> bool:
         """Can the world see a batch? If not yet, call `wake` when it can."""
         return self._propagation.in_sync(change_id, wake)
+
+    def propagation_problem(self, change_id: str) -> PassError | None:
+        """Why it cannot be found out at present whether the world sees a batch; None where it can."""
+        return self._propagation.problem(change_id)
 
     async def run(self) -> None:
         """List, write and follow until cancelled."""

@@ -35,16 +35,19 @@ from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
-from edgekeeper.cloud.remembered import LASTING, Remembered
+from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.controllers.cloudfront.corrections import Corrections
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.controllers.cloudfront.failures import Failures
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.outages import Outages
 
 log = get_logger(__name__)
 
+DENIAL_REMEMBERED: Final = timedelta(minutes=30)
+"""How long it takes at most until a right that was granted later is used."""
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
 ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
@@ -68,7 +71,7 @@ class Rights:
         if what not in self._told:
             log.warning("AWS does not allow it, so we do without", what=what, error=refusal.message)
             self._told.add(what)
-        self._denied[what] = self._clock.monotonic() + LASTING.total_seconds()
+        self._denied[what] = self._clock.monotonic() + DENIAL_REMEMBERED.total_seconds()
 
 
 class Account:
@@ -103,6 +106,7 @@ class Account:
         self.desk = DnsDesk(self.zones, clock)
         self.corrections = Corrections(clock)
         self.failing_deletions = Failures(clock)
+        self.outages = Outages(clock)
         self.distributions = Distributions(self.cloudfront, clock)
         self.certificate_names: Remembered[str, tuple[str, ...] | None] = Remembered(self._names, clock)
         self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)

@@ -47,6 +47,7 @@ from edgekeeper.controllers.cloudfront.desired import (
 from edgekeeper.controllers.cloudfront.records import (
     combined,
     dns_differences,
+    kept_back,
     records_to_write,
     refusals_of_removal,
     removing,
@@ -412,14 +413,14 @@ def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
     """
     tenant = _own(snapshot)
     disabling = tuple(_disabling(tenant)) if tenant else ()
-    if snapshot.dns_work.error is not None:
+    if (error := snapshot.dns_work.error) is not None and (tenant or snapshot.inventory):
         if not disabling:
-            raise snapshot.dns_work.error
+            raise kept_back(error, (), tenant) if isinstance(error, Stall) else error
         return disabling
     removing = tuple(removing_all(snapshot, snapshot.inventory, "the object is being deleted"))
     if refused := refusals_of_removal(snapshot, snapshot.inventory):
         if not removing and not disabling:
-            raise combined(refused)
+            raise kept_back(combined(refused), refused, tenant)
         return (*removing, *disabling)
     return (*removing, *(_tenant_removal(snapshot, tenant) if tenant else ()))
 

@@ -214,7 +214,7 @@ class DnsDesk:
             return failure
         streak = self._streaks[uid] = self._streaks.get(uid, 0) + 1
         told = Wait(_PAUSES.delay(streak, Random(0)), failure.reason, failure.message)
-        told.error_type = failure.error_type
+        told.error_type, told.unavailable = failure.error_type, failure.unavailable
         return told
 
     def _keep(self, uid: str, errand: _Errand) -> None:

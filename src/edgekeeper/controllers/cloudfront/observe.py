@@ -25,6 +25,7 @@ from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
+from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims, Contest
 from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, certificate_to_attach, is_ours
@@ -32,11 +33,12 @@ from edgekeeper.controllers.cloudfront.desired import bare_zone, is_managed, tag
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.inventory import inventory_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Rival, Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.controllers.cloudfront.validation import inventory_problems, spec_problems
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
@@ -104,6 +106,16 @@ class Observer:
             group=await self._group(snapshot.spec, snapshot.tenant),
             zone=self._zone(snapshot.spec),
         )
+
+    def obstacle(self, step: Step | None, snapshot: Snapshot) -> PassError | None:
+        """Why it cannot be found out at present whether what a step waits for has happened; None where it can."""
+        problem = None
+        if isinstance(step, do.AwaitDeployment):
+            problem = self.account.tenants.problem
+        elif isinstance(step, do.AwaitPropagation):
+            zone = self._zone_of_change(snapshot)
+            problem = zone.propagation_problem(step.change_id) if zone is not None else None
+        return problem if problem is not None and problem.unavailable is not None else None
 
     def _of_cluster(self, request: Request) -> Snapshot:
         """What the cluster knows by itself."""
@@ -292,7 +304,13 @@ class Observer:
         )
         change_id = work.change_id or snapshot.status.dns_change_id
         zone = self._zone_of_change(snapshot) if change_id else None
-        in_sync = zone is None or zone.in_sync(change_id, wake)
+        try:
+            in_sync = zone is None or zone.in_sync(change_id, wake)
+        except Stall as refusal:
+            if not snapshot.deleting:
+                raise
+            # Whether that keeps a deletion from going on depends on what there is to delete.
+            in_sync, work = False, replace(work, error=work.error or refusal)
         return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
 
     async def _without_others(self, request: Request, snapshot: Snapshot) -> Snapshot:
@@ -367,7 +385,7 @@ class Observer:
         if zone is None:
             return None
         if zone.is_blind:
-            return ZoneView("", None)
+            return ZoneView("", None, zone.role_refusal)
         try:
             keys = [RecordKey(normalise_name(item.domain), kind) for item in spec.domains for kind in _TYPES]
             found = {key: zone.mirror.get(key) for key in keys}

@@ -7,32 +7,34 @@
     perform    the first of them                       at most one change in AWS
     report     one status, and what happened           at most one write of the object
 
-What goes wrong is one of the four errors; `explain` says it in the conditions.
+What goes wrong is one of the four errors; `explain` says it in the conditions. Where AWS cannot be used at all, an object
+that has something to do says so after a minute (`core.outages`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from edgekeeper.cloud.origin import Actor, acting_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.decide import DOMAIN_CONFLICT, NAME_CONFLICT, Plan, decide
-from edgekeeper.controllers.cloudfront.explain import Explainer
+from edgekeeper.controllers.cloudfront.explain import Explainer, uid_of
 from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Base, Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
-from edgekeeper.controllers.cloudfront.report import Reporter, told_removal, told_unmanaged
+from edgekeeper.controllers.cloudfront.report import SYNCED, Reporter, told_removal, told_unmanaged
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import dig, dig_list
+from edgekeeper.core.outages import has_work, outage_said
 from edgekeeper.core.outcome import ApplyWrite, Event, Outcome, done, requeue
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import Request
@@ -41,6 +43,12 @@ CERTIFICATE_MANAGER: Final = "edgekeeper-certificate"
 """The field manager that owns the certificate's ARN in the spec, and nothing else."""
 ORPHAN_PATIENCE: Final = timedelta(minutes=1)
 """For how long an object that is to be orphaned is kept because its tenant cannot be reached to remove our mark."""
+
+
+class Wake(Protocol):
+    """Asks for another pass of an object."""
+
+    def __call__(self, key: Key, *, after: timedelta = ...) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class TenantReconciler:
     explainer: Explainer
     metrics: TenantMetrics
     clock: Clock
-    wake: Callable[[Key], None]
+    wake: Wake
     intervals: Intervals
     cleanup_timeout: timedelta
     """For how long a deletion may fail before it is given up; zero for ever."""
@@ -62,26 +70,39 @@ class TenantReconciler:
         return self.performer.account
 
     async def reconcile(self, request: Request) -> Outcome:
+        return await self._attempted(request, self._reconcile)
+
+    async def finalize(self, request: Request) -> Outcome:
+        return await self._attempted(request, self._finalize)
+
+    def explain(self, request: Request, error: PassError) -> Outcome:
+        return self.explainer.explain(request, error)
+
+    def pause(self, request: Request) -> Outcome:
+        return self.explainer.pause(request)
+
+    async def _reconcile(self, request: Request, began: float) -> Outcome:
         with acting_for(_actor(request)):
             wake = partial(self.wake, request.key)
             base = self.observer.begin(request, wake)
             before, plan = await self._decide(base)
             after = await self.performer.perform(plan.next, before, wake)
+        outage = self._outage_after(plan.next, after, request, began)
         if plan.refusal is not None:
             raise plan.refusal
-        reporter = Reporter(request.object, before, after, plan, self.clock.now())
+        reporter = Reporter(request.object, before, after, plan, self.clock.now(), outage)
         if plan.drift.drift_detected:
             self.metrics.drift_detected()
         if reporter.is_correction:
             self.account.corrections.note(before.owner.uid)
         return self._outcome(reporter)
 
-    async def finalize(self, request: Request) -> Outcome:
+    async def _finalize(self, request: Request, began: float) -> Outcome:
         if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
             return await self._orphan(request)
         failures, uid = self.account.failing_deletions, _uid(request)
         try:
-            return await self._remove(request)
+            return await self._remove(request, began)
         except Conflict:
             raise
         except PassError as error:
@@ -89,12 +110,6 @@ class TenantReconciler:
             if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
                 raise
             return self._given_up(request, error)
-
-    def explain(self, request: Request, error: PassError) -> Outcome:
-        return self.explainer.explain(request, error)
-
-    def pause(self, request: Request) -> Outcome:
-        return self.explainer.pause(request)
 
     async def _decide(self, base: Base) -> tuple[Snapshot, Plan]:
         """What to do, and about what: nothing is changed, and no conflict reported, that was not looked at just now."""
@@ -119,9 +134,46 @@ class TenantReconciler:
             return outcome.writing(ApplyWrite(fields, CERTIFICATE_MANAGER))
         return outcome.writing(reporter.status())
 
+    # Outages
+
+    async def _attempted(
+        self, request: Request, attempt: Callable[[Request, float], Awaitable[Outcome]]
+    ) -> Outcome:
+        """A pass that may find that AWS cannot be used: that is told in time, and tried again however long it lasts."""
+        if has_work(request.object) and (overdue := self.account.outages.due(_uid(request))) is not None:
+            raise overdue
+        began = self.clock.monotonic()
+        try:
+            return await attempt(request, began)
+        except PassError as error:
+            if error.unavailable is not None:
+                self._note_outage(request, error, began)
+            elif error.error_type or isinstance(error, Stall):  # so there was an answer
+                self.account.outages.clear(_uid(request))
+            raise
+
+    def _note_outage(self, request: Request, error: PassError, began: float) -> None:
+        outages, uid = self.account.outages, _uid(request)
+        if has_work(request.object):
+            outages.note(uid, error, began)
+            self.wake(request.key, after=outages.next_look(uid))
+
+    def _outage_after(self, step: do.Step | None, after: Snapshot, request: Request, began: float) -> str:
+        """What to say of an outage after a pass that did not fail: it may be one that needed no answer of AWS."""
+        outages, uid = self.account.outages, _uid(request)
+        obstacle = self.observer.obstacle(step, after)
+        if not has_work(request.object) or (obstacle is None and not do.asks_nothing(step)):
+            outages.clear(uid)
+            return ""
+        if obstacle is not None:
+            self._note_outage(request, obstacle, began)
+        else:
+            outages.expect(uid, began)
+        return outages.message(uid, outage_said(request.object, SYNCED))
+
     # Deletion
 
-    async def _remove(self, request: Request) -> Outcome:
+    async def _remove(self, request: Request, began: float) -> Outcome:
         with acting_for(_actor(request)):
             wake = partial(self.wake, request.key)
             before, plan = await self._decide(self.observer.begin(request, wake))
@@ -130,7 +182,8 @@ class TenantReconciler:
             after = await self.performer.perform(plan.next, before, wake)
         if not isinstance(plan.next, do.RemoveRecords | do.AwaitRecords):  # their answers are still to come
             self.account.failing_deletions.clear(before.owner.uid)
-        return self.explainer.removal(request, after, plan)
+        outage = self._outage_after(plan.next, after, request, began)
+        return self.explainer.removal(request, after, plan, outage)
 
     async def _orphan(self, request: Request) -> Outcome:
         """Leave everything as it is, without our mark: whoever has it next must not be told that it is ours."""
@@ -177,6 +230,7 @@ class TenantReconciler:
     def _forget(self, uid: str) -> None:
         self.account.desk.forget(uid)
         self.account.failing_deletions.clear(uid)
+        self.account.outages.clear(uid)
 
 
 def _is_doubtful(snapshot: Snapshot, refusal: Stall) -> bool:
@@ -199,4 +253,4 @@ def _actor(request: Request) -> Actor:
 
 
 def _uid(request: Request) -> str:
-    return str(dig(request.object, "metadata", "uid") or "")
+    return uid_of(request.object)

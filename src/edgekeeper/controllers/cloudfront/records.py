@@ -12,6 +12,7 @@ Where a zone may not be listed, what Route 53 has accepted counts as being there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
@@ -30,12 +31,18 @@ from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.errors import Stall
 
+_REMEDY: Final = (
+    "let the records be removed, or leave everything as it is with the annotation "
+    "edgekeeper.io/deletion-policy: Orphan"
+)
+
 
 def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
     """Note down what is about to be written, and write it. Raise Stall where nothing is left but what was refused."""
     records = tuple(records_to_write(snapshot))
     if not records:
         return
+    _refuse_unreachable(snapshot)
     _refuse_outside(snapshot, records)
     _refuse_recorded(snapshot, records)
     refused = [one for one in snapshot.dns_work.refused if not one.removing]
@@ -119,6 +126,28 @@ def combined(refused: Sequence[Refusal]) -> Stall:
     return told
 
 
+def kept_back(error: Stall, refused: Sequence[Refusal], tenant: TenantSummary | None) -> Stall:
+    """Why a deletion does not end: which records stay, with which role they were to be removed, and what stays with them.
+
+    Without refusals it is the error alone that keeps them.
+    """
+    kept = "the tenant is kept, disabled, as long as names may lead to it: " if tenant else ""
+    what = "; ".join(_kept_records(refused)) or error.message
+    told = Stall(error.reason, f"{what}; {kept}{_REMEDY}", error.after)
+    told.error_type = error.error_type
+    return told
+
+
+def _kept_records(refused: Sequence[Refusal]) -> Iterator[str]:
+    """What cannot be removed, and why: once for all records of a zone and a role that are refused for the same reason."""
+    groups: dict[tuple[str, str, str], list[InventoryRecord]] = {}
+    for one in refused:
+        groups.setdefault((one.entry.zone, one.entry.role, one.error.message), []).append(one.entry)
+    for (zone, role, why), entries in groups.items():
+        using = f" with the role {role}" if role else ""
+        yield f"cannot remove {do.named(entries)} from zone {zone}{using}: {why}"
+
+
 def dns_differences(snapshot: Snapshot) -> tuple[Difference, ...]:
     """Where the zone is not what the spec says, in the words of a difference."""
     missing = (
@@ -136,6 +165,14 @@ def records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
         is_ours = _meaning(wanted) in written and _zone_has(snapshot, wanted)
         if not is_ours and not _is_unmanaged(snapshot, wanted):
             yield wanted
+
+
+def _refuse_unreachable(snapshot: Snapshot) -> None:
+    refusal = snapshot.zone.refusal if snapshot.zone else None
+    if refusal is not None:
+        told = Stall(refusal.reason, f"spec.dns.assumeRoleArn: {refusal.message}")
+        told.error_type = refusal.error_type
+        raise told
 
 
 def _refuse_outside(snapshot: Snapshot, records: Iterable[InventoryRecord]) -> None:

@@ -35,6 +35,7 @@ from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.delta import describe
 from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_message
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE
 from edgekeeper.core.outcome import Event, StatusWrite
 
 SYNCED, CERTIFICATE, DNS, PAUSED = "Synced", "CertificateReady", "DNSReady", "Paused"
@@ -75,6 +76,8 @@ class Reporter:
     after: Snapshot
     plan: Plan
     now: datetime
+    outage: str = ""
+    """What is to be said of an outage that keeps the object waiting; empty where there is none."""
 
     @property
     def step(self) -> Step | None:
@@ -182,6 +185,8 @@ class Reporter:
             self._mark_synced(conditions)
             self._mark_certificate(conditions)
         self._mark_dns(conditions)
+        if self.outage:
+            tell_outage(conditions, self.obj, self.outage)
         return conditions.to_list()
 
     def _deployed(self) -> tuple[bool, str, str]:
@@ -365,10 +370,24 @@ def _dns_ready_message(snapshot: Snapshot) -> str:
 
 
 def resumed(obj: JsonObject, now: datetime) -> Conditions:
-    """The conditions of an object that is not paused."""
+    """The conditions of an object that is not paused, and not kept waiting by an outage."""
     conditions = Conditions.of(DECLARATION, obj, now)
     conditions.forget(PAUSED)
+    known = conditions.get(SYNCED)
+    if known is not None and known.reason == CLOUD_UNAVAILABLE:
+        conditions.forget(SYNCED)
     return conditions
+
+
+def tell_outage(conditions: Conditions, obj: JsonObject, message: str) -> None:
+    """Say that the cloud cannot be used. What is known of the present spec stays in Ready, if there ever was a tenant."""
+    conditions.mark(SYNCED, False, CLOUD_UNAVAILABLE, message)
+    ready = conditions.before(READY)
+    is_present = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
+    if ready is None or not is_present or ready.reason == CLOUD_UNAVAILABLE or not dig(obj, "status", "id"):
+        conditions.mark(DEPLOYED, "Unknown", CLOUD_UNAVAILABLE, message)
+    elif conditions.get(DEPLOYED) is None:
+        conditions.mark(DEPLOYED, ready.status, ready.reason, ready.message)
 
 
 def _is_pause(condition: Any) -> bool:

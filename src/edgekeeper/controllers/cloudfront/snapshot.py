@@ -66,6 +66,8 @@ class ZoneView:
     """The zone's own name; empty where it is not known."""
     records: Mapping[RecordKey, Record] | None
     """None where the zone may not be listed."""
+    refusal: Stall | None = None
+    """Why nothing at all can be done in the zone: AWS does not let us assume the role for it."""
 
 
 @dataclass(frozen=True, slots=True)

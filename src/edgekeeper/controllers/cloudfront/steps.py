@@ -178,6 +178,7 @@ Step: TypeAlias = (
 _AT_ONCE = (RememberRecords, NoteCreation, AdoptTenant, MarkTenant)
 _CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
 _CHANGING_RECORDS = (WriteRecords, RemoveRecords)
+_ASKING_NOTHING = (RememberRecords, WriteRecords, RemoveRecords, AwaitRecords, NoteCreation)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
 
@@ -194,6 +195,11 @@ def changes_tenant(step: Step | None) -> bool:
 def changes_records(step: Step | None) -> bool:
     """Is something about to be written into a zone?"""
     return isinstance(step, _CHANGING_RECORDS)
+
+
+def asks_nothing(step: Step | None) -> bool:
+    """Does a step end without an answer of AWS, because it only writes something down, or hands it to a writer?"""
+    return isinstance(step, _ASKING_NOTHING)
 
 
 def is_waiting(step: Step) -> bool:

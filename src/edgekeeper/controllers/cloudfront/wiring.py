@@ -100,7 +100,7 @@ class TenantController(Controller):
         reconciler = TenantReconciler(
             Observer(account, claims, options.guards, options.cluster, options.drift_policy),
             Performer(account),
-            Explainer(services.clock, metrics, options.intervals, account.desk),
+            Explainer(services.clock, metrics, options.intervals, account.desk, account.outages),
             metrics,
             services.clock,
             self.wake,

@@ -22,6 +22,7 @@ from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
 from edgekeeper.core.conditions import status_violations
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outages import Outages
 from edgekeeper.core.outcome import Outcome, StatusWrite
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.virtual import START
@@ -48,7 +49,9 @@ class Witness:
         self._registry = CollectorRegistry()
         desk = create_autospec(DnsDesk, instance=True)
         desk.answered.side_effect = lambda _, inventory: (inventory, "")
-        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals(), desk)
+        self._explainer = Explainer(
+            _Still(), TenantMetrics(self._registry), Intervals(), desk, Outages(_Still())
+        )
 
     def explain(self, error: PassError, obj: JsonObject) -> Outcome:
         return self._explainer.explain(_request(obj), error)
