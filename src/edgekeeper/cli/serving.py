@@ -25,6 +25,7 @@ from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.progress import show_progress
 from edgekeeper.cli.stopping import StopRequest, stop_on_signals
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.json import dig
 from edgekeeper.runtime.logs import configure
 
@@ -113,7 +114,7 @@ async def apply_manifests(
         except TimeoutError as error:
             late = ", ".join(str(item) for item in applier.tracked if not item.readiness.ready)
             raise CommandError(
-                f"not ready after {settings.timeout.total_seconds():g} s: {late}",
+                f"not ready after {format_duration(settings.timeout)}: {late}",
                 "--timeout waits longer",
                 ExitCode.NOT_READY,
             ) from error

@@ -37,6 +37,7 @@ from datetime import timedelta
 import msgspec
 
 from edgekeeper.core.backoff import spread
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
@@ -263,7 +264,12 @@ class Controller:
                 return Result.REQUEUE
             case Wait(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
-                _log.info("Reconciliation waits", reason=ending.reason, why=ending.message, after=str(after))
+                _log.info(
+                    "Reconciliation waits",
+                    reason=ending.reason,
+                    why=ending.message,
+                    after=format_duration(after),
+                )
                 return Result.REQUEUE_AFTER
             case Stall(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
@@ -273,7 +279,7 @@ class Controller:
             case PassError():
                 pause = self.queue.retry(key)
                 self._metrics.failed()
-                _log.error(FAILED, reason=ending.reason, why=ending.message, after=str(pause))
+                _log.error(FAILED, reason=ending.reason, why=ending.message, after=format_duration(pause))
                 return Result.ERROR
 
     def _resync_pause(self) -> timedelta:

@@ -124,7 +124,7 @@ def test_up_names_what_did_not_become_ready(
         "200ms",
     ]
     assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.NOT_READY
-    expected = "not ready after 0.2 s: Job default/stuck (Running); --timeout waits longer"
+    expected = "not ready after 200ms: Job default/stuck (Running); --timeout waits longer"
     assert capsys.readouterr().err == f"edgekeeper: error: {expected}\n"
 
 

@@ -31,6 +31,7 @@ from edgekeeper.controllers.cloudfront.report import Reporter, told_removal, tol
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import dig, dig_list
 from edgekeeper.core.outcome import ApplyWrite, Event, Outcome, done, requeue
@@ -162,7 +163,7 @@ class TenantReconciler:
                 for one in dig_list(request.object, "status", "inventory")
             ),
         ]
-        message = f"giving up after {self.cleanup_timeout}: {error.message}; what may remain: {', '.join(left) or 'nothing'}"
+        message = f"giving up after {format_duration(self.cleanup_timeout)}: {error.message}; what may remain: {', '.join(left) or 'nothing'}"
         return done().saying(Event("Warning", "CleanupAbandoned", message))
 
     def _gone(self, snapshot: Snapshot) -> Outcome:
