@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +23,7 @@ from edgekeeper.cli.help import Command
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import names_of_kind, propose
+from edgekeeper.cli.reaching import explain, identify
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cli.terminal import open_console
 from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
@@ -151,16 +152,34 @@ def exit_code(previews: Sequence[Preview]) -> ExitCode:
 async def _answer(
     question: Question, tenants: TenantSettings, cluster: ClusterConfig, clients: AwsClients
 ) -> list[Preview]:
-    return await answer(question, tenants, HttpTransport(cluster), clients)
+    transport = HttpTransport(cluster)
+    try:
+        return await answer(
+            question,
+            tenants,
+            transport,
+            clients,
+            identify=lambda: identify(transport, cluster, tenants.tenants.cluster),
+        )
+    except ApiError as error:
+        raise explain(error, cluster) from error
 
 
 async def answer(
-    question: Question, tenants: TenantSettings, transport: Transport, clients: AwsClients
+    question: Question,
+    tenants: TenantSettings,
+    transport: Transport,
+    clients: AwsClients,
+    *,
+    identify: Callable[[], Awaitable[str]] | None = None,
 ) -> list[Preview]:
-    """Everything that was asked about, in the order of its names. Both ways out are closed in the end."""
+    """Everything that was asked about, in the order of its names. Both ways out are closed in the end.
+
+    Raise ApiError where the cluster refuses; `identify` is as for `assembled`.
+    """
     options = OperatorOptions(RuntimeOptions(dry_run=True), tenants.tenants, tenants.rates, signals=False)
     try:
-        async with assembled(options, transport, clients, host="") as operator:
+        async with assembled(options, transport, clients, host="", identify=identify) as operator:
             live = await _list(operator.client, question)
             objects, refused = _proposed(question, live)
             keys = _chosen(question, live, objects)
@@ -168,8 +187,6 @@ async def answer(
             account = Account(operator.access, operator.services.clock, CloudMetrics(CollectorRegistry()))
             previewer = Previewer(account, operator.options.tenants, objects.values())
             previews = await previewer.preview(keys) if keys else []
-    except ApiError as error:
-        raise CommandError(f"the cluster cannot be used: {error}") from error
     except PassError as error:
         raise CommandError(f"AWS cannot be used: {error.message}") from error
     return sorted([*refused, *previews], key=lambda preview: preview.key)

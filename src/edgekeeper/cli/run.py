@@ -8,6 +8,8 @@ from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.operator_options import operator_options
+from edgekeeper.cli.reaching import await_cluster, explain
+from edgekeeper.cli.stopping import interruptible
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
@@ -51,11 +53,15 @@ async def _run(
 ) -> int:
     transport = HttpTransport(cluster)
     chosen = OperatorOptions(options, tenants.tenants, tenants.rates, cluster.namespace)
+
+    async def identify() -> str:
+        return await interruptible(await_cluster(transport, cluster, tenants.tenants.cluster))
+
     try:
-        async with assembled(chosen, transport, clients, host=transport.host) as operator:
+        async with assembled(chosen, transport, clients, host=transport.host, identify=identify) as operator:
             await operator.manager.run()
     except LostLeadershipError as error:
         raise CommandError(f"lost the leadership: {error}", "another replica goes on") from error
     except ApiError as error:
-        raise CommandError(f"the cluster cannot be used: {error}") from error
+        raise explain(error, cluster) from error
     return ExitCode.OK
