@@ -18,6 +18,7 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cli.assembly import OperatorOptions, assembled
+from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
@@ -26,7 +27,7 @@ from edgekeeper.cli.proposal import names_of_kind, propose
 from edgekeeper.cli.reaching import explain, identify
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cli.terminal import open_console
-from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.preview import Preview, Previewer, Verdict
@@ -125,7 +126,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     try:
         cluster = load_config(kubeconfig, context)
         clients = AwsClients(tenants.aws)
-    except (ConfigError, InsecureEndpointError) as error:
+    except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
     question = Question(names, manifests, namespace or cluster.namespace, bool(namespace))
     previews = asyncio.run(_answer(question, tenants, cluster, clients))
@@ -186,7 +187,11 @@ async def answer(
             # Its own view of AWS: the operator's would wake passes, and there are none.
             account = Account(operator.access, operator.services.clock, CloudMetrics(CollectorRegistry()))
             previewer = Previewer(account, operator.options.tenants, objects.values())
+            if keys:
+                await clients.confirm()
             previews = await previewer.preview(keys) if keys else []
+    except AwsConfigError as error:
+        raise CommandError(str(error)) from error
     except PassError as error:
         raise CommandError(f"AWS cannot be used: {error.message}") from error
     return sorted([*refused, *previews], key=lambda preview: preview.key)
@@ -201,9 +206,7 @@ async def _list(client: KubeClient, question: Question) -> dict[Key, JsonObject]
     except NotFoundError as error:
         if question.manifests:
             return {}
-        raise CommandError(
-            f"the cluster knows no {KIND.qualified_plural}", "edgekeeper crds | kubectl apply -f -"
-        ) from error
+        raise CommandError(f"the cluster knows no {KIND.qualified_plural}", INSTALL) from error
 
 
 async def _list_within(client: KubeClient, namespace: str) -> dict[Key, JsonObject]:

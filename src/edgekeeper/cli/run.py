@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from edgekeeper.cli.announcing import announce
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
@@ -11,7 +12,7 @@ from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.cli.reaching import await_cluster, explain
 from edgekeeper.cli.stopping import interruptible
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
-from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
@@ -43,7 +44,7 @@ def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
     try:
         cluster = load_config(options.kubeconfig, options.context)
         clients = AwsClients(tenants.aws)
-    except (ConfigError, InsecureEndpointError) as error:
+    except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
     return waking.run(_run(options, tenants, cluster, clients))
 
@@ -59,9 +60,13 @@ async def _run(
 
     try:
         async with assembled(chosen, transport, clients, host=transport.host, identify=identify) as operator:
+            await clients.confirm()
+            await interruptible(announce(operator, cluster))
             await operator.manager.run()
     except LostLeadershipError as error:
         raise CommandError(f"lost the leadership: {error}", "another replica goes on") from error
+    except AwsConfigError as error:
+        raise CommandError(str(error)) from error
     except ApiError as error:
         raise explain(error, cluster) from error
     return ExitCode.OK

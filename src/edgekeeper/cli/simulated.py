@@ -72,6 +72,15 @@ def _intervals(options: SimulationOptions) -> Intervals:
     return Intervals(options.poll_interval, options.drift_interval, settling=timedelta(0))
 
 
+def _clients(cloud: AwsCloud, url: str) -> AwsClients:
+    """Clients of the simulated cloud, whatever the environment says about the real one."""
+    return AwsClients(
+        AwsSettings(region=REGION, endpoint_url=url),
+        session=static_session(ACCOUNT, "simulated"),
+        http_session_class=session_class(cloud),
+    )
+
+
 @asynccontextmanager
 async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIterator[Simulation]:
     """Install the kinds, start the cloud and the operator, and stop both in the end."""
@@ -80,20 +89,16 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
     await server.plane.settle()
     cloud = AwsCloud(rates=UNLIMITED)
     furnish(cloud, options)
-    clients = AwsClients(
-        AwsSettings(region=REGION),
-        session=static_session(ACCOUNT, "simulated"),
-        http_session_class=session_class(cloud),
-    )
     chosen = OperatorOptions(
         RuntimeOptions(server=_UNHEARD),
         TenantOptions(intervals=_intervals(options)),
         _UNHURRIED,
         signals=False,
     )
+    transport = InProcessTransport(server.plane, server.plane.admin_token)
     async with (
         serve(cloud) as listening,
-        assembled(chosen, InProcessTransport(server.plane), clients, host="embedded") as operator,
+        assembled(chosen, transport, _clients(cloud, listening.url), host="embedded") as operator,
     ):
         working = asyncio.create_task(operator.manager.run(), name="operator")
         try:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 import yaml
@@ -148,20 +152,43 @@ def test_up_interrupted_while_it_waits_says_so(tmp_path: Path, kubeconfig: Path)
 def test_up_works_with_authentication_on(
     tmp_path: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    manifest = tmp_path / "one.yaml"
-    manifest.write_text(CONFIG_MAP)
-    arguments = [
-        "up",
-        "--no-controllers",
-        "--auth",
-        "--apply",
-        str(manifest),
-        "--wait",
-        "--kubeconfig",
-        str(kubeconfig),
-    ]
-    assert run(arguments) == ExitCode.OK
-    assert "ready    ConfigMap default/one (Created)" in capsys.readouterr().out
+    manifest = tmp_path / "tenant.yaml"
+    manifest.write_text(TENANT.replace(", namespace: edge", ""))
+    arguments = ["up", "--auth", "--apply", str(manifest), "--deploy-time", "100ms", "--wait"]
+    assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.OK
+    assert "ready    DistributionTenant default/blog (Deployed)" in capsys.readouterr().out
+
+
+def test_up_with_authentication_lets_nobody_in_without_credentials(kubeconfig: Path) -> None:
+    with up_running("--no-controllers", "--auth", "--kubeconfig", str(kubeconfig)):
+        tree = yaml.safe_load(kubeconfig.read_text())
+        status = {}
+        for name, token in (("administrator", tree["users"][0]["user"]["token"]), ("anybody", "wrong")):
+            url = f"{tree['clusters'][0]['cluster']['server']}/api/v1/secrets"
+            request = Request(url, headers={"authorization": f"Bearer {token}"})  # noqa: S310 - https
+            authority = b64decode(tree["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+            try:
+                context = ssl.create_default_context(cadata=authority)
+                with urlopen(request, context=context) as answer:  # noqa: S310 - https
+                    status[name] = answer.status
+            except HTTPError as error:
+                status[name] = error.code
+                error.close()
+    assert status == {"administrator": 200, "anybody": 401}
+
+
+def test_up_works_whatever_is_configured_for_the_real_aws(
+    tmp_path: Path, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "tenant.yaml"
+    manifest.write_text(TENANT.replace(", namespace: edge", ""))
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://aws.example.com")
+    arguments = ["up", "--apply", str(manifest), "--deploy-time", "100ms", "--wait"]
+    assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.OK
+    captured = capsys.readouterr()
+    assert "ready    DistributionTenant default/blog (Deployed)" in captured.out
+    assert captured.err == ""
 
 
 @pytest.mark.parametrize(
