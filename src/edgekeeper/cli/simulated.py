@@ -56,6 +56,8 @@ class Simulation:
     cloud: AwsCloud
     url: str
     operator: Operator
+    region: str = REGION
+    """For those who need to name one. All are there."""
 
 
 def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
