@@ -87,7 +87,8 @@ async def clouds(
     from edgekeeper.cli.simulated import SimulationOptions, simulating  # noqa: PLC0415
 
     configure(level="warning")
-    async with simulating(server, SimulationOptions(settings.deploy_time)) as simulation:
+    options = SimulationOptions(settings.deploy_time, data_dir=settings.plane.data_dir)
+    async with simulating(server, options) as simulation:
         console.print(f"It keeps a simulated AWS at [bold]{simulation.url}[/]")
         yield simulation
 

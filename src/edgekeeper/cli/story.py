@@ -95,6 +95,7 @@ class Story:
 
     async def _edit_in_aws(self) -> str:
         self._simulation.cloud.cloudfront.change_tenant("shop", enabled=False)
+        self._simulation.cloud.changed()
         return "in the console, somebody switches the tenant shop off"
 
     async def _is_repaired(self) -> str:

@@ -43,7 +43,10 @@ PATH = click.Path(path_type=Path)
     help="Listen here; 0 takes any free port.",
 )
 @click.option(
-    "--data-dir", type=PATH, metavar="DIR", help="Keep all objects there.  [default: in memory only]"
+    "--data-dir",
+    type=PATH,
+    metavar="DIR",
+    help="Keep all objects and the simulated AWS there.  [default: in memory only]",
 )
 @click.option(
     "--kubeconfig",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ import yaml
 
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
+from edgekeeper.local.aws.cloud import ACCOUNT
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 UP = [sys.executable, "-m", "edgekeeper.cli", "up"]
@@ -108,6 +110,46 @@ def test_up_keeps_objects_and_kubeconfig_in_its_data_directory(tmp_path: Path) -
     assert run(arguments) == ExitCode.OK
     assert (data / "kubeconfig").exists()
     assert run(arguments) == ExitCode.OK
+
+
+def _kept_tenant(data: Path) -> tuple[str, str]:
+    """Id and ETag of the one tenant of the simulated AWS that is kept in a directory."""
+    state = json.loads((data / "aws.json").read_text())
+    (tenant,) = state["accounts"][ACCOUNT]["cloudfront"]["tenants"]
+    assert tenant["name"] == "blog"
+    return tenant["id"], tenant["etag"]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["waiting  DistributionTenant default/blog (Deploying)", "Everything is ready"],
+    ids=["deploying", "ready"],
+)
+def test_up_killed_at_any_moment_goes_on_with_the_same_aws(moment: str, tmp_path: Path) -> None:
+    manifest, data = tmp_path / "tenant.yaml", tmp_path / "data"
+    manifest.write_text(TENANT.replace(", namespace: edge", ""))
+    options = ["--data-dir", str(data), "--apply", str(manifest)]
+    with subprocess.Popen(
+        [*UP, *options, "--deploy-time", "2s"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert any(line.startswith(moment) for line in process.stdout)
+        process.kill()
+    before = _kept_tenant(data)
+    again = subprocess.run(
+        [*UP, *options, "--deploy-time", "100ms", "--wait"], capture_output=True, text=True, check=False
+    )
+    assert (again.returncode, again.stderr) == (ExitCode.OK, "")
+    assert "ready    DistributionTenant default/blog (Deployed)" in again.stdout.splitlines()
+    assert _kept_tenant(data) == before  # neither made anew nor changed
+
+
+def test_up_refuses_an_aws_that_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "aws.json").write_text("{")
+    assert run(["up", "--data-dir", str(tmp_path), "--wait"]) == ExitCode.FAILED
+    told = capsys.readouterr().err
+    assert f"cannot read the simulated AWS from {tmp_path / 'aws.json'}: " in told
+    assert told.endswith("; move the file away to begin with a new one\n")
 
 
 def test_up_names_what_did_not_become_ready(
