@@ -16,6 +16,7 @@ from edgekeeper.cloud.bucket import Bucket
 from edgekeeper.cloud.fairness import FairQueue
 from edgekeeper.cloud.lanes import LaneRate
 from edgekeeper.cloud.origin import Priority
+from edgekeeper.core.duration import format_duration
 
 SHORTEST_ABSENCE = timedelta(seconds=1)
 LONGEST_ABSENCE = timedelta(minutes=5)
@@ -28,7 +29,7 @@ class TooLongError(Exception):
     """One's turn would come too late."""
 
     def __init__(self, expected: timedelta, *, paused: bool = False) -> None:
-        super().__init__(f"the turn is expected in {expected}")
+        super().__init__(f"the turn is expected in {format_duration(expected)}")
         self.expected = expected
         """When one's turn will come."""
         self.come_back_in = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))

@@ -41,6 +41,7 @@ from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation,
 from edgekeeper.cloud.origin import Actor, Origin, Priority, acting_for, current_origin, sweeping
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Cause, PassError, Retry, Wait
 
 __all__ = [
@@ -310,7 +311,7 @@ def _unanswered(operation: Operation, error: OSError) -> Failure:
 
 def _wait_for_budget(lane: str, error: TooLongError) -> Wait:
     expected = timedelta(seconds=ceil(error.expected.total_seconds()))
-    message = f"the next call of {lane} is not due yet: expected in {expected}"
+    message = f"the next call of {lane} is not due yet: expected in {format_duration(expected)}"
     wait = Wait(error.come_back_in, "BudgetExhausted", message)
     wait.unavailable = Cause.THROTTLED if error.paused else None  # a long line is no outage
     return wait

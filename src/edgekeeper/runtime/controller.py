@@ -38,6 +38,7 @@ from datetime import timedelta
 import msgspec
 
 from edgekeeper.core.backoff import spread
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
@@ -265,7 +266,12 @@ class Controller:
             case Wait(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
                 tell = _log.info if ending.unavailable is None else _log.debug
-                tell("Reconciliation waits", reason=ending.reason, why=ending.message, after=str(after))
+                tell(
+                    "Reconciliation waits",
+                    reason=ending.reason,
+                    why=ending.message,
+                    after=format_duration(after),
+                )
                 return Result.REQUEUE_AFTER
             case Stall(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
@@ -276,7 +282,7 @@ class Controller:
                 pause = self.queue.retry(key)
                 self._metrics.failed()
                 tell = _log.error if ending.unavailable is None else _log.debug
-                tell(FAILED, reason=ending.reason, why=ending.message, after=str(pause))
+                tell(FAILED, reason=ending.reason, why=ending.message, after=format_duration(pause))
                 return Result.ERROR
 
     def _resync_pause(self) -> timedelta:

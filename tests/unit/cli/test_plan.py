@@ -25,7 +25,7 @@ from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.preview import Preview, Verdict
 from edgekeeper.core.clock import SystemClock
-from edgekeeper.core.drift import Policy
+from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.aws.faults import error
@@ -197,6 +197,24 @@ async def test_plan_of_a_deletion_goes_back_to_front() -> None:
         (preview,) = await planned(scene)
     assert actions(preview) == ["RemoveRecords", "DisableTenant", "DeleteTenant"]
     assert {"enabled", "tenant"} <= paths(preview)
+    text = told([preview])
+    assert text.startswith("DistributionTenant default/test-tenant: to be deleted\n")
+    assert text.endswith("Plan: 1 to be deleted.\n")
+    (shown,) = json.loads(render_json([preview]))["objects"]
+    assert (shown["verdict"], shown["deleting"], shown.get("change")) == ("Changes", True, None)
+
+
+@virtual_time
+async def test_plan_of_steps_that_no_change_asks_for_names_no_change() -> None:
+    request = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}
+    async with playing() as scene:
+        await scene.create(tenant(dns=scene.dns(), managedCertificateRequest=request))
+        await scene.says("CertificateReady", "PendingValidation")
+        await scene.stage.stop_operators()
+        await scene.elapse(hours=1)
+        (preview,) = await planned(scene)
+    assert (actions(preview)[0], preview.change) == ("AttachCertificate", Change.NO_CHANGE)
+    assert told([preview]).startswith("DistributionTenant default/test-tenant: to be changed\n")
 
 
 @pytest.mark.parametrize(

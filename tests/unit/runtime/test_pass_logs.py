@@ -118,6 +118,11 @@ def test_failures_are_told_with_their_reason(
     assert {(line["level"], line["reason"]) for line in told} == {(level, reason)}
 
 
+def test_time_until_the_next_pass_is_told_as_people_write_it(stream: io.StringIO) -> None:
+    (line,) = (line for line in lines_of(stream, wait) if line["msg"] == "Reconciliation waits")
+    assert line["after"] == "1m"
+
+
 def test_mistake_is_told_with_its_traceback(stream: io.StringIO) -> None:
     line = lines_of(stream, trip)[0]
     assert line["msg"] == "Reconciliation raised an unexpected exception"

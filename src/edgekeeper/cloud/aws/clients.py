@@ -25,6 +25,16 @@ from aiobotocore.client import AioBaseClient
 from aiobotocore.config import AioConfig
 from aiobotocore.credentials import AioCredentials
 from aiobotocore.session import AioSession
+from botocore.exceptions import (
+    ConfigNotFound,
+    ConfigParseError,
+    InvalidConfigError,
+    InvalidRegionError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    UnknownCredentialError,
+)
+from botocore.utils import validate_region_name
 
 from edgekeeper import __version__
 from edgekeeper.cloud.aws.credentials import new_session
@@ -41,7 +51,21 @@ _BOTOCORE_NAMES: Final = {"apigateway": "apigatewayv2"}
 _GLOBAL_SERVICES: Final = frozenset({"cloudfront", "route53"})
 
 
-class InsecureEndpointError(Exception):
+_WRONG_CONFIGURATION: Final = (
+    ConfigNotFound,
+    ConfigParseError,
+    InvalidConfigError,
+    InvalidRegionError,
+    PartialCredentialsError,
+    UnknownCredentialError,
+)
+
+
+class AwsConfigError(Exception):
+    """Something is wrong with how AWS is configured. The message says what, and what to do about it."""
+
+
+class InsecureEndpointError(AwsConfigError):
     """Signed requests would travel in the clear."""
 
     def __init__(self, url: str) -> None:
@@ -130,6 +154,22 @@ class AwsClients:
         """Close the clients of a role that nobody uses any more. Whoever asks for one later gets a new one."""
         self._sessions.pop(role, None)
         await self._close([key for key in self._making if key[2] == role])
+
+    async def confirm(self) -> None:
+        """Make the first client. Raise AwsConfigError where none can be made until somebody corrects the settings."""
+        try:
+            validate_region_name(self.region)
+            await self.warm_up("cloudfront")
+        except ProfileNotFound as error:
+            raise AwsConfigError(
+                f"the AWS profile {self._sessions[OWN].profile!r} does not exist: create it in ~/.aws/config, or choose "
+                "another one with AWS_PROFILE"
+            ) from error
+        except _WRONG_CONFIGURATION as error:
+            raise AwsConfigError(
+                f"AWS is not configured as it should be: {' '.join(str(error).split()).rstrip('.')}: correct the "
+                "environment, ~/.aws/config or ~/.aws/credentials"
+            ) from error
 
     async def close(self) -> None:
         """Close every client. Must run in the event loop that made them."""

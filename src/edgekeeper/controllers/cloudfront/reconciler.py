@@ -32,6 +32,7 @@ from edgekeeper.controllers.cloudfront.report import SYNCED, Reporter, told_remo
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import dig, dig_list
 from edgekeeper.core.outages import has_work, outage_said
@@ -215,7 +216,7 @@ class TenantReconciler:
                 for one in dig_list(request.object, "status", "inventory")
             ),
         ]
-        message = f"giving up after {self.cleanup_timeout}: {error.message}; what may remain: {', '.join(left) or 'nothing'}"
+        message = f"giving up after {format_duration(self.cleanup_timeout)}: {error.message}; what may remain: {', '.join(left) or 'nothing'}"
         return done().saying(Event("Warning", "CleanupAbandoned", message))
 
     def _gone(self, snapshot: Snapshot) -> Outcome:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from edgekeeper import __version__
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError, AwsSettings, InsecureEndpointError
 from edgekeeper.cloud.aws.credentials import new_session, static_session
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.local.aws.cloud import AwsCloud
@@ -102,6 +103,72 @@ def test_endpoint_of_the_environment_is_checked_too(monkeypatch: pytest.MonkeyPa
         allowed = _clients(AwsSettings(insecure_endpoint=True))
         await allowed.get("cloudfront")
         await allowed.close()
+
+    run_virtual(main)
+
+
+ROLE_WITHOUT_SOURCE = "[profile a]\nrole_arn = arn:aws:iam::111122223333:role/a\nsource_profile = gone\n"
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "region", "complaint"),
+    [
+        (
+            {"AWS_PROFILE": "nobody"},
+            "",
+            "",
+            "the AWS profile 'nobody' does not exist: create it in ~/.aws/config",
+        ),
+        ({}, "[half", "", "Unable to parse config file: .*: correct the environment, ~/.aws/config or"),
+        (
+            {"AWS_PROFILE": "a"},
+            ROLE_WITHOUT_SOURCE,
+            "",
+            'source_profile "gone" referenced in the profile "a" does not',
+        ),
+        (
+            {"AWS_ACCESS_KEY_ID": "k"},
+            "",
+            "",
+            "Partial credentials found in env, missing: AWS_SECRET_ACCESS_KEY: correct",
+        ),
+        ({}, "", "eu west", "region_name 'eu west' doesn't match a supported format: correct"),
+    ],
+    ids=["profile", "file", "source profile", "half a key", "region"],
+)
+def test_configuration_that_cannot_be_used_is_told_before_the_work(
+    environ: dict[str, str],
+    config: str,
+    region: str,
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "config").write_text(config)
+    files = {"AWS_CONFIG_FILE": "config", "AWS_SHARED_CREDENTIALS_FILE": "credentials"}
+    for name, value in {**{name: str(tmp_path / file) for name, file in files.items()}, **environ}.items():
+        monkeypatch.setenv(name, value)
+
+    async def main() -> None:
+        clients = AwsClients(AwsSettings(region=region))
+        with pytest.raises(AwsConfigError, match=complaint):
+            await clients.confirm()
+        await clients.close()
+
+    run_virtual(main)
+
+
+def test_session_with_a_key_of_its_own_reads_no_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text("[half")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+
+    async def main() -> None:
+        clients = _clients(AwsSettings())
+        await clients.confirm()
+        await clients.close()
 
     run_virtual(main)
 
