@@ -22,7 +22,7 @@ from edgekeeper.cloud.aws.tenants import (
 )
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.decide import PENDING
+from edgekeeper.controllers.cloudfront.certificates import PENDING
 from edgekeeper.controllers.cloudfront.inventory import replaceable
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
@@ -58,13 +58,13 @@ class Performer:
             case do.CreateTenant():
                 tenant = await self._create(step, snapshot)
                 certificate = await self._requested(tenant) if step.certificate else None
-                return replace(snapshot, tenant=tenant, certificate=certificate)
+                return self._with_certificate(replace(snapshot, tenant=tenant), certificate)
             case do.UpdateTenant():
                 tenant = await self._update(_live(snapshot), step.settings, step.certificate)
-                certificate = snapshot.certificate
-                if step.certificate:
-                    certificate = await self._requested(tenant) or _UNKNOWN
-                return replace(snapshot, tenant=tenant, certificate=certificate)
+                updated = replace(snapshot, tenant=tenant)
+                if not step.certificate:
+                    return updated
+                return self._with_certificate(updated, await self._requested(tenant) or _UNKNOWN)
             case do.DisableTenant():
                 # All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
                 live = _live(snapshot)
@@ -120,6 +120,10 @@ class Performer:
             return await self.account.ask_certificate(tenant)
         except PassError:
             return None  # first it is written down what we have created; the next pass asks again
+
+    def _with_certificate(self, snapshot: Snapshot, certificate: ManagedCertificate | None) -> Snapshot:
+        names = self.account.known_names(certificate) if certificate else None
+        return replace(snapshot, certificate=certificate, managed_names=names)
 
     async def _explained(self, step: do.CreateTenant, snapshot: Snapshot, refusal: Stall) -> PassError:
         """What a refusal to create comes to, after a look at who is in the way."""
