@@ -111,6 +111,7 @@ async def test_added_domain_gets_a_certificate_that_is_requested_with_it(host: s
         assert scene.cloud.journal.codes["InvalidArgument"] == 0, (
             "CloudFront can see the records when it is asked"
         )
+        assert scene.events("Updated")[1].endswith("; a certificate is requested")
         assert scene.calls(UPDATE) == 3, "to attach the first, to add the domain, to attach the second"
 
 

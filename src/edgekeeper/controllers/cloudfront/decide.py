@@ -346,7 +346,6 @@ def _attachment(snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
-    found = _differences(snapshot, tenant)
     cause = "it was changed outside the operator" if drift.drift_detected else "the spec has changed"
     moves = _moves_group(snapshot, tenant)
     _refuse_uncovered(snapshot)
@@ -356,29 +355,37 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     if _gives_up_domains(snapshot, tenant) and not snapshot.dns_in_sync:
         why = "a domain must not lead here any more when it is given up"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    yield from _updating(snapshot, tenant, cause, moves=moves)
+
+
+def _updating(snapshot: Snapshot, tenant: TenantSummary, cause: str, *, moves: bool) -> Iterator[Step]:
+    """Change the tenant and request the certificate that it needs, at once unless CloudFront cannot see its names yet."""
+    found = _differences(snapshot, tenant)
     wish = certificate_request_of(snapshot.spec) if is_request_due(snapshot) else None
-    # CloudFront looks the domains up: a request has to wait for names that follow the tenant.
-    is_early = snapshot.is_disputed or (moves and snapshot.spec.dns is not None and not _if_self_hosted(wish))
-    request = None if is_early else wish
+    names_follow = moves and snapshot.spec.dns is not None and not _if_self_hosted(wish)
+    request = None if names_follow or snapshot.is_disputed else wish
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
         why = "CloudFront looks the domains up when it requests their certificate"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
     if found or request:
-        yield do.UpdateTenant(
-            tenant,
-            settings_to_send(snapshot, tenant),
-            found,
-            request,
-            reason=f"{cause}: {describe(found)}" if found else "a certificate is requested",
-        )
+        yield _update(snapshot, tenant, found, request, cause)
     if moves:
         yield from writing(snapshot, "the connection group, and with it the endpoint, has changed")
-    if wish and is_early and found:
-        settings, why = (
-            settings_to_send(snapshot, tenant),
-            "a certificate is requested once its domains lead here",
-        )
-        yield do.UpdateTenant(tenant, settings, (), wish, reason=why)
+    if found and wish and not request:
+        yield _update(snapshot, tenant, (), wish, cause)
+
+
+def _update(
+    snapshot: Snapshot,
+    tenant: TenantSummary,
+    found: tuple[Difference, ...],
+    request: ManagedCertificateRequest | None,
+    cause: str,
+) -> Step:
+    why = [f"{cause}: {describe(found)}"] if found else []
+    why += ["a certificate is requested"] if request else []
+    settings = settings_to_send(snapshot, tenant)
+    return do.UpdateTenant(tenant, settings, found, request, reason="; ".join(why))
 
 
 def _gives_up_domains(snapshot: Snapshot, tenant: TenantSummary) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, NAME_CONFLICT
+from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import (
     DistributionTenant,
@@ -66,11 +66,7 @@ class Performer:
                     return updated
                 return self._with_certificate(updated, await self._requested(tenant) or _UNKNOWN)
             case do.DisableTenant():
-                # All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
-                live = _live(snapshot)
-                return replace(
-                    snapshot, tenant=await self._update(live, replace(live.settings, enabled=False))
-                )
+                return replace(snapshot, tenant=await self._disable(_live(snapshot)))
             case do.DeleteTenant():
                 await self._delete(_live(snapshot))
                 return replace(snapshot, tenant=None)
@@ -173,6 +169,22 @@ class Performer:
             raise
         self.account.tenants.put(tenant)
         return tenant
+
+    async def _disable(self, live: DistributionTenant) -> DistributionTenant:
+        """All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
+
+        But for a certificate that CloudFront does not take any more, because it has expired say: a tenant that is
+        disabled needs none.
+        """
+        settings = replace(live.settings, enabled=False)
+        custom = settings.customizations
+        try:
+            return await self._update(live, settings)
+        except Stall as refusal:
+            if refusal.error_type != INVALID.error_type or not custom.certificate_arn:
+                raise
+            bare = replace(settings, customizations=replace(custom, certificate_arn=""))
+            return await self._update(live, bare)
 
     async def _delete(self, live: DistributionTenant) -> None:
         await self.account.cloudfront.delete_tenant(live.id, live.etag)
