@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.access import AwsAccess
-from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, CertificateSummary
+from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, Certificate, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
 from edgekeeper.cloud.aws.mirrors import (
@@ -51,6 +51,8 @@ DENIAL_REMEMBERED: Final = timedelta(minutes=30)
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
 ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
+_CLOUDFRONT: Final = "CLOUDFRONT"
+"""Who manages certificates that were requested with a tenant, in the words of ACM."""
 
 
 class Rights:
@@ -108,7 +110,7 @@ class Account:
         self.failing_deletions = Failures(clock)
         self.outages = Outages(clock)
         self.distributions = Distributions(self.cloudfront, clock)
-        self.certificate_names: Remembered[str, tuple[str, ...] | None] = Remembered(self._names, clock)
+        self._descriptions: Remembered[str, _Description] = Remembered(self._describe, clock)
         self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
 
     async def run(self) -> None:
@@ -150,27 +152,66 @@ class Account:
         """What CloudFront made of a tenant's request. The next listing is to have it, and to tell the rest."""
         found = await self.cloudfront.find_managed_certificate(tenant.id)
         if found is not None and found.arn:
-            names = tuple(normalise_name(one.domain) for one in tenant.domains)
-            status = found.status.upper().replace("-", "_")
-            expected = CertificateSummary(found.arn, "", names, False, status, "CLOUDFRONT", None)
-            self.certificates.put(found.arn, expected)
+            self._expect(found)
         return found
+
+    def known_names(self, certificate: ManagedCertificate) -> tuple[str, ...] | None:
+        """The names of a managed certificate, as far as they are known without a call."""
+        listed = self.listed_certificate(certificate.arn)
+        if listed is not None:
+            return listed.names
+        return tuple(normalise_name(token.domain) for token in certificate.tokens) or None
+
+    async def managed_certificate(self, arn: str) -> CertificateSummary | None:
+        """A certificate that CloudFront manages; None where it does not, or where we may not know.
+
+        A certificate is described by itself only where they are not listed.
+        """
+        if not arn or self.certificates.synced:
+            return self.listed_certificate(arn)
+        described = (await self._descriptions.get(arn)).certificate
+        is_managed = described is not None and described.managed_by == _CLOUDFRONT
+        return described.summary if described is not None and is_managed else None
+
+    async def certificate_names(self, arn: str) -> tuple[str, ...] | None:
+        """The names of a certificate: none where it is not there or was never issued, None where we may not know."""
+        described = await self._descriptions.get(arn)
+        if not described.is_known:
+            return None
+        certificate = described.certificate
+        return () if certificate is None or certificate.status in NEVER_ISSUED else certificate.names
+
+    def _expect(self, certificate: ManagedCertificate) -> None:
+        """Have the listing show a certificate that CloudFront has just told of. Its tokens name its domains."""
+        names = self.known_names(certificate)
+        if names is None:
+            self.certificates.hasten()
+            return
+        status = certificate.status.upper().replace("-", "_")
+        expected = CertificateSummary(certificate.arn, "", names, False, status, _CLOUDFRONT, None)
+        self.certificates.put(certificate.arn, expected)
 
     async def _managed_certificates(self) -> AsyncIterator[dict[str, CertificateSummary]]:
         try:
-            async for page in self.acm.certificates(managed_by="CLOUDFRONT"):
+            async for page in self.acm.certificates(managed_by=_CLOUDFRONT):
                 yield page
         except Stall as refusal:
             if refusal.error_type == "access_denied":
                 self.rights.note("listing certificates", refusal)
             raise
 
-    async def _names(self, arn: str) -> tuple[str, ...] | None:
-        """The names of a certificate: none where it is not there or was never issued, None where we may not know."""
+    async def _describe(self, arn: str) -> _Description:
         try:
-            certificate = await self.acm.find(arn)
+            return _Description(await self.acm.find(arn))
         except Stall as refusal:
             self.rights.note("describing certificates", refusal)
-            return None
-        was_issued = certificate is not None and certificate.status not in NEVER_ISSUED
-        return certificate.names if certificate is not None and was_issued else ()
+            return _Description(None, is_known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What ACM says of a certificate."""
+
+    certificate: Certificate | None
+    is_known: bool = True
+    """False where it may not be described."""

@@ -17,7 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord, read_tenant
+from edgekeeper.api.cloudfront import (
+    DistributionTenantSpec,
+    DistributionTenantStatus,
+    InventoryRecord,
+    read_tenant,
+)
+from edgekeeper.cloud.aws.acm import CertificateSummary
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.meanings import DNS_ERROR, DOMAIN_CONFLICT
 from edgekeeper.cloud.aws.records import RecordKey, normalise_name
@@ -27,9 +33,17 @@ from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served
 from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims, Contest
-from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, certificate_to_attach, is_ours
-from edgekeeper.controllers.cloudfront.desired import bare_zone, is_managed, tags_fingerprint
+from edgekeeper.controllers.cloudfront.decide import is_ours
+from edgekeeper.controllers.cloudfront.desired import (
+    bare_zone,
+    domains_of,
+    is_managed,
+    request_fingerprint,
+    sent_request,
+    tags_fingerprint,
+)
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.inventory import inventory_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Rival, Snapshot, ZoneView
@@ -82,12 +96,7 @@ class Observer:
             return snapshot
         snapshot = await self._with_tenant(snapshot, live=live)
         if not snapshot.deleting:
-            attached = self.account.listed_certificate(snapshot.spec.own_certificate)
-            snapshot = replace(
-                snapshot,
-                certificate=await self._certificate(snapshot),
-                attached_is_managed=attached is not None,
-            )
+            snapshot = await self._with_certificate(snapshot)
         snapshot = await self._with_details(snapshot)
         snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
         snapshot = await self._without_others(request, snapshot)
@@ -101,7 +110,7 @@ class Observer:
             taken=self._taken(snapshot),
             distribution=distribution,
             distribution_known=known,
-            certificate_is_anothers=self._is_managed_for_another(snapshot),
+            certificate_is_anothers=await self._is_managed_for_another(snapshot),
             certificate_names=await self._names(snapshot, distribution),
             group=await self._group(snapshot.spec, snapshot.tenant),
             zone=self._zone(snapshot.spec),
@@ -208,7 +217,10 @@ class Observer:
         if summary is None or snapshot.is_live or not self._needs_details(snapshot, summary):
             return snapshot
         is_live = tenants.recall(summary.id) is None
-        return replace(snapshot, tenant=await tenants.details(summary.id), is_live=is_live)
+        details = await tenants.details(summary.id)
+        read = replace(snapshot, tenant=details, is_live=is_live)
+        is_news = details is not None and details.etag != summary.etag and not snapshot.deleting
+        return await self._with_certificate(read) if is_news else read
 
     def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
         """Could parameters or tags, which no listing tells, be other than we left them?"""
@@ -244,6 +256,37 @@ class Observer:
 
     # The certificate
 
+    async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
+        """What CloudFront manages for the tenant, and whether what the spec names is such a certificate."""
+        snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
+        snapshot = replace(snapshot, managed_names=await self._managed_names(snapshot))
+        attached = await self._attached(snapshot)
+        return replace(
+            snapshot,
+            attached_is_managed=attached is not None,
+            attached_has_failed=attached is not None and attached.status in FAILED,
+        )
+
+    async def _attached(self, snapshot: Snapshot) -> ManagedCertificate | None:
+        """The certificate that the spec names beside a request, if CloudFront manages it."""
+        own, certificate = snapshot.spec.own_certificate, snapshot.certificate
+        if not own or not is_managed(snapshot.spec):
+            return None
+        if certificate is not None and own == certificate.arn:
+            return certificate
+        found = await self.account.managed_certificate(own)
+        return None if found is None else _as_managed(found)
+
+    async def _managed_names(self, snapshot: Snapshot) -> tuple[str, ...] | None:
+        """The names of the managed certificate. They are asked for only if a domain is not served by it yet."""
+        certificate = snapshot.certificate
+        if certificate is None:
+            return None
+        names = self.account.known_names(certificate)
+        if names is not None or not certificate.arn or is_served(snapshot):
+            return names
+        return await self.account.certificate_names(certificate.arn) or None
+
     async def _certificate(self, snapshot: Snapshot) -> ManagedCertificate | None:
         """What CloudFront made of the request: asked once, for the ARN; from then on one listing tells of all.
 
@@ -252,25 +295,21 @@ class Observer:
         tenant, status = snapshot.tenant, snapshot.status
         if not is_managed(snapshot.spec) or tenant is None:
             return None
-        names = tuple(normalise_name(one.domain) for one in tenant.domains)
         listed = self.account.listed_certificate(status.certificate_arn)
-        if listed is not None and not set(names).isdisjoint(listed.names):
-            certificate = ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
-            if certificate.status not in FAILED:  # one that has failed may have a successor
-                return certificate
+        if listed is not None and _is_current(listed, snapshot.spec, status, tenant):
+            return _as_managed(listed)
         is_attached = status.certificate_arn == tenant.customizations.certificate_arn != ""
         is_settled = status.managed_certificate_status == ISSUED and status.e_tag == tenant.etag
-        if is_attached and is_settled and all(domain.is_active for domain in tenant.domains):
+        is_active = all(domain.is_active for domain in tenant.domains)
+        if is_attached and is_settled and is_active and _is_requested(snapshot.spec, status):
             return ManagedCertificate(status.certificate_arn, ISSUED, "")
         return await self.account.ask_certificate(tenant)
 
-    def _is_managed_for_another(self, snapshot: Snapshot) -> bool:
+    async def _is_managed_for_another(self, snapshot: Snapshot) -> bool:
         """Does the spec name a certificate that CloudFront manages, and for nothing that is ours?"""
-        tenant, arn = snapshot.tenant, snapshot.spec.own_certificate
-        listed = self.account.listed_certificate(arn)
-        if listed is None or (tenant and tenant.customizations.certificate_arn == arn):
-            return False
-        return not any(normalise_name(item.domain) in listed.names for item in snapshot.spec.domains)
+        arn = snapshot.spec.own_certificate
+        found = None if arn in _managed_arns(snapshot) else await self.account.managed_certificate(arn)
+        return found is not None and domains_of(snapshot.spec).isdisjoint(found.names)
 
     async def _names(self, snapshot: Snapshot, distribution: Distribution | None) -> tuple[str, ...] | None:
         """The names that the spec's own certificate covers, or where names lead here, the distribution's."""
@@ -279,7 +318,7 @@ class Observer:
             return None
         inherited = distribution.certificate_arn if distribution and spec.dns else ""
         arn = own or ("" if is_managed(spec) else inherited)
-        return await self.account.certificate_names.get(arn) if arn else None
+        return await self.account.certificate_names(arn) if arn else None
 
     async def _distribution(self, spec: DistributionTenantSpec) -> tuple[Distribution | None, bool]:
         try:
@@ -409,6 +448,28 @@ def _managed_arns(snapshot: Snapshot) -> set[str]:
     return {certificate.arn if certificate else "", tenant.customizations.certificate_arn if tenant else ""}
 
 
+def _is_current(
+    listed: CertificateSummary,
+    spec: DistributionTenantSpec,
+    status: DistributionTenantStatus,
+    tenant: TenantSummary,
+) -> bool:
+    """Is this still the certificate that CloudFront manages for the tenant, so that it need not be asked?
+
+    One that has failed, was requested otherwise, or is for other domains than the tenant has may have a successor.
+    """
+    served, wanted = {normalise_name(one.domain) for one in tenant.domains}, domains_of(spec)
+    if served.isdisjoint(listed.names) or _as_managed(listed).status in FAILED:
+        return False
+    is_of_tenant = listed.issued or served.issuperset(listed.names)
+    return _is_requested(spec, status) and is_of_tenant and listed.covers(served & wanted or served)
+
+
+def _is_requested(spec: DistributionTenantSpec, status: DistributionTenantStatus) -> bool:
+    """Is the spec's request the one that was sent last, as far as we know?"""
+    return sent_request(status.certificate_request) in ("", request_fingerprint(spec))
+
+
 def _serves(tenant: TenantSummary, name: str) -> bool:
     return name in {normalise_name(one.domain) for one in tenant.domains}
 
@@ -430,6 +491,6 @@ def _is_contested(request: Request) -> bool:
     )
 
 
-def _as_cloudfront_says(status: str) -> str:
-    """`pending-validation` of ACM's `PENDING_VALIDATION`."""
-    return status.lower().replace("_", "-")
+def _as_managed(listed: CertificateSummary) -> ManagedCertificate:
+    """A certificate of ACM in the words of CloudFront: `pending-validation` is `PENDING_VALIDATION` there."""
+    return ManagedCertificate(listed.arn, listed.status.lower().replace("_", "-"), "")

@@ -20,13 +20,15 @@ from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan
-from edgekeeper.controllers.cloudfront.desired import (
-    is_managed,
-    request_fingerprint,
-    tags_fingerprint,
-    tags_of,
+from edgekeeper.controllers.cloudfront.certificates import (
+    FAILED,
+    ISSUED,
+    is_suitable,
+    recorded_request,
+    uncovered_domains,
 )
+from edgekeeper.controllers.cloudfront.decide import Plan
+from edgekeeper.controllers.cloudfront.desired import is_managed, sent_fingerprint, tags_fingerprint, tags_of
 from edgekeeper.controllers.cloudfront.records import dns_differences, unmanaged
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
@@ -151,10 +153,10 @@ class Reporter:
         return isinstance(self.step, do.CreateTenant) and self.before.names_follow
 
     def _certificate_request(self) -> str:
-        sent = isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None
-        known = self.after.status.certificate_request
-        is_known = not known and self.after.certificate is not None
-        return request_fingerprint(self.after.spec) if sent or is_known else known
+        """What CloudFront was sent last: a new tenant nothing yet, if it was created without a request."""
+        if isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None:
+            return sent_fingerprint(self.after.spec)
+        return "" if isinstance(self.step, do.CreateTenant) else recorded_request(self.after)
 
     def _tags_fingerprint(self) -> str:
         """Noted where the tenant was seen with the tags that it should have."""
@@ -225,7 +227,9 @@ class Reporter:
             conditions.mark(CERTIFICATE, True, "NotConfigured", "no managed certificate is requested")
             return
         status = certificate.status if certificate else self.after.status.managed_certificate_status
-        if status == ISSUED and tenant and all(domain.is_active for domain in tenant.domains):
+        if certificate is not None and not is_suitable(self.after):
+            conditions.mark(CERTIFICATE, False, "PendingValidation", _successor_message(self.after))
+        elif status == ISSUED and tenant and all(domain.is_active for domain in tenant.domains):
             conditions.mark(
                 CERTIFICATE, True, "Validated", "the certificate is issued and all domains are active"
             )
@@ -251,7 +255,8 @@ class Reporter:
             )
             return f"waiting for the validation tokens to be served: {tokens}"
         known = conditions.get(CERTIFICATE)
-        if known is not None and known.reason == "PendingValidation":
+        is_known = known is not None and known.reason == "PendingValidation"
+        if known is not None and is_known and wish and wish.validation_token_host == SELF_HOSTED:
             return known.message  # listings know no tokens, but they have not changed
         return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
 
@@ -333,6 +338,13 @@ def _domain_results(tenant: TenantSummary | None) -> list[DomainResult]:
 def _kept(snapshot: Snapshot, value: str) -> str:
     """What was known of a certificate, for as long as one is requested."""
     return value if is_managed(snapshot.spec) and snapshot.tenant is not None else ""
+
+
+def _successor_message(snapshot: Snapshot) -> str:
+    """Why the certificate that there is will not do."""
+    missing = ", ".join(uncovered_domains(snapshot))
+    why = f"does not cover {missing}" if missing else "is for domains that were removed before it was issued"
+    return f"the certificate {why}: another one is requested"
 
 
 def is_tried_again(obj: JsonObject, step: Step | None) -> bool:

@@ -104,8 +104,13 @@ class Snapshot:
     losses: tuple[str, ...] = ()
     """What others would lose if the tenant, which bears no mark, became ours."""
     certificate: ManagedCertificate | None = None
+    """The one that CloudFront manages for the tenant."""
+    managed_names: tuple[str, ...] | None = None
+    """The names of that certificate; None where they are not known."""
     attached_is_managed: bool = False
     """Is the certificate that the spec names one that CloudFront manages, so that its successor may take its place?"""
+    attached_has_failed: bool = False
+    """Has it expired, been revoked or the like? Then CloudFront takes no update that names it."""
     certificate_is_anothers: bool = False
     """Does the spec name a certificate that CloudFront manages for another tenant?"""
     distribution: Distribution | None = None

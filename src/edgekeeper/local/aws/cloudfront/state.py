@@ -301,11 +301,17 @@ class CloudFront:
         if tenant is None:
             return
         changed = replace(tenant, etag=self.new_etag(tenant.id), modified=self.world.time.now())
-        attach = self.world.behaviour.attach_managed_certificate and certificate.status == ISSUED
-        if attach and not tenant.certificate:
+        if self.world.behaviour.attach_managed_certificate and self._may_attach(certificate, tenant):
             customizations = {**tenant.customizations, "Certificate": {"Arn": certificate.arn}}
             changed = replace(changed, customizations=customizations)
         self.tenants.put(tenant.id, changed)
+
+    def _may_attach(self, certificate: Certificate, tenant: Tenant) -> bool:
+        """Whether a tenant may get a certificate unasked: the one that it has requested last, in place of none, or of one
+        that was requested before."""
+        attached = self.certificates.shelf.get(tenant.certificate) if tenant.certificate else None
+        is_free = attached is None or attached.managed_by == certificate.managed_by
+        return certificate.status == ISSUED and certificate.arn == tenant.managed_certificate and is_free
 
     def _uses(self) -> Iterator[tuple[str, str]]:
         """Certificates in use, and what uses them."""
