@@ -8,6 +8,7 @@ import pytest
 
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.local.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
@@ -29,6 +30,23 @@ async def test_own_writes_cause_no_pass() -> None:
         assert len(scene.versions) == versions
         assert scene.estate.writes == writes
         assert _passes(scene) - passes <= 5 * 12 + 1
+
+
+@pytest.mark.parametrize("elected", [False, True])
+@virtual_time
+async def test_idle_operator_asks_nothing_of_the_api_server(elected: bool) -> None:
+    """Changes are told by watches, and so is a previous operator that comes back. Only a lease has to be renewed."""
+    async with playing(replace(OPTIONS, predecessor_namespace="default"), start=False) as scene:
+        scene.stage.start_operator(lease=LeaseOptions() if elected else None)
+        await scene.create(tenant(dns=scene.dns()))
+        await scene.ready()
+        await scene.elapse(minutes=10)
+        before = len(scene.stage.trace.calls)
+        await scene.elapse(minutes=30)
+        asked = [one for one in scene.stage.trace.calls[before:] if one.target == "kubernetes"]
+        watched = {one.operation for one in asked if one.operation.startswith("WATCH")}
+        assert watched == {"WATCH distributiontenants", "WATCH leases", "WATCH deployments"}
+        assert {one.operation for one in asked} - watched == ({"PUT leases"} if elected else set())
 
 
 @virtual_time

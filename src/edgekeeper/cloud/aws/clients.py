@@ -39,6 +39,7 @@ from botocore.utils import validate_region_name
 from edgekeeper import __version__
 from edgekeeper.cloud.aws.credentials import new_session
 from edgekeeper.cloud.aws.http import GuardedSession, refuse_broken
+from edgekeeper.cloud.aws.models import keep_models_small
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.timestamps import read_moments_quickly
 
@@ -189,6 +190,7 @@ class AwsClients:
         self, service: str, region: str, role: Role, credentials: AioCredentials | None
     ) -> AioBaseClient:
         session: Any = self._session_of(role, credentials)  # its stubs know a type per name of a service
+        keep_models_small(session)
         read_moments_quickly(session)
         creator = session.create_client(
             _BOTOCORE_NAMES.get(service, service),

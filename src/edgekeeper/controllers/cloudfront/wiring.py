@@ -107,7 +107,7 @@ class TenantController(Controller):
             options.intervals,
             options.cleanup_timeout,
         )
-        self.predecessor = Predecessor(services.client, services.clock, options.predecessor_namespace)
+        self.predecessor = Predecessor(services, options.predecessor_namespace)
         settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
         super().__init__(settings, Successor(reconciler, self.predecessor), services, [_Rivals(claims)])
         self.account = account
