@@ -65,13 +65,13 @@ async def test_labels_and_annotations_prove_nothing() -> None:
     async with two_teams() as scene:
         before = Holdings.of(scene)
         marks = Owner(CLUSTER, *VICTIM, scene.object(VICTIM)["metadata"]["uid"]).tags()
-        known = {f"{TAG_PREFIX}id": scene.aws(VICTIM.name).id, "edgekeeper.io/deletion-policy": "orphan"}
+        known = {f"{TAG_PREFIX}id": scene.aws(VICTIM.name).id, "edgekeeper.io/deletion-policy": "delete"}
         forged: JsonObject = {"labels": marks, "annotations": {**marks, **known}}
         await scene.stage.patch(KIND, ATTACKER, {"metadata": forged})
         await scene.elapse(**LATER)
         before.confirm(scene)
         await gone(scene, ATTACKER)
-        assert scene.names == [VICTIM.name], "Orphan is written with a capital, so this one is deleted"
+        assert scene.names == [VICTIM.name]
         assert list(scene.records) == [f"CNAME {KIOSK}"]
 
 

@@ -91,7 +91,7 @@ async def test_mark_on_anothers_tenant_gives_nothing() -> None:
 async def test_tenant_that_got_anothers_mark_is_left_and_that_is_told() -> None:
     """It is not provably ours any more. Nobody fights about it, nobody deletes it, and nobody says that it is gone."""
     async with two_teams(attacking=False) as scene:
-        retag(scene, VICTIM.name, owner_of(scene, VICTIM).tags() | {f"{TAG_PREFIX}uid": "1-2"})
+        retag(scene, VICTIM.name, owner_of(scene, VICTIM).tags() | {f"{TAG_PREFIX}name": "other"})
         before = scene.estate.state()
         await scene.edit(VICTIM, enabled=False)
         assert "another object" in (await scene.says("Ready", "NameConflict", VICTIM)).message

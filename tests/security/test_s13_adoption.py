@@ -22,11 +22,11 @@ GUARDED = replace(OPTIONS, guards=Guards(hostnames=POLICY))
 MARKED: dict[str, Mapping[str, str]] = {
     "another-cluster": Owner("elsewhere", "beta", "another-cluster", "1-2").tags(),
     "another-object": Owner(CLUSTER, "alpha", "kiosk", "1-2").tags(),
-    "an-earlier-object": Owner(CLUSTER, "beta", "an-earlier-object", "1-2").tags(),
+    "an-earlier-object-elsewhere": Owner("elsewhere", "beta", "an-earlier-object-elsewhere", "1-2").tags(),
     "unreadable": {f"{TAG_PREFIX}uid": "?"},
 }
 """Marks of others, by the name of the tenant that bears them."""
-MISSPELT = ("True", "TRUE", "yes", "1", " true", "true ", "")
+MISSPELT = ("yes", "1", " true", "true ", "", "ture")
 
 
 def adopting(key: Key, *domains: str, value: str = "true", **spec: Any) -> JsonObject:
@@ -105,9 +105,12 @@ async def test_misspelt_annotation_takes_over_nothing() -> None:
         for value, key in keys.items():
             await scene.create(adopting(key, f"{key.name}.example.com", value=value))
         for key in keys.values():
-            await scene.says("Ready", "NameConflict", key)
-        await deleted(scene, *keys.values())
+            assert "edgekeeper.io/adopt" in (await scene.says("Ready", "InvalidAnnotation", key)).message
+        for key in keys.values():
+            await scene.delete(key)
+        await scene.elapse(**LATER)
         before.confirm(scene)
+        assert not any(scene.find(key) for key in keys.values()), "nothing was claimed, so nothing keeps them"
 
 
 @virtual_time
@@ -143,18 +146,35 @@ async def test_policy_of_hostnames_holds_for_what_is_taken_over() -> None:
 
 
 @virtual_time
-async def test_tenant_of_nobody_comes_without_the_records_that_lead_to_it() -> None:
-    """Somebody wrote them, and it was not us: they stay when everything else goes."""
+async def test_tenant_of_nobody_comes_with_the_records_that_lead_to_it() -> None:
+    """They say exactly what would be written, and the object is annotated to take over what is there."""
     async with two_teams(attacking=False) as scene:
         scene.estate.make_tenant(LEGACY.name, "legacy.example.com")
         scene.estate.make_record("legacy.example.com", f"{scene.endpoint}.")
-        records = scene.records
         await scene.elapse(**LATER)
         await scene.create(adopting(LEGACY, "legacy.example.com", dns=scene.dns()))
         await scene.ready(LEGACY)
-        assert "inventory" not in scene.status(LEGACY)
+        assert [one["name"] for one in scene.status(LEGACY)["inventory"]] == ["legacy.example.com"]
         assert len(scene.events("Adopted", LEGACY)) == 1
         await deleted(scene, LEGACY)
         assert scene.names == [VICTIM.name]
-        assert scene.records == records
-        assert set(records) == {f"CNAME {KIOSK}", "CNAME legacy.example.com"}
+        assert set(scene.records) == {f"CNAME {KIOSK}"}
+
+
+@virtual_time
+async def test_tenant_that_bears_the_mark_of_an_earlier_object_of_the_name_is_taken_over_if_asked() -> None:
+    """That object is gone, for its name is taken by this one; nobody but this namespace could have had it."""
+    async with two_teams(attacking=False) as scene:
+        scene.estate.make_tenant(
+            LEGACY.name, "legacy.example.com", tags=Owner(CLUSTER, *LEGACY, "1-2").tags()
+        )
+        await scene.elapse(**LATER)
+        before = Holdings.of(scene)
+        await scene.create(tenant(LEGACY, "legacy.example.com"))
+        assert 'edgekeeper.io/adopt: "true"' in (await scene.says("Ready", "NameConflict", LEGACY)).message
+        await scene.elapse(**LATER)
+        before.confirm(scene)
+        await scene.annotate(LEGACY, adopt="true")
+        await scene.ready(LEGACY)
+        await deleted(scene, LEGACY)
+        assert scene.names == [VICTIM.name]

@@ -206,7 +206,9 @@ async def test_orphan_policy_leaves_everything_as_it_is() -> None:
         await scene.annotate(deletion_policy="Orphan")
         await scene.delete()
         await scene.gone()
-        assert (scene.aws(), scene.records) == (before, records)
+        assert (scene.aws(), scene.records) == (replace(before, tags={}), records), (
+            "nothing but our mark is gone"
+        )
 
 
 @virtual_time

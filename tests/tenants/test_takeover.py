@@ -141,14 +141,15 @@ async def test_object_that_was_restored_elsewhere_does_not_touch_the_tenant_of_t
         await scene.create(tenant(KEY, "shop.example.com"))
         await scene.ready()
         before, status = scene.aws(), scene.status()
-        await scene.annotate(deletion_policy="Orphan")
-        await scene.delete()
-        await scene.gone()
         await scene.stage.operator.stop()
+        await scene.delete()
+        await scene.stage.patch(KIND, KEY, {"metadata": {"finalizers": None}})
         await scene.create(tenant(KEY, "www.example.com"))
         await scene.stage.user.merge_patch(KIND, KEY, {"status": status}, subresource="status")
         scene.stage.start_operator()
-        assert "another object" in (await scene.says("Ready", "NameConflict")).message
+        told = (await scene.says("Ready", "NameConflict")).message
+        assert "an earlier object of this name" in told
+        assert 'edgekeeper.io/adopt: "true"' in told
         await scene.delete()
         await scene.gone()
         assert scene.aws() == before

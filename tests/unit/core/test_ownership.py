@@ -37,7 +37,6 @@ OTHERS = [
     pytest.param(replace(WEB, cluster="prod-us"), id="another cluster"),
     pytest.param(replace(WEB, namespace="blog"), id="another namespace"),
     pytest.param(replace(WEB, name="api"), id="another name"),
-    pytest.param(replace(WEB, uid="0" + UID[1:]), id="an earlier object of the same name"),
     pytest.param(replace(WEB, namespace=""), id="an object of the whole cluster"),
 ]
 
@@ -82,7 +81,8 @@ def test_marks_keep_to_the_limits_and_read_back(owner: Owner) -> None:
 
 @given(OWNERS, OWNERS)
 def test_a_mark_is_mine_exactly_if_it_was_made_for_me(owner: Owner, other: Owner) -> None:
-    expected = Ownership.MINE if owner == other else Ownership.OTHERS
+    is_namesake = replace(other, uid=owner.uid) == owner
+    expected = Ownership.MINE if owner == other else Ownership.FORMER if is_namesake else Ownership.OTHERS
     assert is_mine(parse_tags(other.tags()), owner) is expected
     assert is_mine(parse_comment(other.comment()), owner) is expected
 
@@ -91,6 +91,12 @@ def test_a_mark_is_mine_exactly_if_it_was_made_for_me(owner: Owner, other: Owner
 def test_marks_of_others_are_not_mine(other: Owner) -> None:
     assert is_mine(parse_tags(other.tags()), WEB) is Ownership.OTHERS
     assert is_mine(parse_comment(other.comment()), WEB) is Ownership.OTHERS
+
+
+def test_mark_of_an_earlier_object_of_the_same_name_is_told_from_others() -> None:
+    former = replace(WEB, uid="0" + UID[1:])
+    assert is_mine(parse_tags(former.tags()), WEB) is Ownership.FORMER
+    assert is_mine(parse_comment(former.comment()), WEB) is Ownership.FORMER
 
 
 @pytest.mark.parametrize(

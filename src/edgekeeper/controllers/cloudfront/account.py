@@ -42,6 +42,8 @@ T = TypeVar("T")
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
 REMEMBERED: Final = timedelta(minutes=5)
+DENIAL_REMEMBERED: Final = timedelta(minutes=30)
+"""How long it takes at most until a right that was granted later is used."""
 ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
 
 
@@ -83,7 +85,7 @@ class Rights:
         if what not in self._told:
             log.warning("AWS does not allow it, so we do without", what=what, error=refusal.message)
             self._told.add(what)
-        self._denied[what] = self._clock.monotonic() + REMEMBERED.total_seconds()
+        self._denied[what] = self._clock.monotonic() + DENIAL_REMEMBERED.total_seconds()
 
 
 class Account:

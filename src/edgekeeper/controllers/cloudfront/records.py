@@ -88,17 +88,20 @@ def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRe
 
 
 def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
-    """Records of the spec's domains that lead to CloudFront and are in nobody's inventory."""
+    """Records of the spec's domains that say what we would write and are in nobody's inventory."""
     records = snapshot.zone.records if snapshot.zone else None
     if snapshot.spec.dns is None or not records:
         return ()
     zone = bare_zone(snapshot.spec.dns.hosted_zone_id)
     known = {place_of(entry) for entry in snapshot.inventory} | set(snapshot.recorded)
-    domains = {normalise_name(item.domain) for item in snapshot.spec.domains}
+    domains, ttl = {normalise_name(item.domain) for item in snapshot.spec.domains}, snapshot.spec.dns.ttl
     return tuple(
         found
         for key, found in sorted(records.items())
-        if key.name in domains and (zone, key.name, key.type) not in known and _leads_to_cloudfront(found)
+        if key.name in domains
+        and (zone, key.name, key.type) not in known
+        and _leads_to_cloudfront(found)
+        and found.ttl in (None, ttl)
     )
 
 

@@ -99,7 +99,9 @@ async def test_foreign_record_is_neither_overwritten_nor_deleted(world: World) -
         assert isinstance(taken, Stall)
         assert taken.reason == "DNSConflict"
         assert "n0001.example.com" in taken.message
-        assert gone == Written(None)
+        assert gone == Written(
+            None, left=Record("n0001.example.com", "CNAME", 60, ("elsewhere.example.net",))
+        )
         assert _targets(remote) == {"n0001.example.com.": "elsewhere.example.net."}
         assert "ChangeResourceRecordSets" not in world.counts
 
@@ -116,28 +118,29 @@ async def test_foreign_record_that_the_mirror_does_not_know_is_not_overwritten(w
 
 
 @in_virtual_time
-async def test_record_is_deleted_by_the_values_that_stand_there(world: World) -> None:
+async def test_record_that_somebody_has_changed_is_left(world: World) -> None:
+    """Even if only its time to live is another: whoever has changed it relies on it."""
     async with _zone(world) as (zone, remote):
         await _one(zone, Present(_record(1)))
-        world.cloud.route53.put_record(
-            remote, RemoteRecord("n0001.example.com.", "CNAME", 77, (f"{ENDPOINT}.",))
-        )
-        await asyncio.sleep(60)
-        deleted = await _one(zone, Absent(_record(1)))
-        assert deleted.change is not None
-        assert deleted.change.record.ttl == 77
-        assert _targets(remote) == {}
+        theirs = RemoteRecord("n0001.example.com.", "CNAME", 77, (f"{ENDPOINT}.",))
+        world.cloud.route53.put_record(remote, theirs)
+        await asyncio.sleep(600)
+        kept = await _one(zone, Absent(_record(1)))
+        assert kept.change is None
+        assert kept.left is not None
+        assert kept.left.ttl == 77
+        assert list(_targets(remote)) == ["n0001.example.com."]
 
 
 @in_virtual_time
-async def test_record_that_changed_a_moment_ago_is_looked_at_before_it_is_deleted(world: World) -> None:
+async def test_record_that_changed_a_moment_ago_is_left_too(world: World) -> None:
     async with _zone(world) as (zone, remote):
         await _one(zone, Present(_record(1)))
         world.cloud.route53.put_record(remote, RemoteRecord("n0001.example.com.", "CNAME", 77, (ENDPOINT,)))
         first = await _fulfil(zone, Absent(_record(1)))
         assert [type(result).__name__ for result in first] == ["Conflict"]
-        assert (await _one(zone, Absent(_record(1)))).change is not None
-        assert _targets(remote) == {}
+        assert (await _one(zone, Absent(_record(1)))).left is not None
+        assert list(_targets(remote)) == ["n0001.example.com."]
 
 
 @in_virtual_time

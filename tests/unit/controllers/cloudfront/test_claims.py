@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, Claims
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.snapshot import Rival
@@ -51,43 +52,48 @@ def _request(obj: JsonObject) -> Request:
 ELDER = _object(Key("a", "shop"), "shop.io")
 
 
+def _elders(claims: Claims, obj: JsonObject) -> list[tuple[str, str, Key]]:
+    """What an object has to leave to an older one, as long as no tenant proves otherwise."""
+    found = [(one.claim, one.value, one.claimants[0][0]) for one in claims.contests(_request(obj))]
+    return [one for one in found if one[2] != _key(obj)]
+
+
+SHOP = Key("a", "shop")
+
+
 @pytest.mark.parametrize(
-    ("younger", "rivals"),
+    ("younger", "elders"),
     [
-        pytest.param(_object(Key("a", "other"), "other.io", since=LATE), (), id="nothing in common"),
+        pytest.param(_object(Key("a", "other"), "other.io", since=LATE), [], id="nothing in common"),
         pytest.param(
-            _object(Key("a", "other"), "SHOP.io.", since=LATE),
-            (Rival("domain", "shop.io", "a/shop"),),
-            id="domain",
+            _object(Key("a", "other"), "SHOP.io.", since=LATE), [("domain", "shop.io", SHOP)], id="domain"
         ),
         pytest.param(
-            _object(Key("b", "shop"), "other.io", since=LATE),
-            (Rival("name", "shop", "a/shop"),),
-            id="tenant name",
+            _object(Key("b", "shop"), "other.io", since=LATE), [("name", "shop", SHOP)], id="tenant name"
         ),
         pytest.param(
             _object(Key("b", "shop"), "shop.io", since=LATE),
-            (Rival("name", "shop", "a/shop"), Rival("domain", "shop.io", "a/shop")),
+            [("name", "shop", SHOP), ("domain", "shop.io", SHOP)],
             id="both",
         ),
     ],
 )
-def test_younger_object_gives_way(younger: JsonObject, rivals: tuple[Rival, ...]) -> None:
+def test_older_object_comes_first(younger: JsonObject, elders: list[tuple[str, str, Key]]) -> None:
     claims = _claims(ELDER, younger)
-    assert claims.rivals(_request(younger)) == rivals
-    assert claims.rivals(_request(ELDER)) == ()
+    assert _elders(claims, younger) == elders
+    assert _elders(claims, ELDER) == []
 
 
-def test_of_two_of_the_same_second_exactly_one_gives_way() -> None:
+def test_of_two_of_the_same_second_exactly_one_comes_first() -> None:
     one, other = _object(Key("a", "one"), "shop.io"), _object(Key("a", "two"), "shop.io")
     claims = _claims(one, other)
-    assert [bool(claims.rivals(_request(obj))) for obj in (one, other)] == [False, True]
+    assert [bool(_elders(claims, obj)) for obj in (one, other)] == [False, True]
 
 
 def test_names_follow_the_template() -> None:
     claims = _claims(template="{cluster}-{namespace}-{name}")
     assert claims.tenant_name(ELDER) == "blue-a-shop"
-    assert not claims.rivals(_request(_object(Key("b", "shop"), "x.io")))
+    assert not list(claims.contests(_request(_object(Key("b", "shop"), "x.io"))))
 
 
 def test_objects_are_found_by_what_concerns_them() -> None:
@@ -100,7 +106,7 @@ def test_objects_are_found_by_what_concerns_them() -> None:
 def test_odd_objects_claim_nothing_and_disturb_nobody() -> None:
     odd = _object(Key("a", "odd"), 7, None)
     odd["spec"]["domains"].append("text")
-    assert _claims(odd, ELDER).rivals(_request(odd)) == ()
+    assert list(_claims(odd, ELDER).contests(_request(odd))) == []
 
 
 def test_object_whose_hostnames_are_refused_claims_nothing() -> None:
@@ -110,61 +116,97 @@ def test_object_whose_hostnames_are_refused_claims_nothing() -> None:
     owner = _object(Key("a", "shop"), "shop.a.io", since=LATE)
     neighbour = _object(Key("a", "other"), "SHOP.a.io", since="2026-01-01T00:00:02Z")
     claims = _claims(squatter, owner, neighbour, guards=policy)
-    assert claims.rivals(_request(owner)) == ()
-    assert claims.rivals(_request(neighbour)) == (Rival("domain", "shop.a.io", "a/shop"),)
-    first_come = _claims(squatter, owner).rivals(_request(owner))
-    assert first_come == (Rival("name", "shop", "b/shop"), Rival("domain", "shop.a.io", "b/shop"))
+    assert _elders(claims, owner) == []
+    assert _elders(claims, neighbour) == [("domain", "shop.a.io", SHOP)]
+    first_come = _elders(_claims(squatter, owner), owner)
+    assert first_come == [("name", "shop", Key("b", "shop")), ("domain", "shop.a.io", Key("b", "shop"))]
 
 
-def _writing(key: Key, name: str, *domains: str, state: str = "Written", since: str = EARLY) -> JsonObject:
+ENTRY = InventoryRecord("Z1", "x.io", "CNAME", "d1.cloudfront.net", 300)
+
+
+def _recording(
+    key: Key, *domains: str, state: str = "Written", since: str = EARLY, zone: str = "Z1"
+) -> JsonObject:
+    """An object with a record of x.io in its inventory."""
     obj = _object(key, *domains, since=since)
-    obj["status"] = {"inventory": [{"name": name, "state": state}]}
+    obj["status"] = {"inventory": [{"zone": zone, "name": "x.io", "type": "CNAME", "state": state}]}
     return obj
 
 
-HOLDER = Key("a", "holder")
+HOLDER, OWN = Key("a", "holder"), Key("b", "own")
 
 
 @pytest.mark.parametrize(
-    ("other", "own", "has_it"),
+    ("other", "own", "state", "is_others"),
     [
         pytest.param(
-            _writing(HOLDER, "x.io", "x.io", since=LATE),
-            _object(Key("b", "own"), "y.io"),
+            _recording(HOLDER, "x.io", since=LATE),
+            _recording(OWN, "y.io"),
+            "Written",
             True,
-            id="it asks, and we do not",
+            id="it asks alone",
         ),
         pytest.param(
-            _writing(HOLDER, "x.io", "x.io"),
-            _object(Key("b", "own"), "x.io", since=LATE),
+            _recording(HOLDER, "x.io"),
+            _recording(OWN, "x.io", since=LATE),
+            "Written",
             True,
-            id="it asked first",
+            id="both ask, and it is older",
         ),
         pytest.param(
-            _writing(HOLDER, "x.io", "x.io", since=LATE),
-            _object(Key("b", "own"), "x.io"),
+            _recording(HOLDER, "x.io", since=LATE),
+            _recording(OWN, "x.io"),
+            "Written",
             False,
-            id="we asked first",
+            id="both ask, and it is younger",
         ),
         pytest.param(
-            _writing(HOLDER, "x.io", "y.io"),
-            _object(Key("b", "own"), "x.io", since=LATE),
+            _recording(HOLDER, "y.io"),
+            _recording(OWN, "x.io", since=LATE),
+            "Written",
             False,
-            id="it remembers, and does not ask",
+            id="it does not ask",
         ),
         pytest.param(
-            _writing(HOLDER, "x.io", "x.io", state="Planned"),
-            _object(Key("b", "own"), "y.io"),
+            _recording(HOLDER, "x.io", state="Planned"),
+            _recording(OWN, "y.io"),
+            "Written",
             False,
-            id="it has not written yet",
+            id="it has not written it",
         ),
-        pytest.param(_object(HOLDER, "x.io"), _object(Key("b", "own"), "y.io"), False, id="it only asks"),
+        pytest.param(
+            _recording(HOLDER, "y.io", since=LATE),
+            _recording(OWN, "x.io", state="Planned"),
+            "Planned",
+            True,
+            id="we have not written it",
+        ),
+        pytest.param(
+            _recording(HOLDER, "x.io", zone="Z2"),
+            _recording(OWN, "y.io"),
+            "Written",
+            False,
+            id="another zone",
+        ),
+        pytest.param(
+            _object(HOLDER, "x.io"), _recording(OWN, "y.io"), "Written", False, id="not in its inventory"
+        ),
     ],
 )
-def test_records_of_a_name_are_those_of_whoever_asked_first_and_wrote_them(
-    other: JsonObject, own: JsonObject, has_it: bool
+def test_record_in_two_inventories_belongs_to_one_object(
+    other: JsonObject, own: JsonObject, state: str, is_others: bool
 ) -> None:
-    assert _claims(other, own).better_claim(_request(own), "x.io") == (HOLDER if has_it else None)
+    claims = _claims(other, own)
+    entry = msgspec.structs.replace(ENTRY, state=state)
+    assert claims.recorder(_request(own), entry) == (HOLDER if is_others else None)
+
+
+def test_places_in_the_inventories_of_others_are_known() -> None:
+    own = _object(OWN, "x.io")
+    claims = _claims(_recording(HOLDER, "x.io"), own)
+    places = [("Z1", "x.io", "CNAME"), ("Z1", "x.io", "A"), ("Z2", "x.io", "CNAME")]
+    assert claims.recorded(_request(own), places) == {("Z1", "x.io", "CNAME"): "a/holder"}
 
 
 def test_claimants_are_those_who_are_older() -> None:

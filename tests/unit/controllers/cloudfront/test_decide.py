@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.api.cloudfront import Condition
 from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Rival, Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal, Rival, Snapshot, ZoneView
 from edgekeeper.core.drift import Change, Policy
-from edgekeeper.core.errors import Retry, Stall, Wait
+from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Owner
 from tests.unit.controllers.cloudfront.cases import (
     CERTIFICATE,
@@ -90,13 +88,6 @@ def test_creation_goes_from_names_to_the_tenant(snapshot: Snapshot, expected: li
     assert _steps(snapshot) == expected
 
 
-def _contested(generation: int) -> dict[str, Any]:
-    """The fields of an object that was told, at this generation, that a domain is another's."""
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    told = Condition("Ready", "False", "DomainConflict", "it is another's", moment, generation)
-    return {"conditions": [told]}
-
-
 BOTH = spec("shop.example.com", "www.example.com", dns=DNS)
 BOTH_WRITTEN = (record(), record("www.example.com"))
 BOTH_THERE = zone("shop.example.com", "www.example.com")
@@ -110,20 +101,20 @@ BOTH_THERE = zone("shop.example.com", "www.example.com")
                 spec=WITH_DNS,
                 zone=zone("shop.example.com"),
                 inventory=WRITTEN,
-                status=status(id="", **_contested(1)),
+                is_contested=True,
             ),
             ["RemoveRecords", "CreateTenant"],
             id="records are withdrawn",
         ),
         pytest.param(
-            absent(spec=WITH_DNS, zone=zone(), status=status(id="", **_contested(1))),
+            absent(spec=WITH_DNS, zone=zone(), is_contested=True),
             ["CreateTenant"],
             id="and not written again",
         ),
         pytest.param(
-            absent(generation=2, spec=WITH_DNS, zone=zone(), status=status(id="", **_contested(1))),
+            absent(spec=WITH_DNS, zone=zone()),
             ["RememberRecords", "WriteRecords", "CreateTenant"],
-            id="unless the spec has changed",
+            id="unless nobody else has it",
         ),
         pytest.param(
             present(
@@ -131,7 +122,7 @@ BOTH_THERE = zone("shop.example.com", "www.example.com")
                 spec=BOTH,
                 zone=BOTH_THERE,
                 inventory=BOTH_WRITTEN,
-                status=status(**_contested(2)),
+                is_contested=True,
             ),
             ["RemoveRecords", "UpdateTenant"],
             id="those of an added domain",
@@ -142,7 +133,7 @@ BOTH_THERE = zone("shop.example.com", "www.example.com")
                 spec=BOTH,
                 zone=zone("shop.example.com"),
                 inventory=WRITTEN,
-                status=status(**_contested(2)),
+                is_contested=True,
             ),
             ["UpdateTenant"],
             id="and only those",
@@ -155,7 +146,7 @@ def test_names_do_not_lead_to_a_domain_that_is_anothers(snapshot: Snapshot, expe
 
 def test_tenant_whose_domain_was_anothers_is_created_disabled() -> None:
     """With its records to follow: nobody is served before they are there, and they are not there before it."""
-    (step,) = decide(absent(spec=WITH_DNS, zone=zone(), status=status(id="", **_contested(1)))).steps
+    (step,) = decide(absent(spec=WITH_DNS, zone=zone(), is_contested=True)).steps
     assert isinstance(step, do.CreateTenant)
     assert not step.settings.enabled
 
@@ -412,6 +403,7 @@ def test_endpoint_that_is_not_known_yet_is_waited_for_where_there_is_a_tenant() 
 
 DISABLED = live(enabled=False)
 FAILED = DnsWork(error=Retry("no"))
+REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSError", "denied")),))
 
 
 @pytest.mark.parametrize(
@@ -446,13 +438,18 @@ FAILED = DnsWork(error=Retry("no"))
         pytest.param(present(tenant=live(tags=STRANGER)), [], id="another object's, though the id is ours"),
         pytest.param(
             present(inventory=WRITTEN, dns_work=FAILED),
-            ["DisableTenant", "RemoveRecords"],
+            ["DisableTenant"],
             id="tenant stays while names lead to it",
         ),
         pytest.param(
-            present(tenant=replace(DISABLED, status="InProgress"), inventory=WRITTEN, dns_work=FAILED),
-            ["RemoveRecords"],
-            id="nothing but the names is waited for",
+            present(inventory=WRITTEN, dns_work=REFUSED),
+            ["DisableTenant"],
+            id="records may not be removed",
+        ),
+        pytest.param(
+            present(inventory=(*WRITTEN, record("www.example.com")), dns_work=REFUSED),
+            ["RemoveRecords", "DisableTenant"],
+            id="one of the records may not be removed",
         ),
         pytest.param(
             present(tenant=live(tags={}), rivals=(Rival("name", "x", "a/b"),)),
@@ -470,6 +467,18 @@ def test_deletion_goes_back_to_front_and_touches_only_what_is_ours(
     snapshot: Snapshot, expected: list[str]
 ) -> None:
     assert _steps(replace(snapshot, deleting=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("work", "expected"),
+    [pytest.param(FAILED, Retry, id="a failure that may pass"), pytest.param(REFUSED, Stall, id="a refusal")],
+)
+def test_deletion_that_waits_for_nothing_but_its_records_says_what_keeps_them(
+    work: DnsWork, expected: type[PassError]
+) -> None:
+    waiting = replace(DISABLED, status="InProgress")
+    with pytest.raises(expected):
+        decide(present(tenant=waiting, inventory=WRITTEN, dns_work=work, deleting=True))
 
 
 _SNAPSHOTS = st.builds(
@@ -520,7 +529,8 @@ def test_record_is_in_the_inventory_before_it_is_written(snapshot: Snapshot) -> 
 def test_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
     def outcome() -> object:
         try:
-            return decide(snapshot)
+            plan = decide(snapshot)
+            return plan.steps, plan.drift, plan.differences, str(plan.refusal)
         except (Stall, Wait) as error:
             return error.reason, error.message
 

@@ -155,7 +155,7 @@ def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: m
     witness, error = Witness(), error_for(meaning, "no")
     status = _status(witness.explain(error, _object(dns=DNS)))
     again = witness.explain(error, _object(status, dns=DNS))
-    assert (again.write, again.events, witness.counted(meaning.error_type)) == (None, (), 1)
+    assert (_status(again), again.events, witness.counted(meaning.error_type)) == (status, (), 1)
     newer = witness.explain(error, _object(status, generation=2, dns=DNS))
     assert (len(newer.events), witness.counted(meaning.error_type)) == (1, 2)
 
