@@ -56,8 +56,8 @@ class Ledger:
         """`operator` or `hand`, by the id of a tenant."""
         self.written: dict[Place, Record] = {}
         """What the operator has written, or taken over, and not removed or let go."""
-        self.refused = 0
-        """Changes that AWS has not made."""
+        self.served: set[str] = set()
+        """Objects, by uid, that ever had a tenant."""
         self._world = world
         self._estate = world.outside
         self._adopted: set[tuple[str, str]] = set()
@@ -112,7 +112,7 @@ class Ledger:
     # What others do
 
     def _after_hand(self) -> None:
-        before, _ = self._tenants, self._records
+        before = self._tenants
         self._tenants, self._records = self._look()
         for id_ in self._tenants.keys() - before.keys():
             self.makers[id_] = "hand"
@@ -122,10 +122,7 @@ class Ledger:
 
     def _after_call(self) -> None:
         entry = self._estate.chronicle.entries[-1]
-        if entry.operation.startswith(READING):
-            return
-        if entry.code:
-            self.refused += 1
+        if entry.code or entry.operation.startswith(READING):
             return
         tenants, records = self._tenants, self._records
         self._tenants, self._records = self._look()
@@ -223,6 +220,8 @@ class Ledger:
     def _note_taking(self, obj: JsonObject) -> None:
         """What an object that may take things over has in its status is its own from now on."""
         uid = obj["metadata"]["uid"]
+        if dig(obj, "status", "id"):
+            self.served.add(uid)
         if not self._may_adopt(uid):
             return
         if known := dig(obj, "status", "id"):

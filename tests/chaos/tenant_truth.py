@@ -8,6 +8,7 @@ from typing import Any
 from edgekeeper.core.annotations import ADOPT, DELETION_POLICY, DRIFT_POLICY, PAUSED, PREFIX
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.aws.acm.certificate import ISSUED
+from edgekeeper.local.aws.cloud import ACCOUNT
 from edgekeeper.local.aws.cloudfront.resources import Tenant
 from edgekeeper.local.aws.route53.names import normal
 from tests.chaos.tenant_estate import ChaosEstate
@@ -134,6 +135,14 @@ class Truth:
         owner = self._estate.cloud.world.edge_domains.get(domain)
         return owner.id if owner else ""
 
+    def is_taken(self, domain: str, own: Tenant | None) -> bool:
+        """Does something else than a tenant serve a domain, or another account the wildcard that stands for it?"""
+        holders = self._estate.cloud.world.edge_domains
+        holder, wildcard = holders.get(domain), holders.get(f"*.{domain.partition('.')[2]}")
+        if holder is not None:
+            return own is None or holder.id != own.id
+        return wildcard is not None and wildcard.account != ACCOUNT
+
     def elders(self, obj: JsonObject) -> Iterator[JsonObject]:
         own = _age(obj)
         return (one for one in self.objects if one is not obj and _age(one) < own)
@@ -205,10 +214,7 @@ class Truth:
     def _is_domain_taken(self, obj: JsonObject) -> bool:
         own = self.own_tenant(obj)
         elders = {domain for elder in self.elders(obj) for domain in domains_of(elder)}
-        if any(
-            domain in elders or self.holder(domain) not in ("", own.id if own else "")
-            for domain in domains_of(obj)
-        ):
+        if any(domain in elders or self.is_taken(domain, own) for domain in domains_of(obj)):
             return True
         found = self._named(obj)
         return found is not None and any(domain in elders for domain in found.domains)
@@ -251,6 +257,8 @@ class Truth:
     def _is_zone_wrong(self, obj: JsonObject) -> bool:
         """Can the zone not be used, or not for these domains?"""
         dns, zone = dig_object(obj, "spec", "dns"), self._zone(obj)
+        if any(self.is_out_of_reach(entry) for entry in dig_list(obj, "status", "inventory")):
+            return True
         if not dns:
             return False
         role, words = dns.get("assumeRoleArn") or "", self._estate.words
@@ -265,6 +273,10 @@ class Truth:
             or role != (words["$role:dns"] if is_theirs else "")
             or bool(group and group not in self._cloudfront.groups)
         )
+
+    def is_out_of_reach(self, entry: JsonObject) -> bool:
+        """May nobody say whether a record of an inventory is there?"""
+        return str(entry.get("role") or "") == self._estate.words["$role:none"]
 
     def _is_unvalidated(self, obj: JsonObject) -> bool:
         dns = self._estate.cloud.world.dns

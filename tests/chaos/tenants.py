@@ -112,26 +112,31 @@ class TenantJudge:
         places: Counter[Place] = Counter()
         for obj in truth.objects:
             places.update(place_of(entry) for entry in dig_list(obj, "status", "inventory"))
-            yield from self._unwanted(obj)
+            yield from self._unwanted(obj, truth)
         for place, count in places.items():
             if count > 1:
                 yield Violation("duplicate", f"{place.type} {place.name} is in inventories {count} times")
 
-    def _unwanted(self, obj: JsonObject) -> Iterator[Violation]:
+    def _unwanted(self, obj: JsonObject, truth: Truth) -> Iterator[Violation]:
         if is_misspelt(obj) or is_paused(obj) or is_hands_off(obj):
             return
         zone = str(dig(obj, "spec", "dns", "hostedZoneId") or "").removeprefix("/hostedzone/")
-        for place in places_of(obj):
-            if place.name not in domains_of(obj) or not zone:
+        for place, entry in places_of(obj).items():
+            is_wanted = place.name in domains_of(obj) and zone
+            if not is_wanted and not truth.is_out_of_reach(entry):
                 yield Violation(
                     "leftover", f"{told(obj)} keeps {place.type} {place.name}, which it does not want"
                 )
 
     def _dangling(self, truth: Truth) -> Iterator[Violation]:
-        """Names that lead to CloudFront by a record of ours, for an object whose tenant does not serve them."""
+        """Names that lead to CloudFront by a record of ours, for an object whose tenant does not serve them any more.
+
+        Before there is a tenant they may: records come first.
+        """
         for obj in truth.objects:
             own = truth.own_tenant(obj)
-            if is_misspelt(obj) or is_paused(obj) or is_hands_off(obj):
+            is_new = obj["metadata"]["uid"] not in self._ledger.served
+            if is_new or is_misspelt(obj) or is_paused(obj) or is_hands_off(obj):
                 continue
             for place in places_of(obj):
                 is_served = own is not None and truth.holder(place.name) == own.id
