@@ -28,6 +28,12 @@ TENANT_CASES = {
         op("wait", seconds=1),
         op("delete", key="alpha"),
     ],
+    "corrections of an object that is gone are remembered": [
+        op("create", key="alpha", spec=spec(SHOP)),
+        op("wait", seconds=180),
+        op("change_tenant", name="alpha", change="toggle"),
+        op("wait", seconds=600),
+    ],
 }
 
 

@@ -177,6 +177,7 @@ class TenantReconciler:
     def _forget(self, uid: str) -> None:
         self.account.desk.forget(uid)
         self.account.failing_deletions.clear(uid)
+        self.account.corrections.forget(uid)
 
 
 def _is_doubtful(snapshot: Snapshot, refusal: Stall) -> bool:
