@@ -31,6 +31,7 @@
 from __future__ import annotations
 
 import asyncio
+import random as shared_random
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -130,7 +131,7 @@ class Mirror(Generic[K, V]):
         self._tried = asyncio.Event()
         self._as_of = clock.monotonic()
         self._listing = asyncio.Lock()
-        self._pace = Pace(options, random or Random())
+        self._pace = Pace(options, random or Random(shared_random.getrandbits(64)))
 
     # Reading
 

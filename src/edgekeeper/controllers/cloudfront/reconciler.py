@@ -232,6 +232,7 @@ class TenantReconciler:
         self.account.desk.forget(uid)
         self.account.failing_deletions.clear(uid)
         self.account.outages.clear(uid)
+        self.account.corrections.forget(uid)
 
 
 def _is_doubtful(snapshot: Snapshot, refusal: Stall) -> bool:
@@ -241,8 +242,11 @@ def _is_doubtful(snapshot: Snapshot, refusal: Stall) -> bool:
 
 
 def _is_certain(snapshot: Snapshot, step: do.Step | None) -> bool:
-    """Is enough known for a step? A status alone is enough for nothing but to leave things as they are."""
-    if do.changes_tenant(step):
+    """Is enough known for a step? A status alone is enough for nothing but to leave things as they are.
+
+    Nor is a listing enough to let go of an object: the answer to the creation of its tenant may have been lost.
+    """
+    if do.changes_tenant(step) or (step is None and snapshot.deleting):
         return snapshot.is_live
     return snapshot.tenant is None or snapshot.details is not None or not do.changes_records(step)
 

@@ -1,0 +1,42 @@
+"""Sequences that once broke a law, as short as they could be made.
+
+`make chaos` prints such a case for everything that it finds. Put it here with the change that makes it pass, under a name
+that says what went wrong.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.operation import Operation, op
+from tests.chaos.runner import play
+from tests.chaos.tenants import TENANTS
+
+DNS = {"provider": "route53", "hostedZoneId": "$zone:main"}
+
+
+def spec(*domains: str, **more: object) -> dict[str, object]:
+    return {"distributionId": "$distribution:main", "domains": [{"domain": one} for one in domains], **more}
+
+
+SHOP, API = "shop.example.com", "api.example.com"
+
+TENANT_CASES = {
+    "deletion after a creation whose answer was lost leaves the tenant": [
+        op("fail", fault="lost-response", operation="CreateDistributionTenant", seconds=60),
+        op("create", key="alpha", spec=spec(API)),
+        op("wait", seconds=1),
+        op("delete", key="alpha"),
+    ],
+    "corrections of an object that is gone are remembered": [
+        op("create", key="alpha", spec=spec(SHOP)),
+        op("wait", seconds=180),
+        op("change_tenant", name="alpha", change="toggle"),
+        op("wait", seconds=600),
+    ],
+}
+
+
+@pytest.mark.parametrize("operations", TENANT_CASES.values(), ids=TENANT_CASES)
+def test_sequence_of_tenants_breaks_no_law(operations: list[Operation]) -> None:
+    assert not play(TENANTS, operations).violations
