@@ -167,7 +167,7 @@ def _is_ours(key: str, tags: Mapping[str, str | None]) -> bool:
 
 def write_record(
     estate: ChaosEstate, zone: str, domain: str, target: str, ttl: int = 300, type: str = "CNAME"
-) -> None:  # noqa: A002
+) -> None:
     """Somebody writes a record, whatever was there; one beside a CNAME takes its place."""
     found = estate.zone_of(estate.words[zone])
     name, where = normal(domain), estate.words.get(target, target)

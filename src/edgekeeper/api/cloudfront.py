@@ -202,6 +202,17 @@ class InventoryRecord(_Camel, frozen=True):
     ] = "Written"
 
 
+class DnsChange(_Camel, frozen=True):
+    """A change of a zone that may not have reached all name servers."""
+
+    zone: Annotated[str, Meta(description="The hosted zone's id.")]
+    id: Annotated[str, Meta(description="Route 53's id of the change; empty where its answer was lost.")] = ""
+    role: Annotated[str, Meta(description="The role that the zone was written with, if any.")] = ""
+    until: Annotated[
+        datetime | None, Meta(description="When a change without an id counts as propagated.")
+    ] = None
+
+
 class Condition(_Camel, frozen=True):
     """A fact about the tenant."""
 
@@ -238,6 +249,13 @@ class DistributionTenantStatus(_Camel, frozen=True):
     dns_change_id: Annotated[
         str, Meta(description="The change of the zone that is not known to the world yet.")
     ] = ""
+    dns_changes: Annotated[
+        list[DnsChange],
+        Meta(
+            description="All changes of zones that are not known to the world yet.",
+            extra_json_schema=_AtomicList,
+        ),
+    ] = []
     dns_target: Annotated[str, Meta(description="Where the tenant's records point.")] = ""
     inventory: Annotated[
         list[InventoryRecord],

@@ -88,6 +88,7 @@ class Account:
         options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
         """`options.fast` is how often we look while something is in progress, `options.slow` how often at all."""
+        self.clock = clock
         self.rights = Rights(clock)
         self.cloudfront = CloudFront(access.caller())
         self.acm = Acm(access.caller(region=REGION))

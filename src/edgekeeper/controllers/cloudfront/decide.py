@@ -130,6 +130,8 @@ def _plan(snapshot: Snapshot) -> Plan:
     _refuse_invalid(snapshot)
     if snapshot.dns_work.error is not None:
         raise snapshot.dns_work.error
+    if snapshot.zone_problem is not None:
+        raise snapshot.zone_problem
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
@@ -416,8 +418,8 @@ def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
         if not disabling:
             raise kept_back(error, (), tenant) if isinstance(error, Stall) else error
         return disabling
-    removing = tuple(removing_all(snapshot, snapshot.inventory, "the object is being deleted"))
-    if refused := refusals_of_removal(snapshot, snapshot.inventory):
+    removing = tuple(removing_all(snapshot, snapshot.removable, "the object is being deleted"))
+    if refused := refusals_of_removal(snapshot, snapshot.removable):
         if not removing and not disabling:
             raise kept_back(combined(refused), refused, tenant)
         return (*removing, *disabling)

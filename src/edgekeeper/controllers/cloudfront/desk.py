@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
 from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
 from edgekeeper.cloud.aws.records import RecordKey
@@ -32,6 +32,8 @@ from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait
 
 Wake = Callable[[], None]
 
+UNKNOWN_PROPAGATION: Final = timedelta(minutes=1)
+"""How long a change takes to reach all name servers, at most."""
 _PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(minutes=5), jitter=0)
 
 
@@ -137,8 +139,9 @@ class DnsDesk:
     ) -> tuple[tuple[InventoryRecord, ...], DnsWork]:
         """The inventory with all answers in it, what is still on its way, and what was refused."""
         errands = self._errands.get(uid, {})
-        pending, change_id, error, removed = False, "", None, 0
+        pending, error, removed = False, None, 0
         left: list[str] = []
+        changes: list[DnsChange] = []
         for place, errand in list(errands.items()):
             if not errand.done:
                 pending = True
@@ -157,37 +160,56 @@ class DnsDesk:
                 del errands[place]  # a mistake of ours ends one pass, and not all that follow
                 raise
             self._streaks.pop(uid, None)
-            done = next((one.change_id for one in results if one.change_id), "")
-            change_id = done or change_id
             after = errand.apply(inventory)
             if set(after) == set(inventory):
                 del errands[place]  # the status has it
             else:
-                removed += bool(errand.removing and done)
+                changes += self._changes(errand, results)
+                removed += bool(errand.removing and any(one.change_id for one in results))
                 left += _kept(errand, results)
             inventory = after
         return inventory, DnsWork(
-            pending, change_id, error, self._refusals(uid, generation), removed, tuple(left)
+            pending,
+            tuple(dict.fromkeys(changes)),
+            error,
+            self._refusals(uid, generation),
+            removed,
+            tuple(left),
         )
 
     def answered(
         self, uid: str, inventory: tuple[InventoryRecord, ...]
-    ) -> tuple[tuple[InventoryRecord, ...], str]:
-        """The inventory with all good answers in it, and the change that the last of them belongs to.
+    ) -> tuple[tuple[InventoryRecord, ...], tuple[DnsChange, ...]]:
+        """The inventory with all good answers in it, and the changes that they belong to.
 
         Unlike `collect` it only looks: for the status of a pass that has failed for another reason.
         """
-        change_id = ""
+        changes: list[DnsChange] = []
         for errand in self._errands.get(uid, {}).values():
             if errand.done and errand.succeeded:
-                inventory = errand.apply(inventory)
-                change_id = next((one.change_id for one in errand.results() if one.change_id), change_id)
-        return inventory, change_id
+                after = errand.apply(inventory)
+                if set(after) != set(inventory):
+                    changes += self._changes(errand, errand.results())
+                inventory = after
+        return inventory, tuple(dict.fromkeys(changes))
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
         for memory in (self._errands, self._refused, self._streaks):
             memory.pop(uid, None)
+
+    def _changes(self, errand: _Errand, results: Iterable[Written]) -> Iterable[DnsChange]:
+        """The changes that an errand belongs to.
+
+        A record that was found to be gone may have been removed a moment ago, by a call whose answer was lost: then it
+        is not known which change that was, and it counts as propagated after the time that Route 53 needs at most.
+        """
+        zone, role = errand.entry.zone, errand.entry.role
+        ids = [one.change_id for one in results if one.change_id]
+        if not ids and errand.removing and all(one.left is None for one in results):
+            until = self._clock.now().replace(microsecond=0) + UNKNOWN_PROPAGATION
+            return (DnsChange(zone, role=role, until=until),)
+        return (DnsChange(zone, one, role) for one in ids)
 
     def _refuse(self, uid: str, errand: _Errand, refusal: Stall) -> None:
         until = self._clock.monotonic() + STALL_INTERVAL.total_seconds()

@@ -136,11 +136,14 @@ class Explainer:
         except msgspec.ValidationError:
             return {}
         before = inventory_of(obj.spec, obj.status)
-        after, change_id = self.desk.answered(uid_of(request.object), before)
+        after, changes = self.desk.answered(uid_of(request.object), before)
         if after == before:
             return {}
         answered: JsonObject = {"inventory": msgspec.to_builtins(list(after))}
-        return {**answered, "dnsChangeId": change_id} if change_id else answered
+        if not changes:
+            return answered
+        told = msgspec.to_builtins([*obj.status.dns_changes, *changes])
+        return {**answered, "dnsChangeId": changes[-1].id, "dnsChanges": told}
 
     # Deletion
 
@@ -155,7 +158,8 @@ class Explainer:
         if not is_tried_again(request.object, step):
             status["conditions"] = self._progress(request, step, outage)
         status["inventory"] = msgspec.to_builtins(list(after.inventory))
-        status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
+        status["dnsChangeId"] = after.change_id
+        status["dnsChanges"] = msgspec.to_builtins(list(after.dns_changes))
         if after.tenant is not None and is_ours(after, after.tenant):
             status["id"], status["arn"] = after.tenant.id, after.tenant.arn
             status["eTag"] = after.tenant.etag

@@ -43,7 +43,7 @@ def replaceable(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     served = {normalise_name(one.domain) for one in snapshot.tenant.domains} if snapshot.tenant else set()
     return tuple(
         entry
-        for entry in snapshot.inventory
+        for entry in snapshot.removable
         if entry.state == "Written" and (entry.name in served or _stands(snapshot, entry))
     )
 

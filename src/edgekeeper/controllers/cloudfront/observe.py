@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from edgekeeper.api.cloudfront import (
     DistributionTenantSpec,
     DistributionTenantStatus,
+    DnsChange,
     InventoryRecord,
     read_tenant,
 )
@@ -48,7 +49,11 @@ from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.inventory import inventory_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Rival, Snapshot, ZoneView
 from edgekeeper.controllers.cloudfront.steps import Step
-from edgekeeper.controllers.cloudfront.validation import inventory_problems, spec_problems
+from edgekeeper.controllers.cloudfront.validation import (
+    inventory_problems,
+    is_credible_change,
+    spec_problems,
+)
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
@@ -105,6 +110,7 @@ class Observer:
         if self._is_refused(snapshot):
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
+        zone, problem = self._zone_or_problem(snapshot.spec)
         return replace(
             snapshot,
             taken=self._taken(snapshot),
@@ -113,7 +119,8 @@ class Observer:
             certificate_is_anothers=await self._is_managed_for_another(snapshot),
             certificate_names=await self._names(snapshot, distribution),
             group=await self._group(snapshot.spec, snapshot.tenant),
-            zone=self._zone(snapshot.spec),
+            zone=zone,
+            zone_problem=problem,
         )
 
     def obstacle(self, step: Step | None, snapshot: Snapshot) -> PassError | None:
@@ -122,8 +129,8 @@ class Observer:
         if isinstance(step, do.AwaitDeployment):
             problem = self.account.tenants.problem
         elif isinstance(step, do.AwaitPropagation):
-            zone = self._zone_of_change(snapshot)
-            problem = zone.propagation_problem(step.change_id) if zone is not None else None
+            found = (self._zone_of(one).propagation_problem(one.id) for one in snapshot.dns_changes if one.id)
+            problem = next(filter(None, found), None)
         return problem if problem is not None and problem.unavailable is not None else None
 
     def _of_cluster(self, request: Request) -> Snapshot:
@@ -341,38 +348,65 @@ class Observer:
         inventory, work = self.account.desk.collect(
             snapshot.owner.uid, snapshot.generation, snapshot.inventory
         )
-        change_id = work.change_id or snapshot.status.dns_change_id
-        zone = self._zone_of_change(snapshot) if change_id else None
+        changes = tuple(dict.fromkeys((*self._known_changes(snapshot), *work.changes)))
         try:
-            in_sync = zone is None or zone.in_sync(change_id, wake)
+            changes = tuple(one for one in changes if not self._is_propagated(one, wake))
         except Stall as refusal:
             if not snapshot.deleting:
                 raise
             # Whether that keeps a deletion from going on depends on what there is to delete.
-            in_sync, work = False, replace(work, error=work.error or refusal)
-        return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
+            work = replace(work, error=work.error or refusal)
+        return replace(snapshot, inventory=inventory, dns_work=work, dns_changes=changes)
+
+    def _known_changes(self, snapshot: Snapshot) -> tuple[DnsChange, ...]:
+        """The changes that the status has. One from before there was a list has the id of one, of the spec's zone."""
+        known = tuple(snapshot.status.dns_changes) or tuple(self._implied_change(snapshot))
+        return tuple(
+            one for one in known if is_credible_change(one) and self.guards.allow_zone(one.zone, one.role)
+        )
+
+    def _implied_change(self, snapshot: Snapshot) -> Iterator[DnsChange]:
+        status, dns = snapshot.status, snapshot.spec.dns
+        if not status.dns_change_id:
+            return
+        if dns is not None and not self._is_refused(snapshot):
+            yield DnsChange(bare_zone(dns.hosted_zone_id), status.dns_change_id, dns.assume_role_arn)
+        elif snapshot.inventory:
+            entry = snapshot.inventory[0]
+            yield DnsChange(entry.zone, status.dns_change_id, entry.role)
+
+    def _is_propagated(self, change: DnsChange, wake: Callable[[], None]) -> bool:
+        if not change.id:
+            return change.until is None or self.account.clock.now() >= change.until
+        return self._zone_of(change).in_sync(change.id, wake)
+
+    def _zone_of(self, change: DnsChange) -> Zone:
+        return self.account.zones.get(change.zone, Role(change.role))
 
     async def _without_others(self, request: Request, snapshot: Snapshot) -> Snapshot:
         """An inventory is only a status, which others may write: what belongs to another is not in ours."""
         tenant = snapshot.tenant
         own = tenant if tenant and is_ours(snapshot, tenant) else None
-        anothers = {entry for entry in snapshot.inventory if await self._is_anothers(request, entry, own)}
-        if not anothers:
-            return snapshot
-        names = sorted(entry.name for entry in anothers)
-        log.warning("Records in the status belong to another object and are left alone", names=names)
-        return replace(snapshot, inventory=tuple(one for one in snapshot.inventory if one not in anothers))
+        others = [one for one in snapshot.inventory if own is None or not _serves(own, one.name)]
+        anothers = {one for one in others if self._is_anothers(request, one)}
+        if anothers:
+            names = sorted(entry.name for entry in anothers)
+            log.warning("Records in the status belong to another object and are left alone", names=names)
+        kept = tuple(one for one in snapshot.inventory if one not in anothers)
+        withheld = frozenset([one for one in others if one in kept and await self._is_served(request, one)])
+        return replace(snapshot, inventory=kept, withheld=withheld)
 
-    async def _is_anothers(self, request: Request, entry: InventoryRecord, own: TenantSummary | None) -> bool:
-        """Does the record of an entry belong to another object: by its inventory, or because its tenant serves it?
+    def _is_anothers(self, request: Request, entry: InventoryRecord) -> bool:
+        """Does the record of an entry belong to another object by its inventory, or may the namespace not have it?"""
+        is_ruled_out = any(self.guards.foreign(str(request.key.namespace), [entry.name]))
+        return is_ruled_out or self.claims.recorder(request, entry) is not None
+
+    async def _is_served(self, request: Request, entry: InventoryRecord) -> bool:
+        """Does the tenant of another object serve the name of an entry?
 
         A tenant that is no object's, such as one that somebody has made by hand, proves nothing: the record that we
-        wrote for the name still is ours to withdraw, as long as the namespace may have the name at all.
+        wrote for the name still is ours to withdraw.
         """
-        if own is not None and _serves(own, entry.name):
-            return False
-        if self.claims.recorder(request, entry) is not None:
-            return True
         tenants = self.account.tenants
         holder = tenants.holder_of(entry.name)
         # A listing may be the past, and a record must not be forgotten for it.
@@ -381,10 +415,9 @@ class Observer:
             return False
         owner = Owner.of(request.object, self.cluster)
         whose = is_mine(parse_tags(live.tags), owner)
-        is_objects = whose is Ownership.OTHERS or (
+        return whose is Ownership.OTHERS or (
             whose is Ownership.UNMARKED and self._is_known_to_another(request, live)
         )
-        return is_objects or any(self.guards.foreign(owner.namespace, [entry.name]))
 
     def _is_known_to_another(self, request: Request, tenant: DistributionTenant) -> bool:
         return any(key != request.key for key in self.claims.holders(BY_NAME, tenant.name))
@@ -394,17 +427,6 @@ class Observer:
         names = {normalise_name(item.domain) for item in snapshot.spec.domains}
         holders = {name: self.account.tenants.holder_of(name) for name in names}
         return frozenset(name for name, holder in holders.items() if holder and holder.id != own)
-
-    def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
-        """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role.
-
-        What a spec names that is refused is not even asked, also while the object is being deleted.
-        """
-        if snapshot.spec.dns is not None and not self._is_refused(snapshot):
-            return self._zone_named(snapshot.spec)
-        for entry in snapshot.inventory:
-            return self.account.desk.zone(entry)
-        return None
 
     def _zone_named(self, spec: DistributionTenantSpec) -> Zone | None:
         dns = spec.dns
@@ -433,6 +455,13 @@ class Observer:
                 raise zone.mirror.problem from None
             raise
         return ZoneView(zone.apex, {key: record for key, record in found.items() if record is not None})
+
+    def _zone_or_problem(self, spec: DistributionTenantSpec) -> tuple[ZoneView | None, Stall | None]:
+        """The zone of the spec, or why it cannot be read until a person acts."""
+        try:
+            return self._zone(spec), None
+        except Stall as problem:
+            return None, problem
 
     def _zone_if_known(self, snapshot: Snapshot) -> ZoneView | None:
         """The zone of the spec; None where it cannot be read, since a deletion does not depend on it."""

@@ -82,16 +82,16 @@ def removing_all(snapshot: Snapshot, entries: Sequence[InventoryRecord], reason:
 def unwanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     """What the inventory has for domains that the spec does not ask for, whatever else is wrong with the spec."""
     if snapshot.spec.dns is None:
-        return snapshot.inventory
+        return snapshot.removable
     domains = {normalise_name(item.domain) for item in snapshot.spec.domains}
-    return tuple(entry for entry in snapshot.inventory if entry.name not in domains)
+    return tuple(entry for entry in snapshot.removable if entry.name not in domains)
 
 
 def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRecord, ...]:
     """What the inventory has for domains that our own tenant does not serve, or that the spec does not ask for."""
     served = {normalise_name(one.domain) for one in own.domains} if own else set()
-    others = {entry for entry in snapshot.inventory if entry.name not in served}
-    return tuple(one for one in snapshot.inventory if one in others or one in unwanted(snapshot))
+    others = {entry for entry in snapshot.removable if entry.name not in served}
+    return tuple(one for one in snapshot.removable if one in others or one in unwanted(snapshot))
 
 
 def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
@@ -222,7 +222,7 @@ def _is_unmanaged(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
 def _surplus(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     """What was written, or may have been, and no domain needs."""
     wanted = {place_of(record) for record in _wanted(snapshot)}
-    return tuple(entry for entry in snapshot.inventory if place_of(entry) not in wanted)
+    return tuple(entry for entry in snapshot.removable if place_of(entry) not in wanted)
 
 
 def _zone_has(snapshot: Snapshot, wanted: InventoryRecord) -> bool:

@@ -28,7 +28,13 @@ from edgekeeper.controllers.cloudfront.certificates import (
     uncovered_domains,
 )
 from edgekeeper.controllers.cloudfront.decide import Plan
-from edgekeeper.controllers.cloudfront.desired import is_managed, sent_fingerprint, tags_fingerprint, tags_of
+from edgekeeper.controllers.cloudfront.desired import (
+    is_managed,
+    place_of,
+    sent_fingerprint,
+    tags_fingerprint,
+    tags_of,
+)
 from edgekeeper.controllers.cloudfront.records import dns_differences, unmanaged
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
@@ -117,7 +123,8 @@ class Reporter:
             if certificate
             else _kept(after, status.managed_certificate_status),
             drift_detected=self.plan.drift.drift_detected,
-            dns_change_id="" if after.dns_in_sync else after.change_id,
+            dns_change_id=after.change_id,
+            dns_changes=list(after.dns_changes),
             dns_target=next((one.target for one in after.inventory), ""),
             inventory=list(after.inventory),
             certificate_request=self._certificate_request(),
@@ -272,7 +279,8 @@ class Reporter:
                 DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
             )
         elif not self.after.dns_in_sync:
-            message = f"change {self.after.change_id} is not known everywhere yet"
+            change = f"change {self.after.change_id}" if self.after.change_id else "a change"
+            message = f"{change} is not known everywhere yet"
             conditions.mark(DNS, False, "DNSPropagating", message)
         else:
             conditions.mark(DNS, True, "DNSReady", _dns_ready_message(self.after))
@@ -369,6 +377,11 @@ def told_unmanaged(snapshot: Snapshot) -> Iterator[Event]:
     if found := unmanaged(snapshot):
         told = do.named(found)
         yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {told}")
+    if snapshot.withheld:
+        told = do.named(sorted(snapshot.withheld, key=place_of))
+        yield Event(
+            "Warning", RECORDS_LEFT, f"left as it is, since another object's tenant serves it: {told}"
+        )
 
 
 def _dns_ready_message(snapshot: Snapshot) -> str:

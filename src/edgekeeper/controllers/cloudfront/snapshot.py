@@ -9,7 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
+from edgekeeper.api.cloudfront import (
+    DistributionTenantSpec,
+    DistributionTenantStatus,
+    DnsChange,
+    InventoryRecord,
+)
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
@@ -46,8 +51,8 @@ class DnsWork:
 
     pending: bool = False
     """Not all of them have an answer."""
-    change_id: str = ""
-    """Of the last batch that wrote one of them."""
+    changes: tuple[DnsChange, ...] = ()
+    """The batches that wrote them."""
     error: PassError | None = None
     """What one of them met that will pass by itself."""
     refused: tuple[Refusal, ...] = ()
@@ -125,8 +130,12 @@ class Snapshot:
     inventory: tuple[InventoryRecord, ...] = ()
     """The status's, brought up to date with what writers have answered."""
     dns_work: DnsWork = field(default_factory=DnsWork)
-    dns_in_sync: bool = True
-    """Whether the world knows the last change of our records."""
+    withheld: frozenset[InventoryRecord] = frozenset()
+    """Entries whose names another's tenant serves at present: kept in the inventory, and neither removed nor replaced."""
+    zone_problem: Stall | None = None
+    """Why the zone of `spec.dns` cannot be read: a person must act."""
+    dns_changes: tuple[DnsChange, ...] = ()
+    """Changes of our records that may not have reached all name servers."""
 
     @property
     def details(self) -> DistributionTenant | None:
@@ -134,9 +143,19 @@ class Snapshot:
         return self.tenant if isinstance(self.tenant, DistributionTenant) else None
 
     @property
+    def dns_in_sync(self) -> bool:
+        """Have all changes of our records reached all name servers?"""
+        return not self.dns_changes
+
+    @property
     def change_id(self) -> str:
-        """The change of our records that the world may not know yet."""
-        return self.dns_work.change_id or self.status.dns_change_id
+        """The last change of our records that the world may not know yet; empty where its id is not known."""
+        return self.dns_changes[-1].id if self.dns_changes else ""
+
+    @property
+    def removable(self) -> tuple[InventoryRecord, ...]:
+        """The entries of the inventory whose records may be removed or replaced."""
+        return tuple(entry for entry in self.inventory if entry not in self.withheld)
 
     @property
     def endpoint(self) -> str:

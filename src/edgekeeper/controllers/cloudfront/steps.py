@@ -71,7 +71,7 @@ class AwaitPropagation(_Step):
     change_id: str
 
     def __str__(self) -> str:
-        return f"wait for change {self.change_id} to be known everywhere"
+        return f"wait for {f'change {self.change_id}' if self.change_id else 'the change'} to be known everywhere"
 
 
 @dataclass(frozen=True, slots=True)

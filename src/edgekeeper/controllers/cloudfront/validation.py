@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
+from edgekeeper.api.cloudfront import DistributionTenantSpec, DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.distributions import Distribution
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.roles import PARTITION, is_role_arn
@@ -23,6 +23,7 @@ _DISTRIBUTION = re.compile(r"[A-Z0-9]{1,32}")
 _ZONE = re.compile(r"(?:/hostedzone/)?[A-Z0-9]{1,32}")
 _GROUP = re.compile(r"[\w.-]{1,128}", re.ASCII)
 _CERTIFICATE = re.compile(rf"arn:{PARTITION}:acm:[a-z0-9-]+:\d{{12}}:certificate/[\w-]+", re.ASCII)
+_CHANGE = re.compile(r"[A-Z0-9]{1,32}")
 _LONGEST_DOMAIN = 253
 
 
@@ -47,6 +48,12 @@ def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
         path = f"status.inventory[{entry.type} {entry.name}]"
         problems += [*_zone_problems(f"{path}.zone", entry.zone), *_role_problems(f"{path}.role", entry.role)]
     return problems
+
+
+def is_credible_change(change: DnsChange) -> bool:
+    """Could we have made a change that a status names? Its ids become part of requests."""
+    is_named = not change.id or bool(_CHANGE.fullmatch(change.id))
+    return is_named and not [*_zone_problems("", change.zone), *_role_problems("", change.role)]
 
 
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:

@@ -25,6 +25,7 @@ from tests.unit.controllers.cloudfront.cases import (
     GROUP,
     ISSUED_CERTIFICATE,
     MANAGED,
+    PENDING_CHANGES,
     live,
     present,
     record,
@@ -168,7 +169,7 @@ def _with_dns(*names: str, **fields: Any) -> Snapshot:
             _with_dns(SHOP), ["RememberRecords", "WriteRecords", "UpdateTenant"], id="records first"
         ),
         pytest.param(
-            _with_dns(SHOP, WWW, dns_in_sync=False),
+            _with_dns(SHOP, WWW, dns_changes=PENDING_CHANGES),
             ["AwaitPropagation", "UpdateTenant", "AwaitPropagation"],
             id="and known",
         ),
