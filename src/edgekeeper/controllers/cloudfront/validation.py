@@ -14,7 +14,7 @@ from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
 from edgekeeper.cloud.aws.distributions import Distribution
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.roles import PARTITION, is_role_arn
-from edgekeeper.controllers.cloudfront.countries import COUNTRIES
+from edgekeeper.core.countries import COUNTRIES
 from edgekeeper.core.ownership import TAG_PREFIX
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{1,126}[a-z0-9]")
