@@ -277,8 +277,9 @@ def read_tenant(obj: JsonObject) -> DistributionTenant:
     return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
 
 
-def _condition_column(name: str) -> Column:
-    return Column(name, f'.status.conditions[?(@.type=="{name}")].status')
+def _condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
+    path = f'.status.conditions[?(@.type=="{type_}")].{part}'
+    return Column(name or type_, path, priority=priority)
 
 
 DISTRIBUTION_TENANT = CustomKind(
@@ -293,6 +294,11 @@ DISTRIBUTION_TENANT = CustomKind(
         Column("Status", ".status.distributionTenantStatus"),
         _condition_column("Ready"),
         _condition_column("Synced"),
+        _condition_column("Ready", "Reason", "reason"),
+        Column("Domains", ".spec.domains[*].domain"),  # the server shows the first
+        _condition_column("Paused"),
+        _condition_column("CertificateReady", "Cert", priority=1),
+        _condition_column("DNSReady", "DNS", priority=1),
         Column("ID", ".status.id"),
         AGE,
     ),
