@@ -146,7 +146,7 @@ CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/1"
         pytest.param(
             {
                 "customizations": {
-                    "certificate": {"arn": "arn:aws-cn:acm:cn-north-1:1:certificate/1"}
+                    "certificate": {"arn": "arn:aws-cn:acm:cn-north-1:111122223333:certificate/1"}
                 }
             },
             id="certificate of another partition",
@@ -179,7 +179,7 @@ _REQUEST = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.exam
         pytest.param({"distributionId": "E"}, {"distributionId": ""}, "distributionId", id="distribution"),
         pytest.param({}, {"distributionId": None}, "distributionId", id="no distribution"),
         pytest.param({}, {"domains": None}, "domains", id="no domains"),
-        pytest.param({"domains": [{"domain": "a"}]}, {"domains": []}, "domains", id="domains"),
+        pytest.param({"domains": [{"domain": "a.io"}]}, {"domains": []}, "domains", id="domains"),
         pytest.param(
             {"parameters": [{"name": "a" * 128, "value": "v" * 256}]},
             {"parameters": [{"name": "a" * 129, "value": "v"}]},
