@@ -21,11 +21,11 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
-from edgekeeper.cloud.aws.errors import classify, code_of, error_for, message_of
+from edgekeeper.cloud.aws.errors import classify, code_of, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
-from edgekeeper.cloud.aws.roles import OWN, Role
+from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError
 from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
@@ -107,7 +107,7 @@ class AwsAccess:
         except Stall as refusal:
             if refusal.error_type != DENIED.error_type:
                 raise
-            raise error_for(general(service).denied, refusal.message) from refusal
+            raise _role_refused(service, refusal) from refusal
 
     async def _assume(self, role: Role) -> AssumedSession:
         request: JsonObject = {
@@ -195,6 +195,13 @@ def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> A
         return ask.parse(answer), following
 
     return Ask(ask.operation, ask.subject, {**ask.request, **position}, parse, ask.special, ask.cost)
+
+
+def _role_refused(service: str, refusal: Stall) -> RoleRefusedError:
+    denied = general(service).denied
+    told = RoleRefusedError(denied.reason, refusal.message)
+    told.error_type = denied.error_type
+    return told
 
 
 def _parse_session(answer: JsonObject) -> AssumedSession:

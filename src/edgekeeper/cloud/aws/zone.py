@@ -33,6 +33,7 @@ from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
 from edgekeeper.cloud.aws.propagation import Propagation
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.roles import RoleRefusedError
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -105,6 +106,12 @@ class Zone:
         self._is_doubtful = False
         """Whether a batch was sent whose answer never came."""
         self._refusal: tuple[float, Stall] | None = None
+
+    @property
+    def role_refusal(self) -> RoleRefusedError | None:
+        """Why the zone can be neither listed nor written, where it is because its role may not be assumed."""
+        problem = self.mirror.problem
+        return problem if isinstance(problem, RoleRefusedError) else None
 
     def submit(self, wish: Wish, *, wake: Callable[[], None] | None = None) -> Ticket[Written]:
         """Hand in a wish. `wake` is called when there is a result."""

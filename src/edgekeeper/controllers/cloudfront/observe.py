@@ -95,6 +95,7 @@ class Observer:
         if self._is_refused(snapshot):
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
+        group, group_known = await self._group(snapshot.spec, snapshot.tenant)
         return replace(
             snapshot,
             taken=self._taken(snapshot),
@@ -102,7 +103,8 @@ class Observer:
             distribution_known=known,
             certificate_is_anothers=self._is_managed_for_another(snapshot),
             certificate_names=await self._names(snapshot, distribution),
-            group=await self._group(snapshot.spec, snapshot.tenant),
+            group=group,
+            group_known=group_known,
             zone=self._zone(snapshot.spec),
         )
 
@@ -356,22 +358,36 @@ class Observer:
 
     async def _group(
         self, spec: DistributionTenantSpec, tenant: TenantSummary | None
-    ) -> ConnectionGroup | None:
-        """The group that the spec names, else the one that the tenant is in, else the one that it would get."""
-        if spec.dns is None:
-            return None
-        groups = self.account.groups
-        group_id = spec.connection_group_id or (tenant.connection_group_id if tenant else "")
+    ) -> tuple[ConnectionGroup | None, bool]:
+        """The group that the spec names, else the one that the tenant is in, else the one that it would get.
+
+        And whether AWS was asked for it by its id. Without records it matters only where the tenant is not in it yet.
+        """
+        present = tenant.connection_group_id if tenant else ""
+        group_id = spec.connection_group_id or present
+        if spec.dns is None and group_id == present:
+            return None, False
         if not group_id:
-            return default_group(groups)
-        return groups.get(group_id) or await self.account.cloudfront.find_connection_group(group_id)
+            return default_group(self.account.groups), False
+        try:
+            return await self._find_group(group_id), True
+        except Stall as refusal:
+            if spec.dns is not None or refusal.error_type != "access_denied":
+                raise
+            self.account.rights.note("reading connection groups", refusal)
+            return None, False
+
+    async def _find_group(self, group_id: str) -> ConnectionGroup | None:
+        groups = self.account.groups
+        listed = groups.get(group_id) if groups.synced else None
+        return listed or await self.account.cloudfront.find_connection_group(group_id)
 
     def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
         zone = self._zone_named(spec)
         if zone is None:
             return None
         if zone.is_blind:
-            return ZoneView("", None)
+            return ZoneView("", None, zone.role_refusal)
         try:
             keys = [RecordKey(normalise_name(item.domain), kind) for item in spec.domains for kind in _TYPES]
             found = {key: zone.mirror.get(key) for key in keys}

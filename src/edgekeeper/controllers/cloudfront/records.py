@@ -36,6 +36,7 @@ def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
     records = tuple(records_to_write(snapshot))
     if not records:
         return
+    _refuse_unreachable(snapshot)
     _refuse_outside(snapshot, records)
     _refuse_recorded(snapshot, records)
     refused = [one for one in snapshot.dns_work.refused if not one.removing]
@@ -133,6 +134,14 @@ def records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
         is_ours = _meaning(wanted) in written and _zone_has(snapshot, wanted)
         if not is_ours and not _is_unmanaged(snapshot, wanted):
             yield wanted
+
+
+def _refuse_unreachable(snapshot: Snapshot) -> None:
+    refusal = snapshot.zone.refusal if snapshot.zone else None
+    if refusal is not None:
+        told = Stall(refusal.reason, f"spec.dns.assumeRoleArn: {refusal.message}")
+        told.error_type = refusal.error_type
+        raise told
 
 
 def _refuse_outside(snapshot: Snapshot, records: Iterable[InventoryRecord]) -> None:

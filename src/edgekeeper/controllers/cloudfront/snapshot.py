@@ -66,6 +66,8 @@ class ZoneView:
     """The zone's own name; empty where it is not known."""
     records: Mapping[RecordKey, Record] | None
     """None where the zone may not be listed."""
+    refusal: Stall | None = None
+    """Why nothing at all can be done in the zone: AWS does not let us assume the role for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ class Snapshot:
     """The names of the certificate that the tenant would use; None where they are not known."""
     group: ConnectionGroup | None = None
     """Where records lead: the spec's connection group, or the account's default."""
+    group_known: bool = False
+    """False where the group of the spec was not looked for, or may not be read: it is left to CloudFront then."""
     zone: ZoneView | None = None
     """The zone of `spec.dns`."""
     inventory: tuple[InventoryRecord, ...] = ()
