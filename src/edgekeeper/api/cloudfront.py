@@ -1,7 +1,8 @@
 """DistributionTenant: a tenant of a CloudFront distribution, with its certificate and its DNS records.
 
 Fields, limits, defaults, rules and columns are those that existing manifests were written for. Additions are optional:
-`status.inventory` and two fingerprints in the status, short names and a category.
+`status.inventory` and two fingerprints in the status, short names and a category, more columns. What CloudFront would
+refuse is refused at admission, by `cloudfront_rules`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from edgekeeper.api import cloudfront_rules as admitted
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.schema import Rule
 from edgekeeper.core.json import JsonObject, dig_object
@@ -33,7 +35,14 @@ class _Camel(Struct, frozen=True, rename="camel", omit_defaults=True):
 class Domain(_Camel, frozen=True):
     """A domain that the tenant serves."""
 
-    domain: Annotated[str, Meta(min_length=1, description="The domain name; a wildcard is allowed.")]
+    domain: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The domain name, in punycode where it is not ASCII; the first label may be *.",
+            extra_json_schema=admitted.DOMAIN,
+        ),
+    ]
 
 
 class Parameter(_Camel, frozen=True):
@@ -49,14 +58,23 @@ class WebAcl(_Camel, frozen=True):
     """The web ACL of the tenant, in place of the distribution's."""
 
     __rules__ = (
-        Rule("self.action != 'override' || has(self.arn)", "arn is required when action is override"),
+        Rule(
+            "self.action != 'override' || (has(self.arn) && self.arn != '')",
+            "arn is required when action is override",
+        ),
     )
 
     action: Annotated[
         Literal["disable", "override"],
         Meta(description="override uses the web ACL in arn, disable uses none."),
     ]
-    arn: Annotated[str, Meta(description="The web ACL to use.")] = ""
+    arn: Annotated[
+        str,
+        Meta(
+            description="The web ACL to use, of AWS WAF v2 with global scope.",
+            extra_json_schema=admitted.WEB_ACL,
+        ),
+    ] = ""
 
 
 class Certificate(_Camel, frozen=True):
@@ -70,19 +88,24 @@ class Certificate(_Camel, frozen=True):
         ),
     )
 
-    arn: Annotated[str, Meta(description="The certificate's ARN.")]
+    arn: Annotated[str, Meta(description="The certificate's ARN.", extra_json_schema=admitted.CERTIFICATE)]
 
 
 class GeoRestrictions(_Camel, frozen=True):
     """Where the tenant may be seen."""
+
+    __rules__ = (admitted.RESTRICTED_SOMEWHERE,)
 
     restriction_type: Annotated[
         Literal["none", "whitelist", "blacklist"],
         Meta(description="Whether locations are those that may see the tenant, or those that may not."),
     ]
     locations: Annotated[
-        list[str],
-        Meta(description="Countries, as two letters of ISO 3166-1.", extra_json_schema=_AtomicList),
+        list[Annotated[str, Meta(extra_json_schema=admitted.LOCATION)]],
+        Meta(
+            description="Countries, as two letters of ISO 3166-1.",
+            extra_json_schema={**_AtomicList, **admitted.LOCATIONS},
+        ),
     ] = []
 
 
@@ -104,7 +127,12 @@ class ManagedCertificateRequest(_Camel, frozen=True):
         ),
     ]
     primary_domain_name: Annotated[
-        str, Meta(min_length=1, description="The certificate's main name: one of spec.domains.")
+        str,
+        Meta(
+            min_length=1,
+            description="The certificate's main name: one of spec.domains.",
+            extra_json_schema=admitted.DOMAIN,
+        ),
     ]
     certificate_transparency_logging_preference: Annotated[
         Literal["enabled", "disabled"] | None,
@@ -115,8 +143,13 @@ class ManagedCertificateRequest(_Camel, frozen=True):
 class Tag(_Camel, frozen=True):
     """A tag of the tenant in AWS."""
 
-    key: Annotated[str, Meta(min_length=1, max_length=128, description="Its key.")]
-    value: Annotated[str, Meta(max_length=256, description="Its value.")] = ""
+    key: Annotated[
+        str,
+        Meta(min_length=1, max_length=128, description="Its key.", extra_json_schema=admitted.TAG_KEY),
+    ]
+    value: Annotated[
+        str, Meta(max_length=256, description="Its value.", extra_json_schema=admitted.TAG_VALUE)
+    ] = ""
 
 
 class Dns(_Camel, frozen=True):
@@ -127,7 +160,9 @@ class Dns(_Camel, frozen=True):
     )
 
     provider: Annotated[Literal["route53"], Meta(description="Who serves the zone.")]
-    hosted_zone_id: Annotated[str, Meta(description="The zone of the domains.")] = ""
+    hosted_zone_id: Annotated[
+        str, Meta(description="The zone of the domains.", extra_json_schema=admitted.ZONE)
+    ] = ""
     ttl: Annotated[
         int,
         Meta(
@@ -138,34 +173,56 @@ class Dns(_Camel, frozen=True):
         ),
     ] = DEFAULT_TTL
     assume_role_arn: Annotated[
-        str, Meta(description="The role to use for the zone, where it belongs to another account.")
+        str,
+        Meta(
+            description="The role to use for the zone, where it belongs to another account.",
+            extra_json_schema=admitted.ROLE,
+        ),
     ] = ""
 
 
 class DistributionTenantSpec(_Camel, frozen=True):
     """What the tenant shall be."""
 
-    distribution_id: Annotated[str, Meta(min_length=1, description="The multi-tenant distribution.")]
+    distribution_id: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The multi-tenant distribution.",
+            extra_json_schema=admitted.DISTRIBUTION,
+        ),
+    ]
     domains: Annotated[
         list[Domain],
-        Meta(min_length=1, description="The domains that the tenant serves.", extra_json_schema=_AtomicList),
+        Meta(
+            min_length=1,
+            description="The domains that the tenant serves.",
+            extra_json_schema={**_AtomicList, **admitted.DOMAINS},
+        ),
     ]
     enabled: Annotated[
         bool,
         Meta(description="Whether the tenant serves requests.", extra_json_schema={"default": True}),
     ] = True
     connection_group_id: Annotated[
-        str, Meta(description="The connection group; the account's default group where there is none.")
+        str,
+        Meta(
+            description="The connection group; the account's default group where there is none.",
+            extra_json_schema=admitted.CONNECTION_GROUP,
+        ),
     ] = ""
     parameters: Annotated[
         list[Parameter],
-        Meta(description="Values for the distribution's parameters.", extra_json_schema=_AtomicList),
+        Meta(
+            description="Values for the distribution's parameters.",
+            extra_json_schema={**_AtomicList, **admitted.PARAMETERS},
+        ),
     ] = []
     customizations: Customizations | None = None
     managed_certificate_request: ManagedCertificateRequest | None = None
     tags: Annotated[
         list[Tag],
-        Meta(description="Tags of the tenant in AWS.", extra_json_schema=_AtomicList),
+        Meta(description="Tags of the tenant in AWS.", extra_json_schema={**_AtomicList, **admitted.TAGS}),
     ] = []
     dns: Dns | None = None
 
@@ -295,8 +352,9 @@ def read_tenant(obj: JsonObject) -> DistributionTenant:
     return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
 
 
-def _condition_column(name: str) -> Column:
-    return Column(name, f'.status.conditions[?(@.type=="{name}")].status')
+def _condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
+    path = f'.status.conditions[?(@.type=="{type_}")].{part}'
+    return Column(name or type_, path, priority=priority)
 
 
 DISTRIBUTION_TENANT = CustomKind(
@@ -311,6 +369,11 @@ DISTRIBUTION_TENANT = CustomKind(
         Column("Status", ".status.distributionTenantStatus"),
         _condition_column("Ready"),
         _condition_column("Synced"),
+        _condition_column("Ready", "Reason", "reason"),
+        Column("Domains", ".spec.domains[*].domain"),  # the server shows the first
+        _condition_column("Paused"),
+        _condition_column("CertificateReady", "Cert", priority=1),
+        _condition_column("DNSReady", "DNS", priority=1),
         Column("ID", ".status.id"),
         AGE,
     ),

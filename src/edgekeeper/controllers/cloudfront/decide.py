@@ -65,7 +65,11 @@ from edgekeeper.controllers.cloudfront.records import (
 )
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
-from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
+from edgekeeper.controllers.cloudfront.validation import (
+    distribution_problems,
+    spec_problems,
+    tag_count_problems,
+)
 from edgekeeper.core.delta import Difference, describe
 from edgekeeper.core.drift import Change, Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
@@ -132,6 +136,7 @@ def _plan(snapshot: Snapshot) -> Plan:
         raise snapshot.dns_work.error
     if snapshot.zone_problem is not None:
         raise snapshot.zone_problem
+    _refuse_group(snapshot)
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
@@ -167,6 +172,9 @@ def _refuse_rivals(snapshot: Snapshot) -> None:
 def _refuse_invalid(snapshot: Snapshot) -> None:
     spec = snapshot.spec
     problems = [*spec_problems(snapshot.tenant_name, spec), *snapshot.refusals]
+    if snapshot.may_tag:
+        present = snapshot.details.tags if snapshot.details and _own(snapshot) else {}
+        problems += tag_count_problems(spec, snapshot.owner, present)
     if snapshot.distribution is not None:
         problems += distribution_problems(spec, snapshot.distribution)
     elif snapshot.distribution_known:
@@ -175,6 +183,18 @@ def _refuse_invalid(snapshot: Snapshot) -> None:
         problems.append("spec.customizations.certificate.arn: CloudFront manages it for another tenant")
     if problems:
         raise Stall(VALIDATION_FAILED, "; ".join(problems))
+
+
+def _refuse_group(snapshot: Snapshot) -> None:
+    """A connection group that the tenant is to be put into must be there, and enabled."""
+    wanted, group = snapshot.spec.connection_group_id, snapshot.group
+    if not wanted or not snapshot.group_known:
+        return
+    if group is None:
+        raise error_for(NO_CONNECTION_GROUP, f"spec.connectionGroupId: there is no connection group {wanted}")
+    is_new = snapshot.tenant is None or _moves_group(snapshot, snapshot.tenant)
+    if is_new and not group.enabled:
+        raise error_for(INVALID, f"spec.connectionGroupId: connection group {wanted} is disabled")
 
 
 def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:

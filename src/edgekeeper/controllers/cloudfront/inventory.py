@@ -18,8 +18,8 @@ from typing import Final
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.records import RecordKey, is_within, normalise_name
 from edgekeeper.controllers.cloudfront.desired import ENDPOINTS, record_of
+from edgekeeper.controllers.cloudfront.domain_names import is_domain
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.validation import is_domain
 
 _ALIASES: Final = frozenset({"A", "AAAA"})
 

@@ -111,6 +111,7 @@ class Observer:
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
         zone, problem = self._zone_or_problem(snapshot.spec)
+        group, group_known = await self._group(snapshot.spec, snapshot.tenant)
         return replace(
             snapshot,
             taken=self._taken(snapshot),
@@ -118,7 +119,8 @@ class Observer:
             distribution_known=known,
             certificate_is_anothers=await self._is_managed_for_another(snapshot),
             certificate_names=await self._names(snapshot, distribution),
-            group=await self._group(snapshot.spec, snapshot.tenant),
+            group=group,
+            group_known=group_known,
             zone=zone,
             zone_problem=problem,
         )
@@ -434,12 +436,24 @@ class Observer:
 
     async def _group(
         self, spec: DistributionTenantSpec, tenant: TenantSummary | None
-    ) -> ConnectionGroup | None:
-        """The group that the spec names, else the one that the tenant is in, else the one that it would get."""
-        if spec.dns is None:
-            return None
-        named = spec.connection_group_id or (tenant.connection_group_id if tenant else "")
-        return await self.account.connection_group(named)
+    ) -> tuple[ConnectionGroup | None, bool]:
+        """The group that the spec names, else the one that the tenant is in, else the one that it would get.
+
+        And whether AWS was asked for it by its id. Without records it matters only where the tenant is not in it yet.
+        """
+        present = tenant.connection_group_id if tenant else ""
+        group_id = spec.connection_group_id or present
+        if spec.dns is None and group_id == present:
+            return None, False
+        if not group_id:
+            return await self.account.connection_group(""), False
+        try:
+            return await self.account.connection_group(group_id), True
+        except Stall as refusal:
+            if spec.dns is not None or refusal.error_type != "access_denied":
+                raise
+            self.account.rights.note("reading connection groups", refusal)
+            return None, False
 
     def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
         zone = self._zone_named(spec)

@@ -378,7 +378,8 @@ def told_unmanaged(snapshot: Snapshot) -> Iterator[Event]:
         told = do.named(found)
         yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {told}")
     if snapshot.withheld:
-        told = do.named(sorted(snapshot.withheld, key=place_of))
+        withheld = sorted(snapshot.withheld, key=place_of)
+        told = do.named(withheld)
         yield Event(
             "Warning", RECORDS_LEFT, f"left as it is, since another object's tenant serves it: {told}"
         )

@@ -125,6 +125,8 @@ class Snapshot:
     """The names of the certificate that the tenant would use; None where they are not known."""
     group: ConnectionGroup | None = None
     """Where records lead: the spec's connection group, or the account's default."""
+    group_known: bool = False
+    """False where the group of the spec was not looked for, or may not be read: it is left to CloudFront then."""
     zone: ZoneView | None = None
     """The zone of `spec.dns`."""
     inventory: tuple[InventoryRecord, ...] = ()
