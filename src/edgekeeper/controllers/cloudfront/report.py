@@ -250,22 +250,18 @@ class Reporter:
 
     def _validation_message(self, conditions: Conditions) -> str:
         certificate, wish = self.after.certificate, self.after.spec.managed_certificate_request
-        if (
-            certificate is not None
-            and certificate.tokens
-            and wish
-            and wish.validation_token_host == SELF_HOSTED
-        ):
+        if wish is None or wish.validation_token_host != SELF_HOSTED:
+            return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
+        if certificate is not None and certificate.tokens:
             tokens = "; ".join(
                 f"{token.domain}: redirect {token.redirect_from} -> {token.redirect_to}"
                 for token in certificate.tokens
             )
             return f"waiting for the validation tokens to be served: {tokens}"
         known = conditions.get(CERTIFICATE)
-        is_known = known is not None and known.reason == "PendingValidation"
-        if known is not None and is_known and wish and wish.validation_token_host == SELF_HOSTED:
+        if known is not None and known.reason == "PendingValidation":
             return known.message  # listings know no tokens, but they have not changed
-        return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
+        return "waiting for the validation tokens, which CloudFront has not told yet"
 
     def _mark_dns(self, conditions: Conditions) -> None:
         if self.after.spec.dns is None and not self.after.inventory:
@@ -351,7 +347,7 @@ def _kept(snapshot: Snapshot, value: str) -> str:
 def _successor_message(snapshot: Snapshot) -> str:
     """Why the certificate that there is will not do."""
     missing = ", ".join(uncovered_domains(snapshot))
-    why = f"does not cover {missing}" if missing else "is for domains that were removed before it was issued"
+    why = f"does not cover {missing}" if missing else "is also for domains that were removed"
     return f"the certificate {why}: another one is requested"
 
 
