@@ -204,9 +204,7 @@ class Reporter:
             if isinstance(step, _BEFORE_CREATION):
                 return False, "Creating", self._progress(READY, "Creating", step)
             return False, "ExternalDeletion", "the tenant was deleted outside the operator"
-        if isinstance(step, do.CreateTenant):
-            return False, "Creating", f"tenant {tenant.id} is being deployed"
-        if tenant.in_progress or isinstance(step, do.UpdateTenant):
+        if tenant.in_progress or isinstance(step, do.CreateTenant | do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
         left = (one for one in self.plan.steps if isinstance(one, _NOT_AS_DECLARED))
         if (waiting := next(left, None)) is not None:
