@@ -34,6 +34,37 @@ TENANT_CASES = {
         op("change_tenant", name="alpha", change="toggle"),
         op("wait", seconds=600),
     ],
+    "object is in conflict with records that it was about to write when its spec changed": [
+        op("create", key="alpha", spec=spec(SHOP, dns=DNS)),
+        op("wait", seconds=5.35),
+        op("edit", key="alpha", spec={"connectionGroupId": "$group:fast"}),
+    ],
+    "object is in conflict with records that it wrote before it died and its spec changed": [
+        op("kill_at", target="route53", mutating=True, when="after"),
+        op("create", key="alpha", spec=spec(SHOP, dns=DNS)),
+        op("wait", seconds=6.5),
+        op("edit", key="alpha", spec={"dns": {"ttl": 60}}),
+    ],
+    "record that is refused is planned twice after an edit": [
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint", type="A"),
+        op("create", key="beta", spec=spec(API, dns=DNS)),
+        op("wait", seconds=10),
+        op("edit", key="beta", spec={"dns": {"ttl": 60}}),
+    ],
+    "record that somebody else wrote meanwhile becomes ours": [
+        op("create", key="alpha", spec=spec("example.com", dns=DNS)),
+        op("wait", seconds=0.1),
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint"),
+        op("edit", key="alpha", spec={"domains": [{"domain": API}]}),
+    ],
+    "record that somebody else wrote meanwhile is removed with the object": [
+        op("create", key="alpha", spec=spec("example.com", dns=DNS)),
+        op("wait", seconds=0.1),
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint"),
+        op("edit", key="alpha", spec={"domains": [{"domain": API}]}),
+        op("wait", seconds=30),
+        op("delete", key="alpha"),
+    ],
 }
 
 

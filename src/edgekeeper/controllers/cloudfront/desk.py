@@ -43,6 +43,8 @@ class _Errand:
     removing: bool
     generation: int
     tickets: tuple[Ticket[Written], ...]
+    is_first: bool = False
+    """Whether we know that the record was never written before: what already stands there is not ours."""
 
     @property
     def done(self) -> bool:
@@ -66,9 +68,10 @@ class _Errand:
             raise
 
     def apply(self, inventory: tuple[InventoryRecord, ...]) -> tuple[InventoryRecord, ...]:
-        """The inventory after it was done: nothing at this place, or exactly this record."""
+        """The inventory after it was done: nothing at this place, or exactly this record, if it is ours."""
         others = tuple(one for one in inventory if place_of(one) != place_of(self.entry))
-        return others if self.removing else (*others, self.entry)
+        is_anothers = self.is_first and not any(one.change for one in self.results())
+        return others if self.removing or is_anothers else (*others, self.entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class DnsDesk:
         self._refused: dict[str, dict[Place, _Refused]] = {}
         self._streaks: dict[str, int] = {}
         """How often in a row records of an object have failed."""
+        self._unwritten: dict[str, set[InventoryRecord]] = {}
+        """Planned by this process, and certainly not written: not handed in yet, or refused."""
 
     def zone(self, entry: InventoryRecord) -> Zone:
         return self._zones.get(entry.zone, Role(entry.role))
@@ -100,33 +105,59 @@ class DnsDesk:
         records: Iterable[InventoryRecord],
         inventory: Iterable[InventoryRecord],
         wake: Wake,
+        *,
+        adopting: bool = False,
     ) -> None:
         """Hand in records for an owner, given by uid and generation.
 
-        The inventory tells what stood at their places before, if that was ours.
+        The inventory tells what stood at their places before, if that was ours. `adopting`: what somebody else has
+        written exactly so becomes ours.
         """
         uid, generation = owner
-        ours = {place_of(one): record_of(one) for one in inventory if one.state == "Written"}
+        unwritten = self._unwritten.get(uid, set())
+        ours = {place_of(one): record_of(one) for one in inventory if one not in unwritten}
         for record in records:
             wish = Present(record_of(record), ours.get(place_of(record)))
             ticket = self.zone(record).submit(wish, wake=wake)
-            self._keep(uid, _Errand(replace(record, state="Written"), False, generation, (ticket,)))
+            is_first = record in unwritten and wish.written is None and not adopting
+            unwritten.discard(record)
+            errand = _Errand(replace(record, state="Written"), False, generation, (ticket,), is_first)
+            self._keep(uid, errand)
 
     def remove(self, owner: tuple[str, int], entries: Iterable[InventoryRecord], wake: Wake) -> None:
-        """Have records removed. A place may have two entries, while it changes: whatever stands there goes."""
+        """Have records removed. A place may have two entries, while it changes: whatever stands there goes.
+
+        What was planned and never written needs no removal: what stands there is somebody else's, and stays.
+        """
         uid, generation = owner
+        unwritten = self._unwritten.get(uid, set())
         places: dict[Place, list[InventoryRecord]] = {}
         for entry in entries:
             places.setdefault(place_of(entry), []).append(entry)
         for found in places.values():
-            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in found)
+            written = [one for one in found if one not in unwritten]
+            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in written)
             self._keep(uid, _Errand(found[0], True, generation, tickets))
+            unwritten.difference_update(found)
+            if not tickets:
+                wake()
 
-    def supersede(self, uid: str, records: Iterable[InventoryRecord]) -> None:
-        """Records are planned anew: what was done at their places before says nothing about them."""
-        errands = self._errands.get(uid, {})
-        for record in records:
-            errands.pop(place_of(record), None)
+    def plan(
+        self, uid: str, inventory: tuple[InventoryRecord, ...], records: tuple[InventoryRecord, ...]
+    ) -> tuple[InventoryRecord, ...]:
+        """The inventory with records that are about to be written.
+
+        What was done at their places before says nothing about them, and what was planned there and never written is
+        planned no more.
+        """
+        errands, unwritten = self._errands.get(uid, {}), self._unwritten.setdefault(uid, set())
+        places = {place_of(record) for record in records}
+        for place in places:
+            errands.pop(place, None)
+        given_up = {one for one in inventory if place_of(one) in places and one in unwritten}
+        unwritten -= given_up
+        unwritten.update(records)
+        return (*(one for one in inventory if one not in given_up), *records)
 
     def reconsider(self, key: RecordKey) -> None:
         """Something has changed where a record was refused: it may be tried again at once."""
@@ -195,7 +226,7 @@ class DnsDesk:
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
-        for memory in (self._errands, self._refused, self._streaks):
+        for memory in (self._errands, self._refused, self._streaks, self._unwritten):
             memory.pop(uid, None)
 
     def _changes(self, errand: _Errand, results: Iterable[Written]) -> Iterable[DnsChange]:
@@ -212,6 +243,8 @@ class DnsDesk:
         return (DnsChange(zone, one, role) for one in ids)
 
     def _refuse(self, uid: str, errand: _Errand, refusal: Stall) -> None:
+        if errand.is_first:
+            self._unwritten.setdefault(uid, set()).add(replace(errand.entry, state="Planned"))
         until = self._clock.monotonic() + STALL_INTERVAL.total_seconds()
         told = _Refused(Refusal(errand.entry, errand.removing, fresh(refusal)), errand.generation, until)
         self._refused.setdefault(uid, {})[place_of(errand.entry)] = told

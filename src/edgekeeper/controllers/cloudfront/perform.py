@@ -73,12 +73,14 @@ class Performer:
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
             case do.WriteRecords():
-                self.account.desk.write(_whose(snapshot), step.records, replaceable(snapshot), wake)
+                self.account.desk.write(
+                    _whose(snapshot), step.records, replaceable(snapshot), wake, adopting=snapshot.may_adopt
+                )
             case do.RemoveRecords():
                 self.account.desk.remove(_whose(snapshot), step.records, wake)
             case do.RememberRecords():
-                self.account.desk.supersede(snapshot.owner.uid, step.records)
-                return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
+                inventory = self.account.desk.plan(snapshot.owner.uid, snapshot.inventory, step.records)
+                return replace(snapshot, inventory=inventory)
         return snapshot
 
     async def unmark(self, snapshot: Snapshot) -> None:

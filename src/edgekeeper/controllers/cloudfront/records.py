@@ -50,14 +50,15 @@ def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
     accepted = tuple(record for record in records if _meaning(record) not in known)
     remembered = {_meaning(entry) for entry in snapshot.inventory}
     forgotten = tuple(record for record in accepted if _meaning(record) not in remembered)
+    if snapshot.dns_work.pending:
+        # Before anything new is planned: what is on its way may stand where the new records are to be.
+        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
+        return
     if forgotten:
         yield do.RememberRecords(forgotten, reason=reason)
-    if snapshot.dns_work.pending:
-        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
-    elif accepted:
-        yield do.WriteRecords(accepted, reason=reason)
-    else:
+    if not accepted:
         raise combined(refused)
+    yield do.WriteRecords(accepted, reason=reason)
 
 
 def removing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
