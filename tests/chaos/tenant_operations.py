@@ -396,8 +396,7 @@ class Users:
 
     def _fail(self) -> Operation:
         seconds = self._random.choice([20, 120, 120, 600])
-        fault = op("fail", fault=self._random.choice(FAULTS), seconds=seconds, **self._which())
-        return fault
+        return op("fail", fault=self._random.choice(FAULTS), seconds=seconds, **self._which())
 
     def _which(self) -> dict[str, Any]:
         chosen: dict[str, Any] = {"times": self._random.choice([1, 1, 2, 5, None])}

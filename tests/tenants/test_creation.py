@@ -25,7 +25,7 @@ async def test_new_tenant_is_claimed_then_validated_then_created_once() -> None:
         first, status = scene.versions[1], scene.status()
         assert first["metadata"]["finalizers"] == [FINALIZER]
         assert "status" not in first
-        assert scene.reasons("Ready") == [Fact("False", "Deploying")]
+        assert scene.reasons("Ready") == [Fact("False", "Creating"), Fact("False", "Deploying")]
         assert (scene.calls("GetDistribution"), scene.calls(CREATE)) == (1, 1)
         live = scene.aws()
         assert (status["id"], status["arn"], status["eTag"]) == (live.id, live.arn, live.etag)

@@ -204,6 +204,9 @@ class Reporter:
             if isinstance(step, _BEFORE_CREATION):
                 return False, "Creating", self._progress(READY, "Creating", step)
             return False, "ExternalDeletion", "the tenant was deleted outside the operator"
+        if isinstance(step, do.CreateTenant) and not self.before.inventory:
+            return False, "Creating", f"tenant {tenant.id} is being deployed"
+        # An object with records has said Creating while they were written.
         if tenant.in_progress or isinstance(step, do.CreateTenant | do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
         left = (one for one in self.plan.steps if isinstance(one, _NOT_AS_DECLARED))

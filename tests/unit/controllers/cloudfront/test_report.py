@@ -66,7 +66,7 @@ def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -
     ("before", "after", "type_", "expected"),
     [
         pytest.param(
-            absent(), absent(tenant=live(status="InProgress")), READY, ("False", "Deploying"), id="created"
+            absent(), absent(tenant=live(status="InProgress")), READY, ("False", "Creating"), id="created"
         ),
         pytest.param(
             absent(spec=WITH_DNS, zone=zone()),
