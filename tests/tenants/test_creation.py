@@ -73,6 +73,7 @@ async def test_deployed_tenant_is_ready() -> None:
         await scene.create(tenant())
         await scene.ready()
         assert scene.reasons("Ready") == [
+            Fact("False", "Creating"),
             Fact("False", "Deploying"),
             Fact("True", "Deployed"),
         ]
