@@ -48,7 +48,8 @@ def test_small_models_lead_to_the_same_endpoint_everywhere(service: str) -> None
 
 def _resolved(session: Session, prefix: str, region: str) -> JsonObject:
     data, _ = session.get_component("data_loader").load_data_with_path("endpoints")
-    found: JsonObject = EndpointResolver(data).construct_endpoint(prefix, region)
+    found = EndpointResolver(data).construct_endpoint(prefix, region)
+    assert found is not None
     return found
 
 
