@@ -65,6 +65,12 @@ TENANT_CASES = {
         op("wait", seconds=30),
         op("delete", key="alpha"),
     ],
+    "domain that a stranger has is written and withdrawn for ever": [
+        op("create", key="alpha", spec=spec("*.example.com", dns=DNS)),
+        op("squat", domain="example.com"),
+        op("wait", seconds=71),
+        op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}]}),
+    ],
 }
 
 

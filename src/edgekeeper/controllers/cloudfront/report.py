@@ -171,7 +171,7 @@ class Reporter:
         if (
             conflict
             and self.before.is_contested
-            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords)
+            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords | do.AwaitPropagation)
         ):
             # Whose the domain is stays the news. Nothing else tells the next pass not to write the records again.
             conditions.mark(DEPLOYED, False, conflict.reason, conflict.message)
