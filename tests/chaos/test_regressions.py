@@ -71,6 +71,10 @@ TENANT_CASES = {
         op("wait", seconds=71),
         op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}]}),
     ],
+    "inventory that became empty is taken for one of an earlier operator": [
+        op("create", key="alpha", spec=spec(SHOP, "example.com", dns=DNS)),
+        op("squat", domain=SHOP),
+    ],
 }
 
 

@@ -10,13 +10,13 @@ other Wait, Retry, Conflict                   none: they pass by themselves, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from edgekeeper.api.cloudfront import read_tenant
+from edgekeeper.api.cloudfront import InventoryRecord, read_tenant
 from edgekeeper.cloud.aws.meanings import (
     DNS_ERROR,
     DOMAIN_VALIDATION_PENDING,
@@ -124,7 +124,7 @@ class Explainer:
         after, change_id = self.desk.answered(str(dig(request.object, "metadata", "uid")), before)
         if after == before:
             return {}
-        answered: JsonObject = {"inventory": msgspec.to_builtins(list(after))}
+        answered = _noted(after)
         return {**answered, "dnsChangeId": change_id} if change_id else answered
 
     # Deletion
@@ -136,7 +136,7 @@ class Explainer:
         status = {**dig_object(request.object, "status")}
         if not is_tried_again(request.object, step):
             status["conditions"] = self._progress(request, step)
-        status["inventory"] = msgspec.to_builtins(list(after.inventory))
+        status |= _noted(after.inventory)
         status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
         if after.tenant is not None and is_ours(after, after.tenant):
             status["id"], status["arn"] = after.tenant.id, after.tenant.arn
@@ -168,6 +168,12 @@ def _told(request: Request, error: PassError) -> str:
     if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
         return f"{error.message}; DNS may still be propagating"
     return error.message
+
+
+def _noted(inventory: Sequence[InventoryRecord]) -> JsonObject:
+    """The inventory in a status. A target without it would be taken for a status from before there was an inventory."""
+    target = next((one.target for one in inventory), "")
+    return {"inventory": msgspec.to_builtins(list(inventory)), "dnsTarget": target}
 
 
 def _without_empty(status: dict[str, object]) -> dict[str, object]:
