@@ -56,8 +56,8 @@ class Ledger:
         """`operator` or `hand`, by the id of a tenant."""
         self.written: dict[Place, Record] = {}
         """What the operator has written, or taken over, and not removed or let go."""
-        self.served: set[str] = set()
-        """Objects, by uid, that ever had a tenant."""
+        self.served: set[tuple[str, str]] = set()
+        """Names of tenants and domains that they have served since there is a record for them."""
         self._world = world
         self._estate = world.outside
         self._adopted: set[tuple[str, str]] = set()
@@ -107,6 +107,7 @@ class Ledger:
             for record in zone.records.values()
             if record.type in ("CNAME", "A", "AAAA")
         }
+        self.served.update((one.name, domain) for one in tenants.values() for domain in one.domains)
         return tenants, records
 
     # What others do
@@ -180,6 +181,7 @@ class Ledger:
                     f"{place.type} {place.name} is removed, which says {_told(before)}, not {_told(written)}",
                 )
             self.written.pop(place, None)
+            self.served = {pair for pair in self.served if pair[1] != place.name}
             propagation = self._estate.cloud.world.timings.record_propagation.total_seconds()
             self._leaving[place.name] = self._estate.cloud.time.monotonic() + propagation
             return
@@ -220,8 +222,6 @@ class Ledger:
     def _note_taking(self, obj: JsonObject) -> None:
         """What an object that may take things over has in its status is its own from now on."""
         uid = obj["metadata"]["uid"]
-        if dig(obj, "status", "id"):
-            self.served.add(uid)
         if not self._may_adopt(uid):
             return
         if known := dig(obj, "status", "id"):

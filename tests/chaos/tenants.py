@@ -123,7 +123,8 @@ class TenantJudge:
         zone = str(dig(obj, "spec", "dns", "hostedZoneId") or "").removeprefix("/hostedzone/")
         for place, entry in places_of(obj).items():
             is_wanted = place.name in domains_of(obj) and zone
-            if not is_wanted and not truth.is_out_of_reach(entry):
+            is_anothers = truth.is_taken(place.name, truth.own_tenant(obj))
+            if not is_wanted and not is_anothers and not truth.is_out_of_reach(entry):
                 yield Violation(
                     "leftover", f"{told(obj)} keeps {place.type} {place.name}, which it does not want"
                 )
@@ -131,15 +132,16 @@ class TenantJudge:
     def _dangling(self, truth: Truth) -> Iterator[Violation]:
         """Names that lead to CloudFront by a record of ours, for an object whose tenant does not serve them any more.
 
-        Before there is a tenant they may: records come first.
+        Before it has served them they may: records come first.
         """
         for obj in truth.objects:
             own = truth.own_tenant(obj)
-            is_new = obj["metadata"]["uid"] not in self._ledger.served
-            if is_new or is_misspelt(obj) or is_paused(obj) or is_hands_off(obj):
+            if is_misspelt(obj) or is_paused(obj) or is_hands_off(obj):
                 continue
             for place in places_of(obj):
                 is_served = own is not None and truth.holder(place.name) == own.id
+                if (obj["metadata"]["name"], place.name) not in self._ledger.served:
+                    continue
                 if place.name in self._ledger.leading() and self._ledger.is_ours(place) and not is_served:
                     yield Violation(
                         "leading",

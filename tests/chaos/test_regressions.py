@@ -65,6 +65,16 @@ TENANT_CASES = {
         op("wait", seconds=30),
         op("delete", key="alpha"),
     ],
+    "domain that a stranger has is written and withdrawn for ever": [
+        op("create", key="alpha", spec=spec("*.example.com", dns=DNS)),
+        op("squat", domain="example.com"),
+        op("wait", seconds=71),
+        op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}]}),
+    ],
+    "inventory that became empty is taken for one of an earlier operator": [
+        op("create", key="alpha", spec=spec(SHOP, "example.com", dns=DNS)),
+        op("squat", domain=SHOP),
+    ],
 }
 
 

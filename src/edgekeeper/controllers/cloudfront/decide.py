@@ -52,6 +52,7 @@ from edgekeeper.controllers.cloudfront.desired import (
     tags_of,
 )
 from edgekeeper.controllers.cloudfront.records import (
+    adopting,
     combined,
     dns_differences,
     kept_back,
@@ -340,6 +341,7 @@ def _differences(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Difference,
 
 def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
     yield from _marking(snapshot)
+    yield from adopting(snapshot)
     yield from _attachment(snapshot)
     if drift.push:
         yield from _pushing(snapshot, tenant, drift)

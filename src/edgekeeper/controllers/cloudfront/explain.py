@@ -11,13 +11,13 @@ other Wait, Retry, Conflict                   none: they pass by themselves, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from edgekeeper.api.cloudfront import read_tenant
+from edgekeeper.api.cloudfront import InventoryRecord, read_tenant
 from edgekeeper.cloud.aws.meanings import (
     DNS_ERROR,
     DOMAIN_VALIDATION_PENDING,
@@ -139,10 +139,10 @@ class Explainer:
         after, changes = self.desk.answered(uid_of(request.object), before)
         if after == before:
             return {}
-        answered: JsonObject = {"inventory": msgspec.to_builtins(list(after))}
+        answered = _noted(after)
         if not changes:
             return answered
-        told = msgspec.to_builtins([*obj.status.dns_changes, *changes])
+        told = msgspec.to_builtins(list(dict.fromkeys((*obj.status.dns_changes, *changes))))
         return {**answered, "dnsChangeId": changes[-1].id, "dnsChanges": told}
 
     # Deletion
@@ -157,7 +157,7 @@ class Explainer:
         status = {**dig_object(request.object, "status")}
         if not is_tried_again(request.object, step):
             status["conditions"] = self._progress(request, step, outage)
-        status["inventory"] = msgspec.to_builtins(list(after.inventory))
+        status |= _noted(after.inventory)
         status["dnsChangeId"] = after.change_id
         status["dnsChanges"] = msgspec.to_builtins(list(after.dns_changes))
         if after.tenant is not None and is_ours(after, after.tenant):
@@ -193,6 +193,12 @@ def _told(error: PassError) -> str:
 
 def uid_of(obj: JsonObject) -> str:
     return str(dig(obj, "metadata", "uid") or "")
+
+
+def _noted(inventory: Sequence[InventoryRecord]) -> JsonObject:
+    """The inventory in a status. A target without it would be taken for a status from before there was an inventory."""
+    target = next((one.target for one in inventory), "")
+    return {"inventory": msgspec.to_builtins(list(inventory)), "dnsTarget": target}
 
 
 def _without_empty(status: dict[str, object]) -> dict[str, object]:

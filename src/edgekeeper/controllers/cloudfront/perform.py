@@ -81,6 +81,8 @@ class Performer:
             case do.RememberRecords():
                 inventory = self.account.desk.plan(snapshot.owner.uid, snapshot.inventory, step.records)
                 return replace(snapshot, inventory=inventory)
+            case do.AdoptRecords():
+                return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
         return snapshot
 
     async def unmark(self, snapshot: Snapshot) -> None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
+
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.records import Record, RecordKey, is_within, normalise_name
@@ -59,6 +61,18 @@ def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
     if not accepted:
         raise combined(refused)
     yield do.WriteRecords(accepted, reason=reason)
+
+
+def adopting(snapshot: Snapshot) -> Iterator[Step]:
+    """Take over records that somebody else has written exactly as wanted, where the object is annotated to do so.
+
+    Not before the tenant is ours: if it cannot be, they must stay as they are.
+    """
+    if snapshot.may_adopt:
+        found = [one for one in _wanted(snapshot) if _is_unmanaged(snapshot, one)]
+        records = tuple(msgspec.structs.replace(one, state="Written") for one in found)
+        if records:
+            yield do.AdoptRecords(records, reason="the object is annotated to take them over")
 
 
 def removing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
@@ -212,8 +226,6 @@ def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:
 
 def _is_unmanaged(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
     """Has somebody else written the record, exactly so? Then there is nothing to do, and it stays theirs."""
-    if snapshot.may_adopt:
-        return False
     is_remembered = any(place_of(entry) == place_of(wanted) for entry in snapshot.inventory)
     is_listed = snapshot.zone is not None and snapshot.zone.records is not None
     is_recorded = place_of(wanted) in snapshot.recorded

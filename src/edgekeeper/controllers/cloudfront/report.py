@@ -183,7 +183,7 @@ class Reporter:
         if (
             conflict
             and self.before.is_contested
-            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords)
+            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords | do.AwaitPropagation)
         ):
             # Whose the domain is stays the news. Nothing else tells the next pass not to write the records again.
             conditions.mark(DEPLOYED, False, conflict.reason, conflict.message)
@@ -320,6 +320,8 @@ class Reporter:
         match self.step:
             case do.CreateTenant() if self.after.tenant:
                 yield Event("Normal", "Created", f"created tenant {self.after.tenant.id}")
+            case do.AdoptRecords(records):
+                yield Event("Normal", "Adopted", f"took over {do.named(records)}: {self.step.reason}")
             case do.AdoptTenant(tenant):
                 yield Event("Normal", "Adopted", f"took over tenant {tenant.id}: {self.step.reason}")
             case do.UpdateTenant():

@@ -4,6 +4,7 @@ A step is a value: what, and why in words. `decide` lines them up, `perform` doe
 `edgekeeper plan` prints them all. The steps of a tenant's life, in the order in which they are usually taken:
 
     RememberRecords     the records that will be written go into the inventory, so that they cannot be forgotten
+    AdoptRecords        records of somebody else that say the same become ours, where the object may adopt
     WriteRecords        they are handed to the writer of the zone
     AwaitRecords        the writer has not answered yet
     AwaitPropagation    the world does not know them yet
@@ -42,6 +43,14 @@ class RememberRecords(_Step):
 
     def __str__(self) -> str:
         return f"remember {named(self.records)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptRecords(_Step):
+    records: tuple[InventoryRecord, ...]
+
+    def __str__(self) -> str:
+        return f"take over {named(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,7 @@ class AwaitCertificate(_Step):
 
 Step: TypeAlias = (
     RememberRecords
+    | AdoptRecords
     | WriteRecords
     | RemoveRecords
     | AwaitRecords
@@ -175,10 +185,10 @@ Step: TypeAlias = (
     | AwaitCertificate
 )
 
-_AT_ONCE = (RememberRecords, NoteCreation, AdoptTenant, MarkTenant)
+_AT_ONCE = (RememberRecords, AdoptRecords, NoteCreation, AdoptTenant, MarkTenant)
 _CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
 _CHANGING_RECORDS = (WriteRecords, RemoveRecords)
-_ASKING_NOTHING = (RememberRecords, WriteRecords, RemoveRecords, AwaitRecords, NoteCreation)
+_ASKING_NOTHING = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords, AwaitRecords, NoteCreation)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
 
