@@ -321,7 +321,7 @@ class Reporter:
             case do.CreateTenant() if self.after.tenant:
                 yield Event("Normal", "Created", f"created tenant {self.after.tenant.id}")
             case do.AdoptRecords(records):
-                yield Event("Normal", "Adopted", f"took over {do.named(records)}: {self.step.reason}")
+                yield Event("Normal", "RecordsAdopted", f"took over {do.named(records)}: {self.step.reason}")
             case do.AdoptTenant(tenant):
                 yield Event("Normal", "Adopted", f"took over tenant {tenant.id}: {self.step.reason}")
             case do.UpdateTenant():

@@ -97,7 +97,7 @@ def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -
             present(tenant=None),
             present(tenant=live(status="InProgress")),
             READY,
-            ("False", "Deploying"),
+            ("False", "Creating"),
             id="deleted by others and created again",
         ),
         pytest.param(present(), None, SYNCED, ("True", "InSync"), id="in sync"),
