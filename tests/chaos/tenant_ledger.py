@@ -240,8 +240,10 @@ class Ledger:
     def _let_go(self, obj: JsonObject) -> None:
         """An object is gone. What it was to leave behind is nobody's from now on."""
         is_orphaning = str(dig(obj, "metadata", "annotations", DELETION_POLICY)).lower() == "orphan"
+        served = self._estate.cloud.world.edge_domains
         for place in places_of(obj):
-            if is_orphaning or not self.is_ours(place):
+            # After a restart nothing but the inventory says whose a record is, which is no proof against a tenant.
+            if is_orphaning or not self.is_ours(place) or place.name in served:
                 self.written.pop(place, None)
         if is_orphaning:
             for tenant in self._tenants.values():

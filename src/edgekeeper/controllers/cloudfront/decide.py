@@ -28,7 +28,7 @@ from typing import Final
 
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import INVALID, NO_CONNECTION_GROUP
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, INVALID, NO_CONNECTION_GROUP
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
@@ -117,12 +117,20 @@ def decide(snapshot: Snapshot) -> Plan:
     except Stall as refusal:
         if snapshot.dns_work.error is not None:
             raise
-        is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
+        is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT) or _is_deserted(snapshot, refusal)
         entries = unserved(snapshot, _own(snapshot)) if is_lost else unwanted(snapshot)
         steps = tuple(removing_all(snapshot, entries, _WITHDRAWN if is_lost else _SURPLUS))
         if not steps:
             raise
         return Plan(steps, _UNCHANGED, refusal=refusal)
+
+
+def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
+    """Do names lead to CloudFront for a tenant that is gone, and that cannot be created again before a person acts?
+
+    Not where some of its records are in conflict: the others would be written and withdrawn again and again.
+    """
+    return snapshot.was_created and snapshot.tenant is None and refusal.reason != DNS_CONFLICT
 
 
 def _own(snapshot: Snapshot) -> TenantSummary | None:

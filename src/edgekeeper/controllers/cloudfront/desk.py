@@ -96,6 +96,13 @@ class DnsDesk:
         self._unwritten: dict[str, set[InventoryRecord]] = {}
         """Planned by this process, and certainly not written: not handed in yet, or refused."""
 
+        self._written: dict[str, set[InventoryRecord]] = {}
+        """What this process has seen to be written, and not removed since. An inventory alone proves nothing."""
+
+    def wrote(self, uid: str, entry: InventoryRecord) -> bool:
+        """Does this process know that the record of an entry was written for the object?"""
+        return entry in self._written.get(uid, ())
+
     def zone(self, entry: InventoryRecord) -> Zone:
         return self._zones.get(entry.zone, Role(entry.role))
 
@@ -105,13 +112,10 @@ class DnsDesk:
         records: Iterable[InventoryRecord],
         inventory: Iterable[InventoryRecord],
         wake: Wake,
-        *,
-        adopting: bool = False,
     ) -> None:
         """Hand in records for an owner, given by uid and generation.
 
-        The inventory tells what stood at their places before, if that was ours. `adopting`: what somebody else has
-        written exactly so becomes ours.
+        The inventory tells what stood at their places before, if that was ours.
         """
         uid, generation = owner
         unwritten = self._unwritten.get(uid, set())
@@ -119,7 +123,7 @@ class DnsDesk:
         for record in records:
             wish = Present(record_of(record), ours.get(place_of(record)))
             ticket = self.zone(record).submit(wish, wake=wake)
-            is_first = record in unwritten and wish.written is None and not adopting
+            is_first = record in unwritten and wish.written is None
             unwritten.discard(record)
             errand = _Errand(replace(record, state="Written"), False, generation, (ticket,), is_first)
             self._keep(uid, errand)
@@ -191,6 +195,7 @@ class DnsDesk:
                 del errands[place]  # a mistake of ours ends one pass, and not all that follow
                 raise
             self._streaks.pop(uid, None)
+            self._note(uid, errand, results)
             after = errand.apply(inventory)
             if set(after) == set(inventory):
                 del errands[place]  # the status has it
@@ -226,8 +231,14 @@ class DnsDesk:
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
-        for memory in (self._errands, self._refused, self._streaks, self._unwritten):
+        for memory in (self._errands, self._refused, self._streaks, self._unwritten, self._written):
             memory.pop(uid, None)
+
+    def _note(self, uid: str, errand: _Errand, results: Iterable[Written]) -> None:
+        written = self._written.setdefault(uid, set())
+        written -= {one for one in written if place_of(one) == place_of(errand.entry)}
+        if not errand.removing and any(one.change_id for one in results):
+            written.add(errand.entry)
 
     def _changes(self, errand: _Errand, results: Iterable[Written]) -> Iterable[DnsChange]:
         """The changes that an errand belongs to.

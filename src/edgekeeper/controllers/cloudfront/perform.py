@@ -73,9 +73,7 @@ class Performer:
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
             case do.WriteRecords():
-                self.account.desk.write(
-                    _whose(snapshot), step.records, replaceable(snapshot), wake, adopting=snapshot.may_adopt
-                )
+                self.account.desk.write(_whose(snapshot), step.records, replaceable(snapshot), wake)
             case do.RemoveRecords():
                 self.account.desk.remove(_whose(snapshot), step.records, wake)
             case do.RememberRecords():

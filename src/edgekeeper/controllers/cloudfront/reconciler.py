@@ -248,7 +248,11 @@ def _is_certain(snapshot: Snapshot, step: do.Step | None) -> bool:
     """
     if do.changes_tenant(step) or (step is None and snapshot.deleting):
         return snapshot.is_live
-    return snapshot.tenant is None or snapshot.details is not None or not do.changes_records(step)
+    if not do.changes_records(step):
+        return True
+    # That a tenant is gone which was there is believed only after a live read.
+    is_missed = snapshot.tenant is None and snapshot.was_created
+    return snapshot.is_live if is_missed else snapshot.tenant is None or snapshot.details is not None
 
 
 def _actor(request: Request) -> Actor:
