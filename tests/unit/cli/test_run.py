@@ -157,7 +157,13 @@ async def test_profile_that_does_not_exist_is_told_in_one_line(command: str, tmp
     async with world(tmp_path) as here:
         await here.plane.client.create(TENANTS, SHOP)
         process = await here.start(command, environ={"AWS_PROFILE": "nobody"})
-        shown, told = await process.communicate()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                shown, told = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
     assert (process.returncode, shown) == (ExitCode.FAILED, b"")
     assert told.decode() == (
         "edgekeeper: error: the AWS profile 'nobody' does not exist: create it in ~/.aws/config, or choose another one "
