@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from edgekeeper.core.declaration import is_reason
-from edgekeeper.core.errors import STALL_INTERVAL, Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import STALL_INTERVAL, Cause, Conflict, PassError, Retry, Stall, Wait, fresh
 
 MINUTE = timedelta(minutes=1)
 
@@ -37,3 +37,18 @@ def test_waiting_knows_how_long() -> None:
     assert Wait(MINUTE, "Deploying").after == MINUTE
     assert Stall("NameConflict", "").after == STALL_INTERVAL
     assert Stall("NameConflict", "", MINUTE).after == MINUTE
+
+
+def test_fresh_copy_says_the_same_and_refers_to_nothing() -> None:
+    error = Wait(MINUTE, "Throttled", "slow down")
+    error.error_type, error.unavailable = "throttling", Cause.THROTTLED
+    try:
+        raise error from ValueError("429")
+    except Wait as caught:
+        copy = fresh(caught)
+    assert (type(copy), copy.__dict__, str(copy)) == (Wait, error.__dict__, "slow down")
+    assert (copy.__traceback__, copy.__cause__, copy.__context__) == (None, None, None)
+
+
+def test_error_is_about_the_object_unless_it_says_otherwise() -> None:
+    assert [one.unavailable for one in (Retry(""), Stall("X", ""), Conflict())] == [None] * 3

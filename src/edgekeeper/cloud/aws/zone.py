@@ -39,7 +39,7 @@ from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -155,6 +155,10 @@ class Zone:
             raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
 
     def _known(self, key: RecordKey) -> dict[RecordKey, Record]:
+        """What stands at a place. Raise what keeps the zone from being listed, where that will not pass by itself."""
+        problem = self.mirror.problem
+        if not self.mirror.synced and isinstance(problem, Stall):
+            raise fresh(problem)
         found = self.mirror.get(key)
         return {} if found is None else {key: found}
 
