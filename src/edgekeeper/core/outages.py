@@ -38,6 +38,8 @@ LONGEST_PAUSE: Final = timedelta(minutes=5)
 AFTER_TELLING: Final = timedelta(seconds=1)
 SERIES_GAP: Final = timedelta(minutes=20)
 """An object of which nothing was heard for so long is not waiting any more: it was paused, or is gone."""
+_TOLERANCE: Final = timedelta(milliseconds=10)
+"""By which a timer may come early: one that was set again for the same moment would spin."""
 
 _WORDS: Final = {
     Cause.UNREACHABLE: "the cloud does not answer",
@@ -84,18 +86,31 @@ class Outages:
         """An attempt that began at that moment has failed, for what `error.unavailable` says."""
         self.expect(uid, since)
         series = self._series[uid]
-        if series.error is None or series.error.unavailable is not error.unavailable:
+        is_other = series.error is None or series.error.unavailable is not error.unavailable
+        if is_other:
             series.since = self._clock.monotonic()
-        series.error = fresh(error)
+        if is_other or error.error_type:  # what the cloud said tells more than that nobody asks it at present
+            series.error = fresh(error)
 
     def clear(self, uid: str) -> None:
         """The cloud has answered, or the object is gone."""
         self._series.pop(uid, None)
 
-    def next_look(self, uid: str) -> timedelta:
+    def next_look(self, uid: str) -> timedelta | None:
         """When to come back at the latest: to tell of the outage in time, or to see whether it is over."""
-        left = self._series[uid].first + PATIENCE.total_seconds() - self._clock.monotonic()
-        return timedelta(seconds=left) if left > 0 else LONGEST_PAUSE
+        series = self._series.get(uid)
+        if series is None or series.error is None:
+            return None
+        return self.time_left(uid) or LONGEST_PAUSE
+
+    def time_left(self, uid: str) -> timedelta | None:
+        """How long an answer may be waited for, so that an outage is told in time; None where it is late already."""
+        series = self._series.get(uid)
+        if series is None:
+            return PATIENCE
+        if self._is_long(series.first):
+            return None
+        return timedelta(seconds=series.first - self._clock.monotonic()) + PATIENCE
 
     def due(self, uid: str) -> Wait | None:
         """What to raise in place of another attempt, once, because it is time to tell of the outage."""
@@ -120,7 +135,7 @@ class Outages:
         return said if is_said else f"{words}: {series.error.message}; {_NEXT}"
 
     def _is_long(self, since: float) -> bool:
-        return self._clock.monotonic() - since >= PATIENCE.total_seconds()
+        return self._clock.monotonic() - since > (PATIENCE - _TOLERANCE).total_seconds()
 
     def _sweep(self, now: float) -> None:
         """Forget now and then whom nobody has asked about for long."""
@@ -128,6 +143,13 @@ class Outages:
         if now - self._swept > longest:
             self._swept = now
             self._series = {uid: one for uid, one in self._series.items() if now - one.last <= longest}
+
+
+def silence() -> Wait:
+    """What to raise where an answer was waited for, for as long as `time_left` allowed."""
+    told = Wait(AFTER_TELLING, "Unreachable", f"no answer within {PATIENCE.total_seconds():.0f} s")
+    told.unavailable = Cause.UNREACHABLE
+    return told
 
 
 def has_work(obj: JsonObject) -> bool:

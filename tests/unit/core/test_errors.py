@@ -74,3 +74,7 @@ def test_fresh_error_says_the_same_and_keeps_nothing(error: PassError) -> None:
     assert (copy.__traceback__, copy.__cause__, copy.__context__) == (None, None, None)
     copy.reason = "Another"
     assert error.reason != "Another"
+
+
+def test_error_is_about_the_object_unless_it_says_otherwise() -> None:
+    assert [one.unavailable for one in (Retry(""), Stall("X", ""), Conflict())] == [None] * 3

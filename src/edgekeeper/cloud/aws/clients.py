@@ -6,7 +6,8 @@ process calls itself ready, since making them keeps the event loop busy.
 
 Retries are off: the transport repeats calls, and knows which ones. So are redirects and answers without end (`http`).
 Credentials come from the chain that botocore offers: the environment, IAM roles for service accounts, EKS Pod
-Identity, profiles, instance metadata; it refreshes them by itself. Other roles are assumed through `sts`.
+Identity, profiles, instance metadata; it refreshes them by itself, and they are looked for again until there are some.
+Other roles are assumed through `sts`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from botocore.exceptions import (
     ConfigParseError,
     InvalidConfigError,
     InvalidRegionError,
+    NoCredentialsError,
     PartialCredentialsError,
     ProfileNotFound,
     UnknownCredentialError,
@@ -48,6 +50,8 @@ GLOBAL_REGION: Final = "us-east-1"
 
 _ClientKey: TypeAlias = tuple[str, str, Role]
 """Service, region and role."""
+_LOOK_AGAIN: Final = timedelta(seconds=5)
+"""After having found no credentials: services of the node are not asked once per call."""
 _BOTOCORE_NAMES: Final = {"apigateway": "apigatewayv2"}
 _GLOBAL_SERVICES: Final = frozenset({"cloudfront", "route53"})
 
@@ -117,6 +121,8 @@ class AwsClients:
         self._sessions[OWN].set_default_client_config(self._config())
         self._making: dict[_ClientKey, asyncio.Task[AioBaseClient]] = {}
         self._open: dict[_ClientKey, AsyncExitStack] = {}
+        self._bare_until = 0.0
+        """Until when nobody looks for credentials again, since none were found."""
 
     @property
     def region(self) -> str:
@@ -191,6 +197,7 @@ class AwsClients:
     ) -> AioBaseClient:
         session: Any = self._session_of(role, credentials)  # its stubs know a type per name of a service
         keep_models_small(session)
+        await self._confirm_credentials(session)
         read_moments_quickly(session)
         creator = session.create_client(
             _BOTOCORE_NAMES.get(service, service),
@@ -203,6 +210,15 @@ class AwsClients:
             client.meta.events.register("before-parse", refuse_broken)
             self._open[service, region, role] = opened.pop_all()
         return client
+
+    async def _confirm_credentials(self, session: Any) -> None:
+        """Raise NoCredentialsError where there are none. A client that is made without them never learns of later ones."""
+        now = asyncio.get_running_loop().time()
+        if now < self._bare_until:
+            raise NoCredentialsError
+        if await session.get_credentials() is None:
+            self._bare_until = now + _LOOK_AGAIN.total_seconds()
+            raise NoCredentialsError
 
     def _session_of(self, role: Role, credentials: AioCredentials | None) -> AioSession:
         """One session per role. All share the loader, which holds megabytes of service models."""

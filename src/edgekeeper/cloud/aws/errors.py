@@ -69,7 +69,7 @@ def classify(
                 operation, f"{error.operation_name}: {code_of(error)}: {message_of(error)}"
             )
         return _refusal(operation, error, special)
-    told, text = meanings.general(operation.service), str(error) or type(error).__name__
+    told, text = meanings.general(operation.service), _text(error)
     if isinstance(error, MalformedAnswerError):
         return _failure(operation, told.busy, text, Verdict.REFUSED)
     if isinstance(error, _NO_ANSWER):
@@ -79,6 +79,11 @@ def classify(
     if isinstance(error, ParamValidationError):
         return _failure(operation, told.invalid, text, Verdict.REFUSED)
     return None
+
+
+def _text(error: Exception) -> str:
+    """What an exception says; one that was raised because time is up says nothing."""
+    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def code_of(error: ClientError) -> str:

@@ -166,6 +166,10 @@ class Zone:
             raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
 
     def _known(self, key: RecordKey) -> dict[RecordKey, Record]:
+        """What stands at a place. Raise what keeps the zone from being listed, where that will not pass by itself."""
+        problem = self.mirror.problem
+        if not self.mirror.synced and isinstance(problem, Stall):
+            raise fresh(problem)
         found = self.mirror.get(key)
         return {} if found is None else {key: found}
 

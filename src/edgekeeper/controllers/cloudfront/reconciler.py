@@ -13,6 +13,7 @@ that has something to do says so after a minute (`core.outages`).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -35,7 +36,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import dig, dig_list
-from edgekeeper.core.outages import has_work, outage_said
+from edgekeeper.core.outages import has_work, outage_said, silence
 from edgekeeper.core.outcome import ApplyWrite, Event, Outcome, done, requeue
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import Request
@@ -114,7 +115,7 @@ class TenantReconciler:
 
     async def _decide(self, base: Base) -> tuple[Snapshot, Plan]:
         """What to do, and about what: nothing is changed, and no conflict reported, that was not looked at just now."""
-        snapshot = await self.observer.look(base)
+        snapshot = await self._look(base)
         try:
             plan = decide(snapshot)
             refusal = plan.refusal
@@ -124,8 +125,20 @@ class TenantReconciler:
         else:
             if _is_certain(snapshot, plan.next) and not (refusal and _is_doubtful(snapshot, refusal)):
                 return snapshot, plan
-        confirmed = await self.observer.look(base, live=True)
+        confirmed = await self._look(base, live=True)
         return confirmed, decide(confirmed)
+
+    async def _look(self, base: Base, *, live: bool = False) -> Snapshot:
+        """Look, but not for longer than it takes to say in time that there is no answer: nothing is lost with a read."""
+        request = base.request
+        left = self.account.outages.time_left(_uid(request)) if has_work(request.object) else None
+        try:
+            async with asyncio.timeout(None if left is None else left.total_seconds()) as limit:
+                return await self.observer.look(base, live=live)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise silence() from error
 
     def _outcome(self, reporter: Reporter) -> Outcome:
         step = reporter.step
@@ -157,7 +170,13 @@ class TenantReconciler:
         outages, uid = self.account.outages, _uid(request)
         if has_work(request.object):
             outages.note(uid, error, began)
-            self.wake(request.key, after=outages.next_look(uid))
+            self._come_back(request)
+
+    def _come_back(self, request: Request) -> None:
+        """Ask for the pass that tells of an outage, or finds that it is over, if no other comes first."""
+        after = self.account.outages.next_look(_uid(request))
+        if after is not None:
+            self.wake(request.key, after=after)
 
     def _outage_after(self, step: do.Step | None, after: Snapshot, request: Request, began: float) -> str:
         """What to say of an outage after a pass that did not fail: it may be one that needed no answer of AWS."""
@@ -170,6 +189,7 @@ class TenantReconciler:
             self._note_outage(request, obstacle, began)
         else:
             outages.expect(uid, began)
+            self._come_back(request)
         return outages.message(uid, outage_said(request.object, SYNCED))
 
     # Deletion

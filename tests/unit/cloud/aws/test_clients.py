@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiobotocore.credentials import AioCredentials
+from botocore.exceptions import NoCredentialsError
 
 from edgekeeper import __version__
 from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError, AwsSettings, InsecureEndpointError
@@ -228,5 +231,37 @@ def test_released_role_is_left_without_clients_and_others_keep_theirs() -> None:
         assert await clients.get("route53", "", role, credentials) is not lent
         await clients.close()
         assert len(closed) == 5
+
+    run_virtual(main)
+
+
+class _Purse:
+    """Where credentials are, from some day on."""
+
+    def __init__(self) -> None:
+        self.credentials: AioCredentials | None = None
+        self.looked = 0
+
+    async def load_credentials(self) -> AioCredentials | None:
+        self.looked += 1
+        return self.credentials
+
+
+def test_credentials_that_come_later_are_found_without_a_restart() -> None:
+    """botocore's clients keep what they were made with, and be it nothing."""
+
+    async def main() -> None:
+        purse, session = _Purse(), new_session()
+        session.register_component("credential_provider", purse)
+        clients = AwsClients(session=session, http_session_class=session_class(AwsCloud(LoopClock())))
+        for service in ("cloudfront", "route53", "cloudfront"):
+            with pytest.raises(NoCredentialsError):
+                await clients.get(service)
+        assert purse.looked == 1, "not once per call"
+        purse.credentials = AioCredentials("key", "secret")
+        await asyncio.sleep(6)
+        client: Any = await clients.get("route53")
+        assert (await client.list_hosted_zones())["HostedZones"] == []
+        await clients.close()
 
     run_virtual(main)
