@@ -39,16 +39,17 @@ def encode_watch_event(event_type: bytes, encoded: bytes) -> bytes:
 
 
 def _message(name: str, content: JsonObject) -> bytes:
-    return b"".join(piece for field in message_fields(name).values() for piece in _field(field, content))
+    pieces: list[bytes] = []
+    for field in message_fields(name).values():
+        if field.inline:
+            pieces.append(delimited(field.tag, _message(field.type, content)))
+        elif (value := content.get(field.name)) is not None:
+            pieces.extend(_field(field, value))
+    return b"".join(pieces)
 
 
-def _field(field: Field, content: JsonObject) -> Iterator[bytes]:
-    if field.inline:
-        yield delimited(field.tag, _message(field.type, content))
-        return
-    value = content.get(field.name)
-    if value is None:
-        return
+def _field(field: Field, value: Any) -> Iterator[bytes]:
+    """Yield what one field adds to its message: an item or an entry at a time where it has many."""
     if field.repeated:
         for item in value:
             yield _tagged(field, item)
