@@ -41,12 +41,13 @@ SERIES_GAP: Final = timedelta(minutes=20)
 _TOLERANCE: Final = timedelta(milliseconds=10)
 """By which a timer may come early: one that was set again for the same moment would spin."""
 
-_WORDS: Final = {
+WORDS: Final = {
     Cause.UNREACHABLE: "the cloud does not answer",
     Cause.THROTTLED: "the cloud does not accept more calls for now",
     Cause.CREDENTIALS: "the operator's credentials are missing or not accepted by the cloud",
     Cause.UNLISTED: "it is not known yet what is in the cloud",
 }
+"""How a message begins, by which the cause that was told is recognised."""
 _NEXT: Final = "tried again every few minutes, and as soon as the object changes"
 
 
@@ -127,7 +128,7 @@ class Outages:
         series = self._series.get(uid)
         if series is None or series.error is None or series.error.unavailable is None:
             return said
-        words = _WORDS[series.error.unavailable]
+        words = WORDS[series.error.unavailable]
         is_said = said.startswith(f"{words}: ")
         if not is_said and not self._is_long(series.since if said else series.first):
             return said
