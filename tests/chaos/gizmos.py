@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -161,7 +161,7 @@ def _says(obj: JsonObject, type_: str) -> bool:
 class Gizmos:
     """See the module."""
 
-    system: System[Any] = replace(TOY, outside=WatchedWorkshop)
+    system: System[Any] = field(default_factory=lambda: replace(TOY, outside=WatchedWorkshop))
     name: str = "gizmos"
     targets: tuple[str, ...] = ("workshop",)
 

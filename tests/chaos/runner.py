@@ -145,7 +145,7 @@ async def _elapse(interval: timedelta) -> None:
 async def _until(left: Any) -> list[str]:
     """Wait until nothing is left, and return what is after all patience."""
     deadline = asyncio.get_running_loop().time() + PATIENCE.total_seconds()
-    while (found := left()) and asyncio.get_running_loop().time() < deadline:
+    while (found := left()) and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110 - the state of a cloud has no event
         await asyncio.sleep(LOOK)
     return list(found)
 

@@ -166,7 +166,12 @@ def _is_ours(key: str, tags: Mapping[str, str | None]) -> bool:
 
 
 def write_record(
-    estate: ChaosEstate, zone: str, domain: str, target: str, ttl: int = 300, type: str = "CNAME"
+    estate: ChaosEstate,
+    zone: str,
+    domain: str,
+    target: str,
+    ttl: int = 300,
+    type: str = "CNAME",  # noqa: A002 - the word of DNS
 ) -> None:
     """Somebody writes a record, whatever was there; one beside a CNAME takes its place."""
     found = estate.zone_of(estate.words[zone])

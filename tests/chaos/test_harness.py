@@ -94,8 +94,9 @@ class SaysTooMuch(GizmoReconciler):
     """Tells of every pass."""
 
     async def reconcile(self, request: Request) -> Outcome:
-        from edgekeeper.core.outcome import Event, requeue  # noqa: PLC0415 - nobody else needs them
         from datetime import timedelta  # noqa: PLC0415
+
+        from edgekeeper.core.outcome import Event, requeue  # noqa: PLC0415 - nobody else needs them
 
         outcome = await GizmoReconciler.reconcile(self, request)
         told = Event("Normal", "Looked", f"looked at {request.reconcile_id}")

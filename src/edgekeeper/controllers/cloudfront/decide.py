@@ -117,8 +117,11 @@ def decide(snapshot: Snapshot) -> Plan:
     except Stall as refusal:
         if snapshot.dns_work.error is not None:
             raise
-        is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT) or _is_deserted(snapshot, refusal)
+        is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
         entries = unserved(snapshot, _own(snapshot)) if is_lost else unwanted(snapshot)
+        if not is_lost and _is_deserted(snapshot, refusal):
+            # What is only planned stays so: it would be planned again at the next attempt.
+            entries = tuple(one for one in snapshot.removable if one.state == "Written" or one in entries)
         steps = tuple(removing_all(snapshot, entries, _WITHDRAWN if is_lost else _SURPLUS))
         if not steps:
             raise
@@ -130,7 +133,7 @@ def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
 
     Not where some of its records are in conflict: the others would be written and withdrawn again and again.
     """
-    return snapshot.was_created and snapshot.tenant is None and refusal.reason != DNS_CONFLICT
+    return snapshot.is_missed and refusal.reason != DNS_CONFLICT
 
 
 def _own(snapshot: Snapshot) -> TenantSummary | None:

@@ -271,8 +271,7 @@ def _is_certain(snapshot: Snapshot, step: do.Step | None) -> bool:
     if not do.changes_records(step):
         return True
     # That a tenant is gone which was there is believed only after a live read.
-    is_missed = snapshot.tenant is None and snapshot.was_created
-    return snapshot.is_live if is_missed else snapshot.tenant is None or snapshot.details is not None
+    return snapshot.is_live if snapshot.is_missed else snapshot.tenant is None or snapshot.details is not None
 
 
 def _actor(request: Request) -> Actor:

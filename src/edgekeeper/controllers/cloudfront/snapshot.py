@@ -175,6 +175,11 @@ class Snapshot:
         return self.spec.dns is not None and (not self.endpoint or self.is_disputed)
 
     @property
+    def is_missed(self) -> bool:
+        """Is there no tenant, though a spec of this object was carried out before?"""
+        return self.tenant is None and self.status.observed_generation is not None
+
+    @property
     def was_created(self) -> bool:
         """Did this object have a tenant before?"""
         return bool(self.status.id)
