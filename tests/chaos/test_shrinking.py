@@ -40,7 +40,7 @@ def test_shrinking_keeps_the_order() -> None:
 
 def test_shrinking_shortens_pauses_as_far_as_it_still_fails() -> None:
     def fails(operations: Sequence[Operation]) -> bool:
-        return sum(one.arguments.get("seconds", 0) for one in operations) >= 20
+        return sum(float(one.arguments.get("seconds", 0)) for one in operations) >= 20
 
     assert shrink([op("wait", seconds=417), op("wait", seconds=3.2)], fails) == [op("wait", seconds=30)]
 
