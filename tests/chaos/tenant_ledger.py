@@ -247,7 +247,7 @@ class Ledger:
                 self.written.pop(place, None)
         if is_orphaning:
             for tenant in self._tenants.values():
-                if self.may_have(obj, tenant):
+                if _is_marked(tenant, obj) or tenant.id == dig(obj, "status", "id"):
                     self.makers[tenant.id] = "hand"
             self._served = self.leading() & set(self._estate.cloud.world.edge_domains)
 
