@@ -374,7 +374,7 @@ async def test_fleet_in_an_outage_is_written_once_each() -> None:
         calls = len(scene.cloud.journal)
         await scene.elapse(hours=1)
         assert len(scene.versions) == versions
-        assert len(scene.cloud.journal) - calls <= 60 * len(keys)
+        assert len(scene.cloud.journal) - calls <= 1_200, "most of them are listings"
         for key in keys:
             told(scene, BUSY, key)
             assert len(scene.events(UNAVAILABLE, key)) == 1
