@@ -116,6 +116,9 @@ class GizmoJudge:
     def when_empty(self) -> Iterator[Violation]:
         yield from self._orphans(self._world.outside.items())
 
+    def to_be_forgotten(self) -> set[str]:
+        return set()
+
     def _orphans(self, items: Mapping[str, Item]) -> Iterator[Violation]:
         living = {obj["metadata"]["uid"] for obj in self._world.stage.objects()}
         for name, item in items.items():

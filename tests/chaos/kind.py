@@ -38,6 +38,9 @@ class Judge(Protocol):
     def when_empty(self) -> Iterator[Violation]:
         """What is wrong with the cloud once the last object is gone."""
 
+    def to_be_forgotten(self) -> set[str]:
+        """What the operator must not remember once the last object is gone, beside their uids."""
+
 
 class ChaosKind(Protocol[W]):
     """One kind, or several that belong together."""

@@ -134,8 +134,9 @@ class _Run:
         return await _until(lambda: [_told(obj) for obj in stage.objects()])
 
     def _memories(self) -> Iterator[Violation]:
+        needles = self.statuses.uids | self.judge.to_be_forgotten()
         for process in self.world.running:
-            yield from list(remembered(process.life.controllers, self.statuses.uids))[:3]
+            yield from list(remembered(process.life.controllers, needles))[:3]
 
 
 async def _elapse(interval: timedelta) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from edgekeeper.core.annotations import ADOPT, DELETION_POLICY, DRIFT_POLICY, PAUSED, PREFIX
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.local.aws.acm.certificate import ISSUED
 from edgekeeper.local.aws.cloud import ACCOUNT
@@ -14,38 +13,9 @@ from edgekeeper.local.aws.route53.names import normal
 from tests.chaos.tenant_estate import ChaosEstate
 from tests.chaos.tenant_ledger import Ledger, Place, places_of
 from tests.chaos.tenant_operations import TenantWorld
+from tests.chaos.tenant_wishes import is_hands_off, is_misspelt, is_paused
 from tests.chaos.world import key_of
 from tests.tenants.truth import lies
-
-VALID: Mapping[str, tuple[str, ...]] = {
-    PAUSED: ("true", "false"),
-    ADOPT: ("true", "false"),
-    DELETION_POLICY: ("delete", "orphan"),
-    DRIFT_POLICY: ("enforce", "report", "suspend"),
-}
-
-
-def annotation(obj: JsonObject, name: str) -> str:
-    return str(dig(obj, "metadata", "annotations", name) or "").lower()
-
-
-def is_misspelt(obj: JsonObject) -> bool:
-    """Is an annotation of ours none that there is? The keys that are drawn are all close to one of ours."""
-    named = {
-        name: value
-        for name, value in dig_object(obj, "metadata", "annotations").items()
-        if name.startswith(PREFIX)
-    }
-    return any(str(value).lower() not in VALID.get(name, ()) for name, value in named.items())
-
-
-def is_paused(obj: JsonObject) -> bool:
-    return annotation(obj, PAUSED) == "true" and not is_misspelt(obj)
-
-
-def is_hands_off(obj: JsonObject) -> bool:
-    """Is drift of the object left as it is?"""
-    return annotation(obj, DRIFT_POLICY) in ("report", "suspend")
 
 
 def condition(obj: JsonObject, type_: str) -> JsonObject:
@@ -121,7 +91,28 @@ class Truth:
         tenant = self._cloudfront.tenants.get(str(dig(obj, "status", "id")))
         if tenant is not None and tenant.id in self._estate.tagged_by_hand:
             told = lies({**obj, "status": {**obj["status"], "tagsFingerprint": ""}}, self._estate)
-        return told
+        return told or self._certificate_complaint(obj, tenant)
+
+    def _certificate_complaint(self, obj: JsonObject, tenant: Tenant | None) -> str:
+        """Is a managed certificate said to be ready that is not, or never made though CloudFront has all it needs?"""
+        request = dig_object(obj, "spec", "managedCertificateRequest")
+        if tenant is None or not request:
+            return ""
+        said = condition(obj, "CertificateReady")
+        is_active = self._cloudfront.active_domains(tenant) == set(tenant.domains)
+        if said.get("status") == "True":
+            return "" if is_active else "says that its certificate is ready, and a domain is not active"
+        is_own = tenant.certificate and tenant.certificate != tenant.managed_certificate
+        if is_own or not all(self._is_provable(domain, tenant, request) for domain in tenant.domains):
+            return ""
+        return f"never gets its certificate, though every domain proves itself: {_said(said)}"
+
+    def _is_provable(self, domain: str, tenant: Tenant, request: JsonObject) -> bool:
+        """Does a domain show CloudFront that it is ours?"""
+        world = self._estate.cloud.world
+        if request["validationTokenHost"] == "self-hosted":
+            return domain in world.served_tokens
+        return world.dns.leads_to(domain, self._cloudfront.groups[tenant.group].endpoint)
 
     # Things
 

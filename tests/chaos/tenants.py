@@ -23,7 +23,9 @@ from tests.chaos.operation import Operation
 from tests.chaos.tenant_estate import ChaosEstate
 from tests.chaos.tenant_ledger import Ledger, Place, place_of, places_of
 from tests.chaos.tenant_operations import ACTIONS, KEYS, TenantWorld, Users
-from tests.chaos.tenant_truth import Truth, condition, domains_of, is_hands_off, is_misspelt, is_paused, told
+from tests.chaos.tenant_restraint import Restraint
+from tests.chaos.tenant_truth import Truth, condition, domains_of, told
+from tests.chaos.tenant_wishes import is_hands_off, is_misspelt, is_paused
 from tests.chaos.violation import Violation
 from tests.chaos.world import World, key_of
 from tests.crash.system import System
@@ -59,9 +61,10 @@ class TenantJudge:
     def __init__(self, world: TenantWorld) -> None:
         self._world = world
         self._ledger = Ledger(world)
+        self._restraint = Restraint(world, self._ledger)
 
     def found(self) -> Iterable[Violation]:
-        return self._ledger.found
+        return (*self._ledger.found, *self._restraint.found)
 
     def unsettled(self) -> Iterator[str]:
         truth = self._truth()
@@ -89,6 +92,11 @@ class TenantJudge:
 
     def when_empty(self) -> Iterator[Violation]:
         yield from self._orphans(self._truth())
+
+    def to_be_forgotten(self) -> set[str]:
+        """Zones and roles that no object names any more."""
+        words = self._world.outside.words
+        return {value for word, value in words.items() if word.startswith(("$zone:", "$role:"))}
 
     def _truth(self) -> Truth:
         return Truth(self._world, self._ledger)
