@@ -22,8 +22,16 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.cloudfront.fleet import CRDS, RATES, TENANTS
-from benchmarks.cloudfront.workload import ACCOUNT, DISTRIBUTION, NAMESPACE, ZONE, ZONE_NAME, tenant
+from benchmarks.cloudfront.fleet import CRDS, TENANTS
+from benchmarks.cloudfront.workload import (
+    ACCOUNT,
+    DISTRIBUTION,
+    NAMESPACE,
+    WRITES_PER_SECOND,
+    ZONE,
+    ZONE_NAME,
+    tenant,
+)
 from benchmarks.runtime.commands import Figures, obey, tell, until
 from edgekeeper.cli.crds import KINDS
 from edgekeeper.controllers.cloudfront.wiring import KIND
@@ -31,6 +39,7 @@ from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import dig_list
 from edgekeeper.local.aws.cloud import AwsCloud
 from edgekeeper.local.aws.http import serve
+from edgekeeper.local.aws.settings import PUBLISHED, Rate
 from edgekeeper.local.plane import Plane, PlaneConfig
 from edgekeeper.local.plane.kubeconfig import render_kubeconfig
 from edgekeeper.local.plane.request import Request, Response
@@ -39,6 +48,9 @@ from edgekeeper.local.plane.store import Event, Key
 from edgekeeper.runtime.logs import configure
 
 LOOK_SECONDS = 0.2
+RATES = {**PUBLISHED, "cloudfront-write": Rate(2 * WRITES_PER_SECOND, WRITES_PER_SECOND)}
+"""In real time calls do not arrive as evenly as they are sent: with a burst no larger than the operator's own some would
+be throttled, and what that writes is no part of a creation."""
 DEPLOYMENT, PROPAGATION = timedelta(seconds=10), timedelta(seconds=5)
 
 

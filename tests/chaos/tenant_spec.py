@@ -48,7 +48,11 @@ FIELDS: Mapping[str, Values] = {
         ([{"name": "origin", "value": "a"}], [{"name": "colour", "value": "red"}] * 2),
     ),
     "customizations.webAcl": Values(
-        ({"action": "disable"}, {"action": "override", "arn": _ACL.format("one")}),
+        (
+            {"action": "disable"},
+            {"action": "override", "arn": _ACL.format("one")},
+            {"action": "override", "arn": _ACL.format("two")},
+        ),
         ({"action": "override"},),
     ),
     "customizations.certificate": Values(

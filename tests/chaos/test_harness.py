@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.core.outcome import Outcome, done
+from edgekeeper.core.outcome import Event, Outcome, done
 from edgekeeper.core.ownership import Owner
 from edgekeeper.runtime.contract import Request, Services
 from edgekeeper.runtime.controller import Controller
@@ -31,6 +32,7 @@ from tests.toy.reconciler import CLUSTER, Create, GizmoReconciler, Step, desired
 
 CREATED = op("create", key="one", parts={"wheel": "red", "door": "blue"})
 ITEM = "default-one-wheel"
+MINUTE = timedelta(minutes=1)
 
 
 def gizmos_with(reconciler: Callable[..., GizmoReconciler]) -> Gizmos:
@@ -94,18 +96,10 @@ class SaysTooMuch(GizmoReconciler):
     """Tells of every pass."""
 
     async def reconcile(self, request: Request) -> Outcome:
-        from datetime import timedelta  # noqa: PLC0415
-
-        from edgekeeper.core.outcome import Event, requeue  # noqa: PLC0415 - nobody else needs them
-
         outcome = await GizmoReconciler.reconcile(self, request)
         told = Event("Normal", "Looked", f"looked at {request.reconcile_id}")
-        return replace(
-            outcome,
-            requeue_after=min(
-                outcome.requeue_after or requeue(timedelta(minutes=1)).requeue_after, timedelta(minutes=1)
-            ),
-        ).saying(told)  # type: ignore[type-var]
+        again = min(outcome.requeue_after or MINUTE, MINUTE)
+        return replace(outcome, requeue_after=again).saying(told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,14 @@ def spec(*domains: str, **more: object) -> dict[str, object]:
 
 SHOP, API = "shop.example.com", "api.example.com"
 
+ANOTHERS = {
+    "edgekeeper.io/cluster": "another",
+    "edgekeeper.io/namespace": "default",
+    "edgekeeper.io/name": "gamma",
+    "edgekeeper.io/uid": "00000000-0000-4000-8000-000000000000",
+}
+"""The mark of an object of another cluster."""
+
 TENANT_CASES = {
     "deletion after a creation whose answer was lost leaves the tenant": [
         op("fail", fault="lost-response", operation="CreateDistributionTenant", seconds=60),
@@ -74,6 +82,54 @@ TENANT_CASES = {
     "inventory that became empty is taken for one of an earlier operator": [
         op("create", key="alpha", spec=spec(SHOP, "example.com", dns=DNS)),
         op("squat", domain=SHOP),
+    ],
+    "record is adopted for a tenant that cannot be adopted, and removed": [
+        op("wait", seconds=0.1),
+        op("make_tenant", name="gamma", domains=["*.example.com"], tags=ANOTHERS),
+        op("write_record", zone="$zone:main", domain="www.example.com", target="$endpoint"),
+        op(
+            "create",
+            key="gamma",
+            spec=spec("www.example.com", dns=DNS),
+            annotations={"edgekeeper.io/adopt": "true"},
+        ),
+    ],
+    "record is forgotten because another's tenant serves its name": [
+        op("wait", seconds=0.1),
+        op("create", key="gamma", spec=spec("*.example.com", dns=DNS)),
+        op("make_tenant", name="gamma", domains=[SHOP, "*.example.com"], tags=ANOTHERS),
+    ],
+    "records of a deleted tenant stay where its zone cannot be reached with a new role": [
+        op("create", key="alpha", spec=spec("new.example.com", "*.example.com", "example.com", dns=DNS)),
+        op("wait", seconds=114),
+        op("edit", key="alpha", spec={"dns": {"assumeRoleArn": "$role:dns"}}),
+        op("delete_tenant", name="alpha"),
+    ],
+    "zone that cannot be read keeps records of another zone": [
+        op("create", key="alpha", spec=spec(SHOP, "example.com", dns=DNS)),
+        op("wait", seconds=0.1),
+        op("edit", key="alpha", spec={"dns": {"hostedZoneId": "$zone:none"}}),
+        op("edit", key="alpha", spec={"domains": [{"domain": SHOP}]}),
+    ],
+    "domain is given up while the change of another zone propagates": [
+        op(
+            "create",
+            key="alpha",
+            spec=spec(
+                "*.example.com",
+                "new.example.com",
+                dns={**DNS, "hostedZoneId": "$zone:theirs", "assumeRoleArn": "$role:dns"},
+            ),
+        ),
+        op("wait", seconds=120),
+        op("restore", key="alpha", spec=spec("example.com", API, dns=DNS)),
+    ],
+    "domain is given up after a removal whose answer was lost": [
+        op("create", key="alpha", spec=spec(SHOP, "*.example.com", dns=DNS)),
+        op("wait", seconds=114),
+        op("lose", target="route53", skip=1, mutating=True, times=1, when="after"),
+        op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}, {"domain": API}]}),
+        op("wait", seconds=5),
     ],
 }
 

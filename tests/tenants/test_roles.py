@@ -7,6 +7,7 @@ import pytest
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.aws.cloud import ACCOUNT
+from edgekeeper.local.aws.faults import error
 from edgekeeper.local.aws.identity import Role
 from edgekeeper.local.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
@@ -29,16 +30,19 @@ async def take_role_away(scene: Scene) -> None:
     await scene.elapse(hours=2)
 
 
-@pytest.mark.parametrize("role", [NOBODYS, "nonsense"], ids=["denied", "malformed"])
+@pytest.mark.parametrize("is_valid", [True, False], ids=["denied", "malformed"])
 @virtual_time
-async def test_object_that_never_wrote_anything_is_gone_at_once(role: str) -> None:
+async def test_object_that_never_wrote_anything_is_gone_at_once(is_valid: bool) -> None:
     async with playing() as scene:
-        await scene.create(tenant(dns=scene.dns(assumeRoleArn=role)))
+        if not is_valid:
+            malformed = error("ValidationError", f"{NOBODYS} is invalid", 400)
+            scene.cloud.faults.add(malformed, operation="AssumeRole", times=None)
+        await scene.create(tenant(dns=scene.dns(assumeRoleArn=NOBODYS)))
         await scene.until(lambda: scene.fact("Ready").status == "False")
         await scene.elapse(minutes=6)
         fact = scene.fact("Ready")
-        assert "spec.dns.assumeRoleArn" in fact.message
-        assert role in fact.message
+        assert fact.reason == ("DNSError" if is_valid else "InvalidSpec")
+        assert NOBODYS in fact.message
         assert "inventory" not in scene.status(), "nothing is announced that cannot be written"
         await scene.delete()
         await scene.elapse(seconds=5)

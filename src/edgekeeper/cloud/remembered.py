@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import ceil
 from typing import Final, Generic, TypeVar
 
 from edgekeeper.core.clock import Clock
@@ -58,8 +59,11 @@ class Expiring(Generic[K, V]):
         return kept if kept is not None and self._clock.monotonic() < kept.until else None
 
     def left(self, kept: Kept[V]) -> timedelta:
-        """How long something still counts."""
-        return timedelta(seconds=max(0.0, kept.until - self._clock.monotonic()))
+        """After how long something does not count any more, rounded up to a second.
+
+        Less than a microsecond would become no time at all, and whoever waits for it would come back for ever.
+        """
+        return timedelta(seconds=max(1, ceil(kept.until - self._clock.monotonic())))
 
     def put(self, key: K, value: V, lasting: timedelta) -> None:
         """Keep a value for so long. Must be called within the event loop."""

@@ -24,7 +24,7 @@ THROTTLE_PAUSE: Final = timedelta(seconds=60)
 QUOTA_PAUSE: Final = timedelta(minutes=30)
 DEPLOYING_PAUSE: Final = timedelta(seconds=30)
 VALIDATION_PAUSE: Final = timedelta(minutes=5)
-IDENTITY_PAUSE: Final = timedelta(seconds=30)
+IDENTITY_PAUSE: Final = timedelta(seconds=60)
 
 # Reasons, as conditions show them
 ACCESS_DENIED: Final = "AccessDenied"
