@@ -18,6 +18,8 @@ from tests.crash.faults import no_answer
 from tests.crash.life import oblivion
 from tests.unit.kube.faults import refusal
 
+MOST_CALLS = 10_000
+"""What all processes of a run may call together: many times what any run needs."""
 Moment = Literal["before", "after"]
 REASONS = {
     409: "Conflict",
@@ -53,10 +55,13 @@ class CallFault:
 
 
 class CallFaults:
-    """The faults in force for all processes."""
+    """The faults in force for all processes. It also ends runs in which the operator calls without end."""
 
     def __init__(self) -> None:
         self._faults: list[CallFault] = []
+        self._left = MOST_CALLS
+        self.exhausted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done, with the last call, once there were too many."""
 
     def add(self, fault: CallFault) -> None:
         self._faults.append(fault)
@@ -70,6 +75,9 @@ class CallFaults:
 
     def strike(self, call: CallRecord, when: Moment) -> CallFault | None:
         """The fault that meets a call at a moment, if any."""
+        self._left -= when == "before"
+        if self._left < 0 and not self.exhausted.done():
+            self.exhausted.set_result(f"{call.target} {call.operation} {call.subject}")
         for fault in list(self._faults):
             if fault.when != when or not fault.meets(call):
                 continue

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -73,10 +73,7 @@ async def _play(kind: ChaosKind[Any], operations: Sequence[Operation], logs: io.
         world: World[Any] = World(stage)
         run = _Run(kind, world, await kind.judge(world), StatusWatch(world), EventCount(world))
         world.start()
-        actions = {**ACTIONS, **kind.actions}
-        for operation in operations:
-            await actions[operation.action](world, **operation.arguments)
-        later = [one async for one in run.aftermath(len(operations))]
+        later = await _bounded(run.all_of(operations), world)
         violations = (*world.found, *run.judge.found(), *run.statuses.found, *later)
         return Verdict(
             (*violations, *told_in_logs(logs.getvalue(), kind.system.canary)),
@@ -87,6 +84,19 @@ async def _play(kind: ChaosKind[Any], operations: Sequence[Operation], logs: io.
         )
 
 
+async def _bounded(run: Coroutine[Any, Any, list[Violation]], world: World[Any]) -> list[Violation]:
+    """The result of a run, unless the operator makes calls without end."""
+    task = asyncio.create_task(run)
+    exhausted = world.faults.exhausted
+    await asyncio.wait((task, exhausted), return_when=asyncio.FIRST_COMPLETED)
+    if not exhausted.done():
+        exhausted.cancel()
+        return task.result()
+    task.cancel()
+    await asyncio.wait((task,))
+    return [Violation("busy", f"more calls than any run needs, the last of them {exhausted.result()}")]
+
+
 @dataclass
 class _Run:
     kind: ChaosKind[Any]
@@ -95,7 +105,14 @@ class _Run:
     statuses: StatusWatch
     events: EventCount
 
-    async def aftermath(self, operations: int) -> Any:
+    async def all_of(self, operations: Sequence[Operation]) -> list[Violation]:
+        """Play everything, and tell what is wrong afterwards."""
+        actions = {**ACTIONS, **self.kind.actions}
+        for operation in operations:
+            await actions[operation.action](self.world, **operation.arguments)
+        return [one async for one in self._aftermath(len(operations))]
+
+    async def _aftermath(self, operations: int) -> AsyncIterator[Violation]:
         """Everything after the last operation. Yield what is wrong."""
         self.world.heal()
         self.kind.heal(self.world)
