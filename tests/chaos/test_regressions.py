@@ -131,6 +131,15 @@ TENANT_CASES = {
         op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}, {"domain": API}]}),
         op("wait", seconds=5),
     ],
+    "records of a tenant that is gone are written and withdrawn while another is refused": [
+        op("create", key="alpha", spec=spec(SHOP)),
+        op("wait", seconds=0.1),
+        op("write_record", zone="$zone:main", domain=SHOP, target="$endpoint", ttl=17),
+        op("fail", fault="AccessDenied", operation="ListResourceRecordSets", times=5, seconds=600),
+        op("edit", key="alpha", spec=spec("new.example.com", SHOP, "example.com", dns=DNS)),
+        op("delete_tenant", name="alpha"),
+        op("wait", seconds=5),
+    ],
 }
 
 

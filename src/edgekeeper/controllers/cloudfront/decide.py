@@ -131,9 +131,10 @@ def decide(snapshot: Snapshot) -> Plan:
 def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
     """Do names lead to CloudFront for a tenant that is gone, and that cannot be created again before a person acts?
 
-    Not where some of its records are in conflict: the others would be written and withdrawn again and again.
+    Not where some of its records are refused: the others would be written and withdrawn again and again.
     """
-    return snapshot.is_missed and refusal.reason != DNS_CONFLICT
+    is_refused = refusal.reason == DNS_CONFLICT or any(not one.removing for one in snapshot.dns_work.refused)
+    return snapshot.is_missed and not is_refused
 
 
 def _own(snapshot: Snapshot) -> TenantSummary | None:

@@ -47,7 +47,8 @@ def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
     _refuse_unreachable(snapshot)
     _refuse_outside(snapshot, records)
     _refuse_recorded(snapshot, records)
-    refused = [one for one in snapshot.dns_work.refused if not one.removing]
+    asked = {_meaning(record) for record in records}
+    refused = [one for one in snapshot.dns_work.refused if not one.removing and _meaning(one.entry) in asked]
     known = {_meaning(one.entry) for one in refused}
     accepted = tuple(record for record in records if _meaning(record) not in known)
     remembered = {_meaning(entry) for entry in snapshot.inventory}
