@@ -7,6 +7,7 @@ are called in AWS is looked up when an operation is played.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from edgekeeper.core.clock import Clock
@@ -57,6 +58,10 @@ class ChaosEstate(Estate):
             "$certificate:none": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/12345678-0000-4000-8000-123456789012",
             "$endpoint": cloudfront.default_group().endpoint,
         }
+
+        for zone in self.zones():
+            # Route 53 shows every change at once, whatever lags behind at CloudFront.
+            zone.records._lag = timedelta
 
     def acted_by_hand(self) -> None:
         """Somebody else has just done something."""

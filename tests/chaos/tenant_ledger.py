@@ -115,8 +115,10 @@ class Ledger:
     def _after_hand(self) -> None:
         before = self._tenants
         self._tenants, self._records = self._look()
-        for id_ in self._tenants.keys() - before.keys():
-            self.makers[id_] = "hand"
+        for id_, tenant in self._tenants.items():
+            self.makers.setdefault(id_, "hand")
+            lost = set(before[id_].domains) - set(tenant.domains) if id_ in before else set()
+            self.served -= {(tenant.name, domain) for domain in lost}
         self._served = self.leading() & set(self._estate.cloud.world.edge_domains)
 
     # What the operator does

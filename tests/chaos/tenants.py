@@ -140,10 +140,14 @@ class TenantJudge:
     def _dangling(self, truth: Truth) -> Iterator[Violation]:
         """Names that lead to CloudFront by a record of ours, for an object whose tenant does not serve them any more.
 
-        Before it has served them they may: records come first.
+        Before it has served them they may: records come first. So may those of a tenant that somebody else has deleted,
+        while records of its object are refused: they are not withdrawn only to be written again.
         """
         for obj in truth.objects:
             if is_misspelt(obj) or is_paused(obj) or is_hands_off(obj):
+                continue
+            is_refused = condition(obj, "Ready").get("reason") in ("DNSConflict", "DNSError")
+            if is_refused and truth.own_tenant(obj) is None:
                 continue
             for place in places_of(obj):
                 # A name that another's tenant serves does not lead nowhere; who wrote its record may be past proving.
