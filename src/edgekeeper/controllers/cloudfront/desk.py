@@ -96,13 +96,6 @@ class DnsDesk:
         self._unwritten: dict[str, set[InventoryRecord]] = {}
         """Planned by this process, and certainly not written: not handed in yet, or refused."""
 
-        self._written: dict[str, set[InventoryRecord]] = {}
-        """What this process has seen to be written, and not removed since. An inventory alone proves nothing."""
-
-    def wrote(self, uid: str, entry: InventoryRecord) -> bool:
-        """Does this process know that the record of an entry was written for the object?"""
-        return entry in self._written.get(uid, ())
-
     def zone(self, entry: InventoryRecord) -> Zone:
         return self._zones.get(entry.zone, Role(entry.role))
 
@@ -195,7 +188,6 @@ class DnsDesk:
                 del errands[place]  # a mistake of ours ends one pass, and not all that follow
                 raise
             self._streaks.pop(uid, None)
-            self._note(uid, errand, results)
             after = errand.apply(inventory)
             if set(after) == set(inventory):
                 del errands[place]  # the status has it
@@ -231,14 +223,8 @@ class DnsDesk:
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
-        for memory in (self._errands, self._refused, self._streaks, self._unwritten, self._written):
+        for memory in (self._errands, self._refused, self._streaks, self._unwritten):
             memory.pop(uid, None)
-
-    def _note(self, uid: str, errand: _Errand, results: Iterable[Written]) -> None:
-        written = self._written.setdefault(uid, set())
-        written -= {one for one in written if place_of(one) == place_of(errand.entry)}
-        if not errand.removing and any(one.change_id for one in results):
-            written.add(errand.entry)
 
     def _changes(self, errand: _Errand, results: Iterable[Written]) -> Iterable[DnsChange]:
         """The changes that an errand belongs to.

@@ -395,10 +395,7 @@ class Observer:
             names = sorted(entry.name for entry in anothers)
             log.warning("Records in the status belong to another object and are left alone", names=names)
         kept = tuple(one for one in snapshot.inventory if one not in anothers)
-        unproven = [
-            one for one in others if one in kept and not self.account.desk.wrote(snapshot.owner.uid, one)
-        ]
-        withheld = frozenset([one for one in unproven if await self._is_served(request, one)])
+        withheld = frozenset([one for one in others if one in kept and await self._is_served(request, one)])
         return replace(snapshot, inventory=kept, withheld=withheld)
 
     def _is_anothers(self, request: Request, entry: InventoryRecord) -> bool:

@@ -187,7 +187,7 @@ Step: TypeAlias = (
 
 _AT_ONCE = (RememberRecords, AdoptRecords, NoteCreation, AdoptTenant, MarkTenant)
 _CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
-_CHANGING_RECORDS = (WriteRecords, RemoveRecords)
+_CHANGING_RECORDS = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords)
 _ASKING_NOTHING = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords, AwaitRecords, NoteCreation)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
@@ -203,7 +203,7 @@ def changes_tenant(step: Step | None) -> bool:
 
 
 def changes_records(step: Step | None) -> bool:
-    """Is something about to be written into a zone?"""
+    """Is something about to be written into a zone, or noted down for it?"""
     return isinstance(step, _CHANGING_RECORDS)
 
 
