@@ -293,11 +293,13 @@ async def test_records_in_two_places_and_in_none_are_seen() -> None:
         await one.play(CREATE, op("create", key="beta", spec=SPEC))
         await one.remember()
         await one.change_record(Action.CREATE)
+        alpha = one.world.find(parse_key("alpha"))
+        assert alpha is not None
         await one.world.stage.user.merge_patch(
             KIND,
             parse_key("beta"),
-            {"status": {"inventory": one.world.find(parse_key("alpha"))["status"]["inventory"]}},
-            subresource="status",  # type: ignore[index]
+            {"status": {"inventory": alpha["status"]["inventory"]}},
+            subresource="status",
         )
         assert "duplicate" in [violation.law for violation in one.judge.at_rest()]
         for key in ("alpha", "beta"):

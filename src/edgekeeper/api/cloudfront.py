@@ -7,6 +7,7 @@ refuse is refused at admission, by `cloudfront_rules`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ from msgspec import Meta, Struct
 from edgekeeper.api import cloudfront_rules as admitted
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.schema import Rule
-from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.json import JsonObject, dig, dig_object
 
 GROUP = "cloudfront-tenant-operator.io"
 FINALIZER = f"{GROUP}/finalizer"
@@ -346,10 +347,27 @@ class DistributionTenant(_Camel, frozen=True):
 def read_tenant(obj: JsonObject) -> DistributionTenant:
     """An object as its controller reads it. Raise msgspec.ValidationError where it does not fit the kind.
 
-    Conditions are left out: `core.conditions` reads them, and keeps those of other controllers whatever is in them.
+    Conditions are left out: `core.conditions` reads them, and keeps those of other controllers whatever is in them. Of an
+    object that is being deleted, fields of the spec that do not fit are left out as well, so that it can be finalized: what
+    it owns is found by its name, its mark and the inventory in its status.
     """
     status = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
-    return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
+    try:
+        return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
+    except msgspec.ValidationError:
+        if not dig(obj, "metadata", "deletionTimestamp"):
+            raise
+        return DistributionTenant(_valid_part(obj), msgspec.convert(status, DistributionTenantStatus))
+
+
+def _valid_part(obj: JsonObject) -> DistributionTenantSpec:
+    """The fields of the spec that fit their types, each by itself."""
+    given = dig_object(obj, "spec")
+    fitting: dict[str, Any] = {"distribution_id": "", "domains": []}
+    for field in msgspec.structs.fields(DistributionTenantSpec):
+        with suppress(KeyError, msgspec.ValidationError):
+            fitting[field.name] = msgspec.convert(given[field.encode_name], field.type)
+    return DistributionTenantSpec(**fitting)
 
 
 def _condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
