@@ -18,9 +18,9 @@ from typing import Literal
 import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.cloud.aws.dns.entries import Place, bare_zone, place_of
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.roles import Role
-from edgekeeper.controllers.cloudfront.desired import Place, bare_zone, place_of
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.snapshot import Rival
 from edgekeeper.core.json import JsonObject, dig, dig_list

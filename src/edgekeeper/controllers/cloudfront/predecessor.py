@@ -29,11 +29,10 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
 from edgekeeper.core.clock import parse_timestamp
 from edgekeeper.core.errors import PassError, Wait
 from edgekeeper.core.json import JsonObject, dig
@@ -44,6 +43,7 @@ from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import DEPLOYMENT, LEASE
 from edgekeeper.kube.lease_record import LeaseRecord
 from edgekeeper.kube.raw import peek
+from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import Request, Services
 
 log = get_logger(__name__)
@@ -214,7 +214,7 @@ class Predecessor:
 class Successor:
     """A reconciler that does nothing while its predecessor is alive."""
 
-    reconciler: TenantReconciler
+    reconciler: ExternalReconciler[Any, Any]
     predecessor: Predecessor
 
     async def reconcile(self, request: Request) -> Outcome:

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
@@ -21,24 +22,24 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
-from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import MirrorOptions
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, BY_NAME, Claims
-from edgekeeper.controllers.cloudfront.explain import Explainer
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.intervals import Intervals
+from edgekeeper.controllers.cloudfront.kind import TenantKind
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
 from edgekeeper.controllers.cloudfront.predecessor import Predecessor, Successor
-from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Change, Store
+from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
 
@@ -97,10 +98,10 @@ class TenantController(Controller):
         metrics: TenantMetrics,
         options: TenantOptions,
     ) -> None:
-        reconciler = TenantReconciler(
-            Observer(account, claims, options.guards, options.cluster, options.drift_policy),
-            Performer(account),
-            Explainer(services.clock, metrics, options.intervals, account.desk, account.outages),
+        memory = Memory(services.clock)
+        reconciler = ExternalReconciler(
+            tenant_kind(account, memory, claims, options),
+            memory,
             metrics,
             services.clock,
             self.wake,
@@ -153,6 +154,11 @@ class TenantController(Controller):
             group.create_task(self.predecessor.run())
 
 
+def tenant_kind(account: Account, memory: Memory, claims: Claims, options: TenantOptions) -> TenantKind:
+    observer = Observer(account, memory, claims, options.guards, options.cluster, options.drift_policy)
+    return TenantKind(observer, Performer(account))
+
+
 def tenant_controller(
     services: Services,
     access: AwsAccess,
@@ -198,15 +204,8 @@ def _listen(controller: TenantController, account: Account, claims: Claims) -> N
             for key in claims.all_keys():
                 controller.wake(key)
 
-    def on_zone(zone: Zone) -> None:
-        def on_record(key: RecordKey, _: Record | None, __: Record | None) -> None:
-            account.desk.reconsider(key)
-            wake(BY_DOMAIN, key.name)
-
-        zone.mirror.subscribe(on_record)
-
     account.tenants.subscribe(on_tenant)
     account.certificates.subscribe(on_certificate)
     account.groups.subscribe(on_group)
-    account.zones.on_new(on_zone)
-    account.zones.add_user(claims.uses_zone)
+    account.dns.on_record(partial(wake, BY_DOMAIN))
+    account.dns.zones.add_user(claims.uses_zone)

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgekeeper.cloud.aws.dns.state import DnsWork, Refusal, ZoneView
+from edgekeeper.cloud.aws.dns.steps import WriteRecords
 from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal, Rival, Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.snapshot import Rival, Snapshot
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Owner
@@ -58,14 +60,12 @@ def _steps(snapshot: Snapshot) -> list[str]:
             id="remembered",
         ),
         pytest.param(
-            absent(spec=WITH_DNS, zone=zone(), inventory=PLANNED, dns_work=DnsWork(pending=True)),
+            absent(spec=WITH_DNS, zone=zone(), inventory=PLANNED, work=DnsWork(pending=True)),
             ["AwaitRecords", "CreateTenant"],
             id="handed in",
         ),
         pytest.param(
-            absent(
-                spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN, dns_changes=PENDING_CHANGES
-            ),
+            absent(spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN, changes=PENDING_CHANGES),
             ["AwaitPropagation", "CreateTenant"],
             id="written",
         ),
@@ -416,7 +416,7 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
             present(inventory=WRITTEN), ["RemoveRecords", "DisableTenant", "DeleteTenant"], id="all of it"
         ),
         pytest.param(
-            present(inventory=WRITTEN, dns_work=DnsWork(pending=True)),
+            present(inventory=WRITTEN, work=DnsWork(pending=True)),
             ["AwaitRecords", "DisableTenant", "DeleteTenant"],
             id="records on their way out",
         ),
@@ -428,7 +428,7 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
         ),
         pytest.param(present(tenant=DISABLED), ["DeleteTenant"], id="disabled everywhere"),
         pytest.param(
-            present(tenant=DISABLED, dns_changes=PENDING_CHANGES),
+            present(tenant=DISABLED, changes=PENDING_CHANGES),
             ["AwaitPropagation", "DeleteTenant"],
             id="names still known",
         ),
@@ -440,17 +440,17 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
         pytest.param(absent(tenant=live(tags={})), [], id="somebody else's"),
         pytest.param(present(tenant=live(tags=STRANGER)), [], id="another object's, though the id is ours"),
         pytest.param(
-            present(inventory=WRITTEN, dns_work=FAILED),
+            present(inventory=WRITTEN, work=FAILED),
             ["DisableTenant"],
             id="tenant stays while names lead to it",
         ),
         pytest.param(
-            present(inventory=WRITTEN, dns_work=REFUSED),
+            present(inventory=WRITTEN, work=REFUSED),
             ["DisableTenant"],
             id="records may not be removed",
         ),
         pytest.param(
-            present(inventory=(*WRITTEN, record("www.example.com")), dns_work=REFUSED),
+            present(inventory=(*WRITTEN, record("www.example.com")), work=REFUSED),
             ["RemoveRecords", "DisableTenant"],
             id="one of the records may not be removed",
         ),
@@ -481,7 +481,7 @@ def test_deletion_that_waits_for_nothing_but_its_records_says_what_keeps_them(
 ) -> None:
     waiting = replace(DISABLED, status="InProgress")
     with pytest.raises(expected):
-        decide(present(tenant=waiting, inventory=WRITTEN, dns_work=work, deleting=True))
+        decide(present(tenant=waiting, inventory=WRITTEN, work=work, deleting=True))
 
 
 _SNAPSHOTS = st.builds(
@@ -499,8 +499,8 @@ _SNAPSHOTS = st.builds(
     policy=st.sampled_from(list(Policy)),
     may_adopt=st.booleans(),
     deleting=st.booleans(),
-    dns_changes=st.sampled_from([(), PENDING_CHANGES]),
-    dns_work=st.sampled_from([DnsWork(), DnsWork(pending=True)]),
+    changes=st.sampled_from([(), PENDING_CHANGES]),
+    work=st.sampled_from([DnsWork(), DnsWork(pending=True)]),
 )
 
 
@@ -523,8 +523,8 @@ def test_record_is_in_the_inventory_before_it_is_written(snapshot: Snapshot) -> 
         steps = decide(snapshot).steps
     except (Stall, Wait):
         return
-    if steps and isinstance(steps[0], do.WriteRecords):
-        known = {(one.zone, one.name, one.type, one.target) for one in snapshot.inventory}
+    if steps and isinstance(steps[0], WriteRecords):
+        known = {(one.zone, one.name, one.type, one.target) for one in snapshot.records.inventory}
         assert {(one.zone, one.name, one.type, one.target) for one in steps[0].records} <= known
 
 
