@@ -34,11 +34,12 @@ from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
-from edgekeeper.controllers.cloudfront.predecessor import Predecessor, Successor
+from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPERATOR
 from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Change, Store
+from edgekeeper.lifecycle.predecessor import Predecessor, Successor
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
 
@@ -107,7 +108,7 @@ class TenantController(Controller):
             options.intervals,
             options.cleanup_timeout,
         )
-        self.predecessor = Predecessor(services, options.predecessor_namespace)
+        self.predecessor = Predecessor(services, CLOUDFRONT_TENANT_OPERATOR, options.predecessor_namespace)
         settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
         super().__init__(settings, Successor(reconciler, self.predecessor), services, [_Rivals(claims)])
         self.account = account
