@@ -22,13 +22,12 @@ from edgekeeper.api.cloudfront import read_tenant
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.claims import Claims
 from edgekeeper.controllers.cloudfront.decide import Plan, decide
 from edgekeeper.controllers.cloudfront.effects import effects_of
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step, is_waiting
-from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
+from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions, tenant_claims
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.delta import Difference
 from edgekeeper.core.drift import Change, Policy
@@ -36,6 +35,7 @@ from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Store
+from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.runtime.contract import Request
 
 AT_ONCE: Final = 16
@@ -105,7 +105,9 @@ class Previewer:
     def __init__(self, account: Account, options: TenantOptions, objects: Iterable[JsonObject]) -> None:
         self._account = account
         self._store = Store(KIND)
-        claims = Claims([self._store], options.tenant_name_template, options.cluster, options.guards)
+        register = Claims()
+        claims = tenant_claims(register, account, options)
+        register.objects.follow(KIND, [self._store])
         for obj in objects:
             self._store.put(_key(obj), msgspec.json.encode(obj))
         self._store.mark_synced()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from edgekeeper.api.cloudfront import (
     DistributionTenantSpec,
@@ -22,18 +21,7 @@ from edgekeeper.controllers.cloudfront.desired import Place
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.ownership import Owner
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """Another object of this cluster that claims the same thing, with the better right."""
-
-    claim: Literal["name", "domain"]
-    value: str
-    holder: str
-    """As `namespace/name`."""
-    holds: bool = False
-    """Whether its tenant has the name or serves the domain; otherwise it is older."""
+from edgekeeper.lifecycle.claims import Rival
 
 
 @dataclass(frozen=True, slots=True)
