@@ -1,7 +1,7 @@
 """The controller of DistributionTenants, and who wakes it.
 
 the object itself                    its spec, annotations and deletion
-another that claims the same         when the elder lets go
+another that claims the same         of any kind, when it changes (`lifecycle.objects`)
 the mirror of tenants                what changed in CloudFront, by tenant name
 the mirror of certificates           when one is issued or fails, by its ARN
 the mirror and writer of a zone      when a record changes, or a batch is through
