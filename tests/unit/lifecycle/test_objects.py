@@ -169,7 +169,7 @@ async def test_objects_of_all_kinds_with_a_value_are_woken() -> None:
 
 
 @virtual_time
-async def test_kind_whose_controller_is_detached_is_neither_found_nor_woken() -> None:
+async def test_kind_whose_controller_is_detached_is_neither_found_nor_woken_and_wakes_nobody() -> None:
     async with world(PART) as place:
         await _create(place, WIDGET, "one", SHOP_IO)
         await _create(place, PART, "two", SHOP_IO)
@@ -181,6 +181,9 @@ async def test_kind_whose_controller_is_detached_is_neither_found_nor_woken() ->
             await settle()
             assert (pair.passes(WIDGET), pair.passes(PART)) == ([], ["two"])
             assert pair.claims.objects.holders(HOSTNAME, SHOP_IO) == [(PART, Key("default", "two"))]
+            await _edit(place, WIDGET, "one", spec={"hostnames": [SHOP_IO, "more.io"]})
+            await settle()
+            assert (pair.passes(WIDGET), pair.passes(PART)) == (["one"], [])
 
 
 @virtual_time
@@ -226,10 +229,11 @@ def _nobody(_: Key) -> None:
 
 
 def _objects(*informers: Informer) -> ObjectIndex:
+    """An index over informers, each given twice, as by a controller with two sources of one kind."""
     objects = ObjectIndex()
     for informer in informers:
         objects.add(informer.kind, HOSTNAME, hostnames_of)
-        objects.attach(informer.kind, [informer], _nobody)
+        objects.attach(informer.kind, [informer, informer], _nobody)
     return objects
 
 
