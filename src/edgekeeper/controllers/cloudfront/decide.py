@@ -57,6 +57,7 @@ from edgekeeper.controllers.cloudfront.certificates import (
     settings_to_send,
     spec_in_force,
 )
+from edgekeeper.controllers.cloudfront.claims import TENANT_NAME
 from edgekeeper.controllers.cloudfront.desired import (
     certificate_request_of,
     differences,
@@ -157,13 +158,12 @@ def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
 
 def _refuse_rivals(snapshot: Snapshot) -> None:
     for rival in snapshot.rivals:
-        if rival.claim == "name":
+        if rival.scope == TENANT_NAME:
             why = "whose tenant has it" if rival.holds else "which is older"
             raise Stall(NAME_CONFLICT, f"the tenant name {rival.value} belongs to {rival.holder}, {why}")
         if rival.holds:
-            raise Stall(
-                DOMAIN_CONFLICT, f"the domain {rival.value} is served by the tenant of {rival.holder}"
-            )
+            holder = f"the tenant of {rival.holder}" if rival.is_same_kind else rival.holder
+            raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is served by {holder}")
         raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is claimed by {rival.holder}, which is older")
 
 
@@ -477,7 +477,7 @@ def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     """
     whose = _whose(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
-    is_claimed = snapshot.losses or any(rival.claim == "name" for rival in snapshot.rivals)
+    is_claimed = snapshot.losses or any(rival.scope == TENANT_NAME for rival in snapshot.rivals)
     if whose is Ownership.UNMARKED and not is_claimed:
         return is_known or _is_begun(snapshot, tenant)
     if whose is Ownership.FORMER:

@@ -36,7 +36,7 @@ from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate,
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served
-from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims, Contest
+from edgekeeper.controllers.cloudfront.claims import TenantClaims
 from edgekeeper.controllers.cloudfront.decide import is_ours
 from edgekeeper.controllers.cloudfront.desired import (
     domains_of,
@@ -47,7 +47,7 @@ from edgekeeper.controllers.cloudfront.desired import (
 )
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.records import inventory_of
-from edgekeeper.controllers.cloudfront.snapshot import Rival, Snapshot
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.validation import (
     inventory_problems,
     is_credible_change,
@@ -56,11 +56,9 @@ from edgekeeper.controllers.cloudfront.validation import (
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall
-from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.core.steps import Step
-from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.runtime.contract import Request
 
@@ -82,7 +80,7 @@ class Observer:
 
     account: Account
     memory: Memory
-    claims: Claims
+    claims: TenantClaims
     guards: Guards
     cluster: str
     """The id that marks what we create as this cluster's."""
@@ -95,7 +93,7 @@ class Observer:
     async def observe(self, base: Base, *, live: bool) -> Snapshot:
         """Everything that is to be known about the object; if `live`, with the tenant as it is at this moment."""
         request = base.request
-        snapshot = replace(base.snapshot, rivals=await self._rivals(request))
+        snapshot = replace(base.snapshot, rivals=await self.claims.rivals(request))
         if not snapshot.deleting and self._is_refused(snapshot) and not snapshot.records.inventory:
             return snapshot
         snapshot = await self._with_tenant(snapshot, live=live)
@@ -156,40 +154,6 @@ class Observer:
             snapshot.rivals or snapshot.refusals or spec_problems(snapshot.tenant_name, snapshot.spec)
         )
 
-    # Claims
-
-    async def _rivals(self, request: Request) -> tuple[Rival, ...]:
-        """Other objects that have the better right to what this one claims: the one whose tenant has it, or elders."""
-        rivals: list[Rival] = []
-        for contest in self.claims.contests(request):
-            eldest, holder = contest.claimants[0][0], await self._holder(contest)
-            if (holder or eldest) != request.key:
-                holds = holder is not None
-                rivals.append(Rival(contest.claim, contest.value, str(holder or eldest), holds=holds))
-        return tuple(rivals)
-
-    async def _holder(self, contest: Contest) -> Key | None:
-        """The object among the claimants whose tenant provably has the name or serves the domain."""
-        tenants = self.account.tenants
-        if contest.claim == "name":
-            found = await tenants.find_by_name(contest.value)
-        else:
-            found = tenants.holder_of(contest.value)
-        details = await tenants.details(found.id) if found is not None else None
-        if details is None:
-            return None
-        return next((key for key, obj in contest.claimants if self._is_proven(obj, details)), None)
-
-    def _is_proven(self, obj: JsonObject, tenant: DistributionTenant) -> bool:
-        """Does the tenant bear the mark of the object, or without any mark, is it the one that its status knows?
-
-        Others may have written that status: of several objects of which it is true, the eldest counts.
-        """
-        mark = parse_tags(tenant.tags)
-        if mark is not None:
-            return is_mine(mark, Owner.of(obj, self.cluster)) is Ownership.MINE
-        return dig(obj, "status", "id") == tenant.id and self.claims.tenant_name(obj) == tenant.name
-
     # The tenant
 
     async def _with_tenant(self, snapshot: Snapshot, *, live: bool) -> Snapshot:
@@ -214,7 +178,7 @@ class Observer:
         is_marked = (
             details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE
         )
-        return is_marked and not self.claims.holders(BY_NAME, found.name)
+        return is_marked and not self.claims.with_tenant_name(found.name)
 
     async def _with_details(self, snapshot: Snapshot) -> Snapshot:
         summary, tenants = snapshot.tenant, self.account.tenants
@@ -255,7 +219,7 @@ class Observer:
         if snapshot.may_tag or not is_known:
             for name in self.guards.foreign(namespace, names):
                 yield f"it serves {name}, which --hostname-policy does not give to namespace {namespace}"
-        for rival in () if is_known else self.claims.claimants(request, names):
+        for rival in () if is_known else self.claims.older_claimants(request, names):
             yield f"it serves {rival.value}, which is claimed by {rival.holder}, which is older"
 
     # The certificate
@@ -400,7 +364,7 @@ class Observer:
         )
 
     def _is_known_to_another(self, request: Request, tenant: DistributionTenant) -> bool:
-        return any(key != request.key for key in self.claims.holders(BY_NAME, tenant.name))
+        return any(key != request.key for key in self.claims.with_tenant_name(tenant.name))
 
     def _taken(self, snapshot: Snapshot) -> frozenset[str]:
         own = snapshot.tenant.id if snapshot.tenant else ""

@@ -9,10 +9,10 @@ from typing import Final
 
 from edgekeeper.api.cloudfront import read_tenant
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.claims import Claims
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions, tenant_kind
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.preview import Preview, Previewer, store_of
 from edgekeeper.runtime.contract import Request
@@ -34,7 +34,8 @@ async def preview_tenants(
             await account.dns.zone(dns.hosted_zone_id, dns.assume_role_arn).mirror.wait_listed()
 
     store = store_of(KIND, objects)
-    claims = Claims([store], options.tenant_name_template, options.cluster, options.guards)
+    claims = Claims()
+    claims.objects.follow(KIND, [store])
     kind = tenant_kind(account, Memory(account.clock), claims, options)
     keeping = asyncio.create_task(account.run(), name="AWS account")
     try:

@@ -6,7 +6,6 @@ What is None is known to be absent; what could not be found out is said to be un
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
@@ -16,18 +15,7 @@ from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate,
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.ownership import Owner
 from edgekeeper.core.steps import Sight
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """Another object of this cluster that claims the same thing, with the better right."""
-
-    claim: Literal["name", "domain"]
-    value: str
-    holder: str
-    """As `namespace/name`."""
-    holds: bool = False
-    """Whether its tenant has the name or serves the domain; otherwise it is older."""
+from edgekeeper.lifecycle.claims import Rival
 
 
 @dataclass(frozen=True, slots=True)

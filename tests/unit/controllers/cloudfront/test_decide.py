@@ -13,11 +13,13 @@ from edgekeeper.cloud.aws.dns.state import DnsWork, Refusal, ZoneView
 from edgekeeper.cloud.aws.dns.steps import WriteRecords
 from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain
 from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.claims import TENANT_NAME
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.snapshot import Rival, Snapshot
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Owner
+from edgekeeper.lifecycle.claims import HOSTNAME, Rival
 from tests.unit.controllers.cloudfront.cases import (
     CERTIFICATE,
     DNS,
@@ -323,6 +325,29 @@ def test_id_that_was_written_down_counts_with_the_name_and_unless_marked_otherwi
     assert _outcome(present(tenant=tenant)) == expected
 
 
+@pytest.mark.parametrize(
+    ("rival", "message"),
+    [
+        (Rival(TENANT_NAME, "x", "a/b"), "the tenant name x belongs to a/b, which is older"),
+        (Rival(TENANT_NAME, "x", "a/b", holds=True), "the tenant name x belongs to a/b, whose tenant has it"),
+        (Rival(HOSTNAME, "x.io", "a/b"), "the domain x.io is claimed by a/b, which is older"),
+        (Rival(HOSTNAME, "x.io", "a/b", holds=True), "the domain x.io is served by the tenant of a/b"),
+        (
+            Rival(HOSTNAME, "x.io", "httproute a/b", is_same_kind=False),
+            "the domain x.io is claimed by httproute a/b, which is older",
+        ),
+        (
+            Rival(HOSTNAME, "x.io", "httproute a/b", holds=True, is_same_kind=False),
+            "the domain x.io is served by httproute a/b",
+        ),
+    ],
+)
+def test_conflict_names_who_has_the_better_right(rival: Rival, message: str) -> None:
+    with pytest.raises(Stall) as refusal:
+        decide(absent(rivals=(rival,)))
+    assert refusal.value.message == message
+
+
 def _outcome(snapshot: Snapshot) -> str:
     try:
         return next(iter(_steps(snapshot)), "")
@@ -333,9 +358,9 @@ def _outcome(snapshot: Snapshot) -> str:
 @pytest.mark.parametrize(
     ("snapshot", "reason"),
     [
-        pytest.param(absent(rivals=(Rival("name", "x", "a/b"),)), "NameConflict", id="name of an elder"),
+        pytest.param(absent(rivals=(Rival(TENANT_NAME, "x", "a/b"),)), "NameConflict", id="name of an elder"),
         pytest.param(
-            absent(rivals=(Rival("domain", "x", "a/b"),)), "DomainConflict", id="domain of an elder"
+            absent(rivals=(Rival(HOSTNAME, "x", "a/b"),)), "DomainConflict", id="domain of an elder"
         ),
         pytest.param(absent(spec=spec("no domain")), "ValidationFailed", id="no domain"),
         pytest.param(absent(refusals=("no",)), "ValidationFailed", id="not allowed"),
@@ -455,12 +480,12 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
             id="one of the records may not be removed",
         ),
         pytest.param(
-            present(tenant=live(tags={}), rivals=(Rival("name", "x", "a/b"),)),
+            present(tenant=live(tags={}), rivals=(Rival(TENANT_NAME, "x", "a/b"),)),
             [],
             id="without a mark, and an older object has the name",
         ),
         pytest.param(
-            present(spec=spec("no domain"), rivals=(Rival("name", "x", "a/b"),)),
+            present(spec=spec("no domain"), rivals=(Rival(TENANT_NAME, "x", "a/b"),)),
             ["DisableTenant", "DeleteTenant"],
             id="whatever is wrong with the spec",
         ),
