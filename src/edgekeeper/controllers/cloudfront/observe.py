@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
 
 from edgekeeper.api.cloudfront import (
     DistributionTenantSpec,
@@ -63,6 +65,9 @@ from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.runtime.contract import Request
 
 log = get_logger(__name__)
+
+ANNOUNCEMENT: Final = timedelta(seconds=30)
+"""How long an announced creation may take to begin. After that it is announced anew, if there is still no tenant."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +147,17 @@ class Observer:
             policy=wishes.drift_policy or self.drift_policy,
             may_adopt=wishes.adopt,
             may_tag="tagging" not in self.account.rights.denied,
+            is_announced=self._is_announced(obj.status),
             may_correct=self.memory.corrections.may_follow(owner.uid),
             deleting=request.deleting,
             is_contested=obj.status.contested_generation == request.generation,
             refusals=tuple(self.guards.refusals(owner.namespace, obj.spec)),
             records=RecordState(inventory_of(obj.spec, obj.status)),
         )
+
+    def _is_announced(self, status: DistributionTenantStatus) -> bool:
+        began = status.creation_started
+        return began is not None and self.account.clock.now() - began < ANNOUNCEMENT
 
     def _is_refused(self, snapshot: Snapshot) -> bool:
         return bool(
