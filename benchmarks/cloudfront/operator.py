@@ -24,8 +24,8 @@ from edgekeeper.controllers.cloudfront.wiring import NAME
 from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.credentials import StoredCredentials
 from edgekeeper.kube.http import HttpTransport
+from edgekeeper.runtime.event_loop import run
 from edgekeeper.runtime.logs import configure
-from edgekeeper.runtime.waking import run
 
 LOOK_SECONDS = 0.05
 

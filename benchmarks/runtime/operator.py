@@ -37,12 +37,12 @@ from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.event_loop import run
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.queue import Priority
 from edgekeeper.runtime.tallies import ControllerTally
-from edgekeeper.runtime.waking import run
 
 NAME = "site"
 LOOK_SECONDS = 0.005

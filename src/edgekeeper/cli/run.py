@@ -15,7 +15,7 @@ from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.lease import LostLeadershipError
-from edgekeeper.runtime import waking
+from edgekeeper.runtime import event_loop
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
 
@@ -43,7 +43,7 @@ def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
         clients = AwsClients(tenants.aws)
     except (ConfigError, InsecureEndpointError) as error:
         raise CommandError(str(error)) from error
-    return waking.run(_run(options, tenants, cluster, clients))
+    return event_loop.run(_run(options, tenants, cluster, clients))
 
 
 async def _run(

@@ -61,13 +61,13 @@ Paint: TypeAlias = Callable[[str, str], str]
 
 
 def compose(head: JsonObject, scope: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
-    """The whole line, fit to be shown. What `scope` holds has been cleaned before."""
+    """The whole line. What `scope` and `fields` hold has been cleaned before."""
     message = head["msg"]
     if message not in _known_texts:
         head["msg"] = _shown("msg", message)
     if not _TELLTALES.isdisjoint(fields):
-        return {**head, **clean({**scope, **fields})}
-    return {**head, **scope, **clean(fields)}
+        return {**head, **_shown_whole({**scope, **fields})}  # secret because of what the scope says
+    return {**head, **scope, **fields}
 
 
 def clean(fields: Mapping[str, Any]) -> JsonObject:
