@@ -1,11 +1,15 @@
 # Everything a contributor runs. `make` lists the targets; each one prepares what it needs by itself.
 #
 # Variables: PYTHON (the interpreter for new environments, 3.11 or newer), ARGS (passed on to pytest by `make test`
-# and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes).
+# and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes), SEEDS, START and KIND (of `make
+# chaos`).
 
 PYTHON  ?= python3
 WORKERS ?= auto
 ARGS    ?=
+SEEDS   ?= 200
+START   ?= 0
+KIND    ?= tenants
 
 VENV      := .venv
 DOCS_VENV := .venv/docs
@@ -19,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check crash conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
+.PHONY: help demo test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +49,11 @@ check: $(READY) ## Check format, lint, types, layers and lock files
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
 crash: $(READY) ## Run every fault plan in parallel
 	EDGEKEEPER_CRASH=all $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
+
+# Users, other people in the cloud, faults, kills, replicas and clocks at random, judged by oracles at every step. What
+# fails is printed as a short sequence for tests/chaos/test_regressions.py. `make test` has a few seeds.
+chaos: $(READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
 # The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes). Where that
 # is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1.

@@ -29,6 +29,7 @@ KEPT = {
     "required",
     "enum",
     "default",
+    "oneOf",
     "items",
     "properties",
     "additionalProperties",
@@ -125,8 +126,6 @@ def trim(schema: dict[str, Any]) -> dict[str, Any]:
     trimmed = {key: value for key, value in schema.items() if key in KEPT or key.startswith("x-kubernetes-")}
     for wrapper in schema.get("allOf", []):
         trimmed |= wrapper
-    if "oneOf" in schema:
-        trimmed |= one_of(schema)
     if "$ref" in trimmed:
         trimmed["$ref"] = f"#/definitions/{definition_name(trimmed['$ref'])}"
     if "properties" in trimmed:
@@ -135,14 +134,6 @@ def trim(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(trimmed.get(key), dict):
             trimmed[key] = trim(trimmed[key])
     return trimmed
-
-
-def one_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """Express the two unions of scalars that Kubernetes has: IntOrString, and Quantity (string or number)."""
-    types = [choice["type"] for choice in schema["oneOf"]]
-    return (
-        {"x-kubernetes-int-or-string": True} if types == ["integer", "string"] else {"oneOf": schema["oneOf"]}
-    )
 
 
 def unset_fields(modules: Path, name: str, definition: dict[str, Any]) -> dict[str, list[str]]:

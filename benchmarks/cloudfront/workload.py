@@ -47,12 +47,13 @@ def new_clients(endpoint_url: str = "", **settings: Any) -> AwsClients:
     return AwsClients(AwsSettings("eu-west-1", endpoint_url), session=session, **settings)
 
 
-def tenant(number: int, certificate: Certificate) -> JsonObject:
-    """One object. A managed certificate needs the domain's DNS, so those have records."""
+def tenant(number: int, certificate: Certificate, *, dns: bool = False) -> JsonObject:
+    """One object, if asked for with records. A managed certificate needs the domain's DNS, so those have them anyway."""
     domain = f"n{number:05}.{ZONE_NAME}"
     spec: JsonObject = {"distributionId": DISTRIBUTION, "domains": [{"domain": domain}]}
-    if certificate == "managed":
+    if dns or certificate == "managed":
         spec["dns"] = {"provider": "route53", "hostedZoneId": ZONE}
+    if certificate == "managed":
         spec["managedCertificateRequest"] = {"validationTokenHost": "cloudfront", "primaryDomainName": domain}
     return {
         "apiVersion": KIND.api_version,

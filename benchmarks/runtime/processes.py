@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,9 @@ class Child:
 
 
 @contextmanager
-def run_child(module: str, directory: Path, *arguments: str) -> Iterator[Child]:
+def run_child(
+    module: str, directory: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Child]:
     """Start a module as a process that logs into a file of `directory`, and end it."""
     log = directory / f"{module}.log"
     with (
@@ -76,6 +78,7 @@ def run_child(module: str, directory: Path, *arguments: str) -> Iterator[Child]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
+            env={**os.environ, **(environment or {})},
         ) as process,
     ):
         try:

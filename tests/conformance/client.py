@@ -77,6 +77,7 @@ class Watch:
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
+        self.content_type = response.headers["Content-Type"]
         self._response = response
 
     async def next(self, deadline: float = DEADLINE_SECONDS) -> JsonObject:
@@ -85,6 +86,12 @@ class Watch:
         assert line, "the watch ended while an event was expected"
         event: JsonObject = json.loads(line)
         return event
+
+    async def next_frame(self, deadline: float = DEADLINE_SECONDS) -> bytes:
+        """Return the next event of a watch in protobuf, still encoded."""
+        async with asyncio.timeout(deadline):
+            length = int.from_bytes(await self._response.content.readexactly(4), "big")
+            return await self._response.content.readexactly(length)
 
     async def take(self, count: int) -> list[JsonObject]:
         return [await self.next() for _ in range(count)]

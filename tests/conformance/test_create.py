@@ -10,6 +10,7 @@ from tests.conformance.client import Client
 from tests.conformance.definitions import SIZED, define, version
 from tests.conformance.kinds import (
     CONFIG_MAPS,
+    DEFINITIONS,
     DEPLOYMENTS,
     NAMESPACES,
     SECRETS,
@@ -174,15 +175,24 @@ async def test_namespace_must_exist(api: Client) -> None:
 
 
 async def test_body_of_another_kind_is_refused(api: Client, namespace: str) -> None:
-    status = (await api.create(CONFIG_MAPS.path(namespace), SECRETS.new("one"))).refuse(400, "BadRequest")
-    assert status["message"].startswith('Secret in version "v1" cannot be handled as a ConfigMap: ')
+    why = "converting (v1.Secret) to (core.ConfigMap): unknown conversion"
+    (await api.create(CONFIG_MAPS.path(namespace), SECRETS.new("one"))).refuse(
+        400, "BadRequest", f'Secret in version "v1" cannot be handled as a ConfigMap: {why}'
+    )
+
+
+async def test_body_of_another_kind_is_no_definition(api: Client) -> None:
+    why = 'no kind "Secret" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"'
+    (await api.create(DEFINITIONS.path(), SECRETS.new("one"))).refuse(
+        400, "BadRequest", f'Secret in version "v1" cannot be handled as a CustomResourceDefinition: {why}'
+    )
 
 
 async def test_body_of_an_unknown_version_is_refused(api: Client, namespace: str) -> None:
     body = {**config_map("one"), "apiVersion": "v7"}
-    status = (await api.create(CONFIG_MAPS.path(namespace), body)).refuse(400, "BadRequest")
-    assert status["message"].startswith(
-        'ConfigMap in version "v7" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v7"'
+    why = 'no kind "ConfigMap" is registered for version "v7" in scheme "pkg/runtime/scheme.go:111"'
+    (await api.create(CONFIG_MAPS.path(namespace), body)).refuse(
+        400, "BadRequest", f'ConfigMap in version "v7" cannot be handled as a ConfigMap: {why}'
     )
 
 

@@ -218,6 +218,52 @@ async def certificate_requested_anew(stage: Stage[Estate]) -> None:
     await _attached(stage)
 
 
+CART, DESK = "cart.shop.example.com", "desk.shop.example.com"
+"""What the distribution's certificate does not cover."""
+
+
+async def certified(stage: Stage[Estate], *names: str) -> None:
+    """A tenant whose domains are served by a managed certificate."""
+    await named(stage, *names, managedCertificateRequest={**REQUEST, "primaryDomainName": names[0]})
+    await _served(stage, *names)
+
+
+async def _served(stage: Stage[Estate], *names: str) -> None:
+    cloudfront = stage.outside.cloud.cloudfront
+    await stage.until(lambda: cloudfront.active_domains(cloudfront.tenant(KEY.name)) == set(names))
+    await _attached(stage)
+
+
+@scenarios.add
+async def domain_added_to_a_managed_tenant(stage: Stage[Estate]) -> None:
+    await certified(stage, CART)
+    await change(stage, domains=domains(CART, DESK))
+    await _served(stage, CART, DESK)
+
+
+@scenarios.add
+async def domain_replaced_of_a_managed_tenant(stage: Stage[Estate]) -> None:
+    await certified(stage, CART)
+    request = {**REQUEST, "primaryDomainName": DESK}
+    await change(stage, domains=domains(DESK), managedCertificateRequest=request)
+    await _served(stage, DESK)
+
+
+@scenarios.add
+async def domain_removed_of_a_managed_tenant(stage: Stage[Estate]) -> None:
+    await certified(stage, CART, DESK)
+    await change(stage, domains=domains(CART))
+    await _served(stage, CART)
+
+
+@scenarios.add_race
+async def domain_added_while_the_certificate_is_pending(stage: Stage[Estate]) -> None:
+    request = {**REQUEST, "primaryDomainName": CART}
+    await named(stage, CART, managedCertificateRequest=request)
+    await change(stage, domains=domains(CART, DESK))
+    await _served(stage, CART, DESK)
+
+
 # Drift
 
 

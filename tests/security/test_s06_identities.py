@@ -15,6 +15,7 @@ import pytest
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
 from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.aws.identity import Role
 from edgekeeper.local.aws.route53.state import Zone
@@ -91,7 +92,7 @@ def test_there_are_variants_of_each() -> None:
 
 @virtual_time
 async def test_guards_let_nothing_of_anothers_out() -> None:
-    async with playing(guarded("Z0FORALL")) as scene:
+    async with playing(guarded("Z0FORALL"), loose=True) as scene:
         claims = Office(scene).claims(foreign, malformed)
         before = scene.estate.state()
         for key, claim in (await claim_all(scene, claims, "Z0FORALL")).items():
@@ -106,8 +107,18 @@ async def test_guards_let_nothing_of_anothers_out() -> None:
 
 
 @virtual_time
-async def test_without_guards_what_is_malformed_still_goes_nowhere() -> None:
+async def test_server_refuses_what_is_malformed_at_admission() -> None:
     async with playing() as scene:
+        for claim in Office(scene).claims(malformed):
+            with pytest.raises(InvalidError) as refused:
+                await scene.create(tenant(**claim.spec(scene.zone.id)))
+            assert f"{claim.path}: " in str(refused.value), claim
+        assert list(scene.stage.objects()) == []
+
+
+@virtual_time
+async def test_without_guards_what_is_malformed_still_goes_nowhere() -> None:
+    async with playing(loose=True) as scene:
         claims = Office(scene).claims(malformed)
         for key, claim in (await claim_all(scene, claims, scene.zone.id)).items():
             ready = scene.fact("Ready", key)

@@ -1,5 +1,7 @@
 """A journal that also judges: how often things came and went, and whether a name was ever left leading nowhere.
 
+Certificates count when CloudFront accepts a request for one, whether or not it makes a new one of it.
+
 The rule (R-12): a name that a tenant served must not lead to CloudFront once no tenant serves it any more, not even for
 a moment, since whoever claims it next would get its visitors. It is checked after every call. Before a tenant is created
 its names may lead there already: CloudFront wants to see that.
@@ -71,6 +73,9 @@ class Chronicle(Journal):
     # Counting
 
     def _count(self, entry: Entry) -> None:
+        if "ManagedCertificateRequest" in entry.params:
+            domains = sorted(item["Domain"] for item in entry.params["Domains"])
+            self._of(f"certificate for {', '.join(domains)}").created += 1
         match entry.operation:
             case "CreateDistributionTenant":
                 tags = {tag["Key"]: tag["Value"] for tag in (entry.params.get("Tags") or {}).get("Items", ())}

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from aiobotocore.credentials import AioCredentials
 from aiobotocore.session import AioSession
 from botocore.loaders import Loader
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
-from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Transport
@@ -51,6 +51,8 @@ class Estate:
         self.distribution = self.cloud.cloudfront.add_distribution(DISTRIBUTION)
         self.zone = self.cloud.route53.add_zone("example.com")
         self.clock = clock
+        self.has_credentials = True
+        """Whether the operator finds any, when it looks for them."""
         self._access_key = ACCOUNT
 
     def restrict(self, *actions: str) -> None:
@@ -73,7 +75,7 @@ class Estate:
         """Clients with the operator's credentials."""
         return AwsClients(
             AwsSettings(region="eu-west-1"),
-            session=_session(self._access_key),
+            session=self._session(),
             http_session_class=session_class(self.cloud),
         )
 
@@ -141,12 +143,23 @@ class Estate:
     def zone_of(self, zone_id: str) -> Zone:
         return next(zone for zone in self._zones() if zone.id == zone_id)
 
+    def _session(self) -> AioSession:
+        session = AioSession()
+        session.register_component("credential_provider", _Purse(self, self._access_key))
+        session.register_component("data_loader", _LOADER)
+        return session
+
     def _zones(self) -> Collection[Zone]:
         accounts = (self.cloud.account(number) for number in (ACCOUNT, NEIGHBOUR))
         return [zone for account in accounts for zone in account.route53.zones.values()]
 
 
-def _session(access_key: str) -> AioSession:
-    session = static_session(access_key, SECRET)
-    session.register_component("data_loader", _LOADER)
-    return session
+class _Purse:
+    """Where the operator's credentials are, if there are any."""
+
+    def __init__(self, estate: Estate, access_key: str) -> None:
+        self._estate = estate
+        self._access_key = access_key
+
+    async def load_credentials(self) -> AioCredentials | None:
+        return AioCredentials(self._access_key, SECRET) if self._estate.has_credentials else None

@@ -194,11 +194,14 @@ class Scene:
 
 @asynccontextmanager
 async def playing(
-    options: TenantOptions = OPTIONS, *, start: bool = True, virgin: bool = False
+    options: TenantOptions = OPTIONS, *, start: bool = True, virgin: bool = False, loose: bool = False
 ) -> AsyncIterator[Scene]:
-    """A scene with an operator. The account has had tenants before, unless it is `virgin`."""
+    """A scene with an operator. The account has had tenants before, unless it is `virgin`.
+
+    If `loose`, the definition is one of before there were rules, under which users could store anything.
+    """
     # What is Ready is judged by the tests themselves: here others change tenants, and no operator knows that at once.
-    async with staged(replace(system(options), lies=lambda *_: "")) as stage:
+    async with staged(replace(system(options, loose=loose), lies=lambda *_: "")) as stage:
         scene = Scene(stage)
         if not virgin:
             stage.outside.cloud.cloudfront.default_group()

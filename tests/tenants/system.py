@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.controllers.cloudfront.report import DECLARATION
@@ -74,10 +75,24 @@ def wrongs(stage: Stage[Estate]) -> Iterator[str]:
     yield from (f"orphan: {kind} {name} is in no inventory" for kind, name in sorted(there - remembered))
 
 
-def system(options: TenantOptions = OPTIONS) -> System[Estate]:
-    """The kind, with an operator that was told this."""
+def loosened(definition: JsonObject) -> JsonObject:
+    """A definition without rules and upper bounds: objects may have been stored under such a one before ours."""
+    dropped = ("x-kubernetes-validations", "maxLength", "maxItems")
+
+    def without(tree: Any) -> Any:
+        if isinstance(tree, dict):
+            return {key: without(value) for key, value in tree.items() if key not in dropped}
+        return [without(one) for one in tree] if isinstance(tree, list) else tree
+
+    loose: JsonObject = without(definition)
+    return loose
+
+
+def system(options: TenantOptions = OPTIONS, *, loose: bool = False) -> System[Estate]:
+    """The kind, with an operator that was told this; if `loose`, the server refuses next to nothing at admission."""
+    definition = DISTRIBUTION_TENANT.definition()
     return System(
-        definitions=(DISTRIBUTION_TENANT.definition(),),
+        definitions=(loosened(definition) if loose else definition,),
         declarations={KIND: DECLARATION},
         outside=Estate,
         controllers=partial(controllers, options=options),

@@ -109,6 +109,42 @@ async def test_certificate_that_is_attached_is_replaced_by_the_one_that_is_reque
         assert scene.object()["spec"]["customizations"]["certificate"]["arn"] == _arn(scene)
 
 
+@pytest.mark.parametrize("status", ["EXPIRED", "REVOKED"])
+@virtual_time
+async def test_certificate_that_was_attached_and_failed_is_replaced_by_the_one_that_is_requested_next(
+    status: str,
+) -> None:
+    """CloudFront takes no update that names a certificate which has failed."""
+    async with playing() as scene:
+        scene.cloud.serve_token(DOMAIN)
+        await scene.create(tenant(KEY, DOMAIN, managedCertificateRequest=SELF_HOSTED))
+        await scene.says("CertificateReady", "Validated")
+        failed = _arn(scene)
+        scene.cloud.account().certificates().fail(failed, status)
+        await scene.says("CertificateReady", "CertificateFailed")
+        await scene.edit(enabled=False)
+        await scene.until(lambda: not scene.aws().enabled)
+        again = {**SELF_HOSTED, "certificateTransparencyLoggingPreference": "disabled"}
+        await scene.edit(enabled=True, managedCertificateRequest=again)
+        await scene.says("CertificateReady", "Validated")
+        await scene.ready()
+        assert scene.aws().certificate == scene.status()["certificateArn"] == _arn(scene) != failed
+        assert scene.object()["spec"]["customizations"]["certificate"]["arn"] == _arn(scene)
+        assert scene.cloud.journal.codes["InvalidArgument"] == 0
+
+
+@virtual_time
+async def test_tenant_whose_certificate_has_expired_can_be_deleted() -> None:
+    async with playing() as scene:
+        scene.cloud.serve_token(DOMAIN)
+        await scene.create(tenant(KEY, DOMAIN, managedCertificateRequest=SELF_HOSTED))
+        await scene.says("CertificateReady", "Validated")
+        scene.cloud.account().certificates().fail(_arn(scene), "EXPIRED")
+        await scene.delete()
+        await scene.gone()
+        assert scene.names == []
+
+
 @virtual_time
 async def test_names_of_a_managed_certificate_are_not_looked_up() -> None:
     async with playing() as scene:

@@ -138,4 +138,5 @@ async def test_distribution_without_tenants_is_a_mistake_of_the_spec() -> None:
     async with playing() as scene:
         scene.cloud.cloudfront.change_distribution(DISTRIBUTION, tenant_only=False)
         await scene.create(tenant())
-        assert "multi-tenant" in (await scene.says("Ready", "InvalidSpec")).message
+        assert "multi-tenant" in (await scene.says("Ready", "ValidationFailed")).message
+        assert scene.calls("CreateDistributionTenant") == 0

@@ -82,6 +82,19 @@ async def test_status_that_does_not_decode_is_told_too() -> None:
         assert scene.aws().enabled
 
 
+@virtual_time
+async def test_object_that_does_not_decode_is_finalized() -> None:
+    async with loosely_defined() as scene:
+        await scene.create(tenant(KEY, "shop.example.com", dns=scene.dns()))
+        await scene.ready()
+        await scene.edit(tags=[{"key": "k" * 200, "value": "1"}], domains="none")
+        await scene.says("Ready", "ValidationFailed")
+        await scene.delete()
+        await scene.gone()
+        assert not scene.names
+        assert not scene.records
+
+
 def _is_ready(scene: Scene) -> bool:
     obj = scene.object()
     generation = obj["metadata"]["generation"]

@@ -63,7 +63,7 @@ async def test_calls_are_timed_whether_they_succeed_or_fail() -> None:
 
 @virtual_time
 async def test_tenants_are_counted_by_namespace_and_readiness_when_asked() -> None:
-    async with playing() as scene:
+    async with playing(loose=True) as scene:
         await scene.create(tenant(Key("default", "good"), "good.example.com"))
         await scene.create(tenant(Key("default", "bad"), "good example.com"))
         await scene.ready(Key("default", "good"))
@@ -94,7 +94,7 @@ async def test_drift_is_counted_once_for_each_pass_that_finds_it(policy: Policy)
 
 @virtual_time
 async def test_validation_failures_and_stale_etags_are_no_errors() -> None:
-    async with playing() as scene:
+    async with playing(loose=True) as scene:
         await scene.create(tenant(KEY, "not a domain"))
         await scene.says("Ready", "ValidationFailed")
         await scene.edit(domains=[{"domain": "shop.example.com"}])

@@ -14,13 +14,17 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import ForbiddenError
 from edgekeeper.kube.kinds import DEPLOYMENT, LEASE, Key
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
+from edgekeeper.kube.transport import TransportError
+from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
+from tests.unit.kube.faults import Fault, FaultyTransport
 
 WATCHFUL = replace(OPTIONS, predecessor_namespace="default")
 LEASE_KEY = Key("default", LEASE_NAME)
+DEPLOYMENT_KEY = Key("default", "old")
 DURATION = timedelta(seconds=15)
 HOLDING, GOING_ON = (
     "Holding back: the previous operator is still running",
@@ -54,6 +58,11 @@ async def _alive(scene: Scene) -> AsyncIterator[None]:
 async def _lease(scene: Scene) -> None:
     lease = new_lease(LEASE_KEY, "other", DURATION, scene.stage.clock.now())
     await scene.stage.user.create(LEASE, lease)
+
+
+async def _become_available(scene: Scene) -> None:
+    available: JsonObject = {"status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}}
+    await scene.stage.user.merge_patch(DEPLOYMENT, DEPLOYMENT_KEY, available, subresource="status")
 
 
 def _writes(scene: Scene) -> list[str]:
@@ -119,7 +128,7 @@ async def test_other_that_comes_back_is_given_way() -> None:
         await scene.ready()
         await _lease(scene)
         async with _alive(scene):
-            await scene.elapse(seconds=15)
+            await scene.elapse(seconds=1)
             writes = _writes(scene)
             await scene.edit(enabled=False)
             await scene.elapse(minutes=10)
@@ -131,15 +140,71 @@ async def test_other_that_comes_back_is_given_way() -> None:
 async def test_deployment_that_is_available_is_a_sign_of_life_too() -> None:
     async with playing(WATCHFUL, start=False) as scene:
         await scene.stage.user.create(DEPLOYMENT, _deployment())
-        key = Key("default", "old")
-        available: JsonObject = {"status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}}
-        await scene.stage.user.merge_patch(DEPLOYMENT, key, available, subresource="status")
+        await _become_available(scene)
         await scene.create(tenant())
         scene.stage.start_operator()
         await scene.elapse(minutes=5)
         assert _writes(scene) == []
-        await scene.stage.user.delete(DEPLOYMENT, key)
+        await scene.stage.user.delete(DEPLOYMENT, DEPLOYMENT_KEY)
         await scene.ready()
+
+
+@virtual_time
+async def test_deployment_that_becomes_available_again_is_given_way() -> None:
+    async with playing(WATCHFUL) as scene:
+        await scene.create(tenant())
+        await scene.ready()
+        await scene.stage.user.create(DEPLOYMENT, _deployment())
+        await _become_available(scene)
+        await scene.elapse(seconds=1)
+        writes = _writes(scene)
+        await scene.edit(enabled=False)
+        await scene.elapse(minutes=10)
+        assert _writes(scene) == writes
+
+
+@virtual_time
+async def test_lease_is_not_taken_for_expired_because_its_watch_has_died() -> None:
+    """Nothing arrives any more, and nobody says so: not hearing of renewals does not mean that there are none."""
+    async with playing(WATCHFUL, start=False) as scene:
+        transport = FaultyTransport(InProcessTransport(scene.stage.plane))
+        await _lease(scene)
+        await scene.create(tenant())
+        async with _alive(scene):
+            scene.stage.start_operator(transport=transport)
+            await scene.elapse(seconds=30)
+            await transport.strike(Fault.SILENCE)
+            await scene.elapse(minutes=5)
+            assert _writes(scene) == []
+        await scene.ready()
+
+
+@virtual_time
+async def test_lease_is_not_taken_for_expired_while_the_server_is_away() -> None:
+    async with playing(WATCHFUL, start=False) as scene:
+        transport = FaultyTransport(InProcessTransport(scene.stage.plane))
+        await _lease(scene)
+        await scene.create(tenant())
+        async with _alive(scene):
+            scene.stage.start_operator(transport=transport)
+            await scene.elapse(seconds=30)
+            transport.refuse = lambda _: TransportError("no route to host")
+            await transport.strike(Fault.CUT)
+            await scene.elapse(minutes=5)
+            transport.refuse = lambda _: None
+            await scene.elapse(minutes=5)
+            assert _writes(scene) == []
+        await scene.ready()
+
+
+@virtual_time
+async def test_lease_that_has_expired_is_read_once() -> None:
+    """To be sure; and not again and again, since it may lie there for ever."""
+    async with playing(WATCHFUL, start=False) as scene:
+        await _lease(scene)
+        scene.stage.start_operator()
+        await scene.elapse(minutes=30)
+        assert [call.operation for call in scene.stage.trace.calls].count("LIST leases") == 2
 
 
 @virtual_time
@@ -180,7 +245,7 @@ class _Forbidden:
     """No right to read what belongs to others."""
 
     async def before(self, call: CallRecord) -> None:
-        if call.operation in ("GET leases", "LIST deployments"):
+        if call.operation in ("LIST leases", "LIST deployments"):
             raise ForbiddenError(403, "Forbidden", "not yours")
 
     async def after(self, call: CallRecord) -> None:
@@ -193,7 +258,11 @@ def _deployment() -> JsonObject:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "old", "namespace": "default", "labels": labels},
+        "metadata": {
+            "name": DEPLOYMENT_KEY.name,
+            "namespace": DEPLOYMENT_KEY.namespace,
+            "labels": labels,
+        },
         "spec": {
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from edgekeeper.core.drift import Policy
+from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.local.virtual import virtual_time
-from tests.tenants.scene import Scene, playing
+from tests.tenants.scene import Scene, facts, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 
 PASSES = "controller_runtime_reconcile_total"
@@ -29,6 +31,42 @@ async def test_own_writes_cause_no_pass() -> None:
         assert len(scene.versions) == versions
         assert scene.estate.writes == writes
         assert _passes(scene) - passes <= 5 * 12 + 1
+
+
+@pytest.mark.parametrize("managed", [False, True], ids=["own certificate", "managed certificate"])
+@virtual_time
+async def test_creation_writes_a_status_for_each_fact_and_no_more(managed: bool) -> None:
+    """Four until the tenant is Ready. What follows is an update: the issued certificate is attached and deployed."""
+    async with playing() as scene:
+        request = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}
+        wish = {"managedCertificateRequest": request} if managed else {}
+        await scene.create(tenant(dns=scene.dns(), **wish))
+        await scene.ready()
+        told = [_news(version) for version in scene.versions if "status" in version]
+        assert told == ["DNSRecordCreating", "DNSPropagating", "Deploying", "Deployed"]
+        assert _status_writes(scene) == len(told)
+        if managed:
+            await scene.says("CertificateReady", "Validated")
+        await scene.elapse(hours=1)
+        await scene.ready()
+        assert _status_writes(scene) == len(told) + (2 if managed else 0)
+
+
+@pytest.mark.parametrize("elected", [False, True])
+@virtual_time
+async def test_idle_operator_asks_nothing_of_the_api_server(elected: bool) -> None:
+    """Changes are told by watches, and so is a previous operator that comes back. Only a lease has to be renewed."""
+    async with playing(replace(OPTIONS, predecessor_namespace="default"), start=False) as scene:
+        scene.stage.start_operator(lease=LeaseOptions() if elected else None)
+        await scene.create(tenant(dns=scene.dns()))
+        await scene.ready()
+        await scene.elapse(minutes=10)
+        before = len(scene.stage.trace.calls)
+        await scene.elapse(minutes=30)
+        asked = [one for one in scene.stage.trace.calls[before:] if one.target == "kubernetes"]
+        watched = {one.operation for one in asked if one.operation.startswith("WATCH")}
+        assert watched == {"WATCH distributiontenants", "WATCH leases", "WATCH deployments"}
+        assert {one.operation for one in asked} - watched == ({"PUT leases"} if elected else set())
 
 
 @virtual_time
@@ -126,3 +164,13 @@ async def test_empty_settings_that_aws_adds_are_no_drift() -> None:
 def _passes(scene: Scene) -> float:
     results = ("success", "error", "requeue", "requeue_after")
     return sum(scene.metric(PASSES, controller="distributiontenant", result=one) for one in results)
+
+
+def _status_writes(scene: Scene) -> int:
+    return [call.operation for call in scene.stage.trace.calls].count("PATCH distributiontenants/status")
+
+
+def _news(version: JsonObject) -> str:
+    """What a version of an object is about: its DNS, as long as that is not done, then the tenant."""
+    known = facts(version)
+    return known["DNSReady" if known["DNSReady"].status == "False" else "Ready"].reason

@@ -196,6 +196,7 @@ async def test_deletion_that_stays_denied_is_given_up_with_a_list_of_what_remain
         await scene.elapse(seconds=30)
         (note,) = scene.events("CleanupAbandoned")
         assert live.id in note
+        assert "giving up after 10m: AWS DeleteDistributionTenant failed: AccessDenied" in note
 
 
 @virtual_time

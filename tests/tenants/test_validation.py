@@ -9,8 +9,9 @@ import pytest
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
 from edgekeeper.local.aws.faults import error
+from edgekeeper.local.aws.identity import Role
 from edgekeeper.local.virtual import virtual_time
-from tests.tenants.estate import DISTRIBUTION
+from tests.tenants.estate import DISTRIBUTION, NEIGHBOUR
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 
@@ -181,7 +182,93 @@ GEO: dict[str, Any] = {"restrictionType": "whitelist"}
 async def test_what_only_fields_together_tell_is_refused(
     domains: tuple[str, ...], spec: dict[str, Any], told: str
 ) -> None:
-    """W16: none of this is left for AWS to find out."""
-    async with playing() as scene:
+    """W16: none of this is left for AWS to find out, even in an object that was stored before the server knew it."""
+    async with playing(loose=True) as scene:
         await scene.create(tenant(KEY, *domains, **spec))
         assert told in await _refusal(scene)
+
+
+UNLENT = f"arn:aws:iam::{NEIGHBOUR}:role/unlent"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        pytest.param(
+            {"parameters": [{"name": "teir", "value": "gold"}]},
+            f"spec.parameters has what distribution {DISTRIBUTION} does not define: teir; it defines tier",
+            id="undefined parameter",
+        ),
+        pytest.param(
+            {"tags": [{"key": f"k{number}"} for number in range(47)]},
+            "spec.tags: 47 tags, the 4 that mark the tenant as this object's are 51, and AWS allows 50: remove 1",
+            id="too many tags",
+        ),
+        pytest.param(
+            {"customizations": {"webAcl": {"action": "override", "arn": "nonsense"}}},
+            "spec.customizations.webAcl.arn 'nonsense' is not the ARN of a web ACL",
+            id="web ACL",
+        ),
+    ],
+)
+@virtual_time
+async def test_what_aws_would_refuse_is_refused_before_it_is_asked(spec: dict[str, Any], told: str) -> None:
+    async with playing(loose=True) as scene:
+        scene.cloud.cloudfront.change_distribution(
+            DISTRIBUTION, parameters=(ParameterDefinition("tier", default="silver"),)
+        )
+        await scene.create(tenant(**spec))
+        assert told in await _refusal(scene)
+        await scene.edit(**dict.fromkeys(spec))
+        await scene.ready()
+
+
+@virtual_time
+async def test_domain_in_unicode_is_refused_with_its_punycode() -> None:
+    async with playing(loose=True) as scene:
+        await scene.create(tenant(KEY, "bücher.example.com"))
+        assert await _refusal(scene) == (
+            "spec.domains: 'bücher.example.com' is not a domain name: write xn--bcher-kva.example.com"
+        )
+
+
+@virtual_time
+async def test_connection_group_that_is_not_there_is_refused_without_dns_as_well() -> None:
+    async with playing() as scene:
+        await scene.create(tenant(connectionGroupId="cg_none"))
+        fact = await scene.says("Ready", "InvalidSpec")
+        assert fact.message == "spec.connectionGroupId: there is no connection group cg_none"
+        assert scene.fact("Synced") == fact
+        assert scene.calls(CREATE) == 0
+        assert scene.errors("connection_group_not_found") == 1
+        await scene.edit(connectionGroupId=None)
+        await scene.ready()
+
+
+@virtual_time
+async def test_connection_group_that_may_not_be_looked_for_is_left_to_cloudfront() -> None:
+    async with playing(start=False) as scene:
+        cloudfront = scene.cloud.cloudfront
+        group = cloudfront.keep_group(cloudfront.new_group("edge")).id
+        for operation in ("GetConnectionGroup", "ListConnectionGroups"):
+            scene.cloud.faults.add(error("AccessDenied", "no", 403), operation=operation, times=None)
+        scene.stage.start_operator()
+        await scene.create(tenant(connectionGroupId=group))
+        await scene.ready()
+        assert scene.aws().group == group
+
+
+@virtual_time
+async def test_role_that_may_not_be_assumed_stops_everything_until_it_may() -> None:
+    async with playing() as scene:
+        lent = scene.cloud.account(NEIGHBOUR).route53.add_zone("example.com", id="Z0LENT")
+        await scene.create(tenant(dns={**scene.dns(), "hostedZoneId": lent.id, "assumeRoleArn": UNLENT}))
+        fact = await scene.says("Ready", "DNSError")
+        assert fact.message.startswith("spec.dns.assumeRoleArn: AWS AssumeRole failed: AccessDenied: ")
+        assert scene.fact("DNSReady") == fact
+        assert "inventory" not in scene.status()
+        assert (scene.calls(CREATE), scene.calls("ChangeResourceRecordSets")) == (0, 0)
+        scene.cloud.world.identities.add_role(Role(UNLENT))
+        await scene.elapse(minutes=11)
+        await scene.ready()
+        assert scene.status()["inventory"][0]["role"] == UNLENT

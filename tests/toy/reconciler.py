@@ -173,8 +173,12 @@ class GizmoReconciler:
     def explain(self, request: Request, error: PassError) -> Outcome:
         match error:
             case Stall():
-                status = self._stalled(request, error)
-                return done().writing(status).saying(Event("Warning", error.reason, error.message))
+                told = done().writing(self._stalled(request, error))
+                return (
+                    told
+                    if self._is_told(request, error)
+                    else told.saying(Event("Warning", error.reason, error.message))
+                )
             case Retry():
                 return done().saying(Event("Warning", error.reason, error.message))
             case _:
@@ -221,6 +225,12 @@ class GizmoReconciler:
                 "conditions": conditions.to_list(),
             }
         )
+
+    def _is_told(self, request: Request, error: Stall) -> bool:
+        """Does the object say it already? An event is told once per fact."""
+        conditions = Conditions.of(DECLARATION, request.object, self.clock.now())
+        conditions.mark(STALLED, True, error.reason, error.message)
+        return conditions.before(STALLED) == conditions.get(STALLED)
 
     def _stalled(self, request: Request, error: Stall) -> StatusWrite:
         conditions = Conditions.of(DECLARATION, request.object, self.clock.now())

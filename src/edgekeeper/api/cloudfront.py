@@ -1,20 +1,23 @@
 """DistributionTenant: a tenant of a CloudFront distribution, with its certificate and its DNS records.
 
 Fields, limits, defaults, rules and columns are those that existing manifests were written for. Additions are optional:
-`status.inventory` and two fingerprints in the status, short names and a category.
+`status.inventory` and two fingerprints in the status, short names and a category, more columns. What CloudFront would
+refuse is refused at admission, by `cloudfront_rules`.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from edgekeeper.api import cloudfront_rules as admitted
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.schema import Rule
-from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.json import JsonObject, dig, dig_object
 
 GROUP = "cloudfront-tenant-operator.io"
 FINALIZER = f"{GROUP}/finalizer"
@@ -33,7 +36,14 @@ class _Camel(Struct, frozen=True, rename="camel", omit_defaults=True):
 class Domain(_Camel, frozen=True):
     """A domain that the tenant serves."""
 
-    domain: Annotated[str, Meta(min_length=1, description="The domain name; a wildcard is allowed.")]
+    domain: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The domain name, in punycode where it is not ASCII; the first label may be *.",
+            extra_json_schema=admitted.DOMAIN,
+        ),
+    ]
 
 
 class Parameter(_Camel, frozen=True):
@@ -49,14 +59,23 @@ class WebAcl(_Camel, frozen=True):
     """The web ACL of the tenant, in place of the distribution's."""
 
     __rules__ = (
-        Rule("self.action != 'override' || has(self.arn)", "arn is required when action is override"),
+        Rule(
+            "self.action != 'override' || (has(self.arn) && self.arn != '')",
+            "arn is required when action is override",
+        ),
     )
 
     action: Annotated[
         Literal["disable", "override"],
         Meta(description="override uses the web ACL in arn, disable uses none."),
     ]
-    arn: Annotated[str, Meta(description="The web ACL to use.")] = ""
+    arn: Annotated[
+        str,
+        Meta(
+            description="The web ACL to use, of AWS WAF v2 with global scope.",
+            extra_json_schema=admitted.WEB_ACL,
+        ),
+    ] = ""
 
 
 class Certificate(_Camel, frozen=True):
@@ -70,19 +89,24 @@ class Certificate(_Camel, frozen=True):
         ),
     )
 
-    arn: Annotated[str, Meta(description="The certificate's ARN.")]
+    arn: Annotated[str, Meta(description="The certificate's ARN.", extra_json_schema=admitted.CERTIFICATE)]
 
 
 class GeoRestrictions(_Camel, frozen=True):
     """Where the tenant may be seen."""
+
+    __rules__ = (admitted.RESTRICTED_SOMEWHERE,)
 
     restriction_type: Annotated[
         Literal["none", "whitelist", "blacklist"],
         Meta(description="Whether locations are those that may see the tenant, or those that may not."),
     ]
     locations: Annotated[
-        list[str],
-        Meta(description="Countries, as two letters of ISO 3166-1.", extra_json_schema=_AtomicList),
+        list[Annotated[str, Meta(extra_json_schema=admitted.LOCATION)]],
+        Meta(
+            description="Countries, as two letters of ISO 3166-1.",
+            extra_json_schema={**_AtomicList, **admitted.LOCATIONS},
+        ),
     ] = []
 
 
@@ -104,7 +128,12 @@ class ManagedCertificateRequest(_Camel, frozen=True):
         ),
     ]
     primary_domain_name: Annotated[
-        str, Meta(min_length=1, description="The certificate's main name: one of spec.domains.")
+        str,
+        Meta(
+            min_length=1,
+            description="The certificate's main name: one of spec.domains.",
+            extra_json_schema=admitted.DOMAIN,
+        ),
     ]
     certificate_transparency_logging_preference: Annotated[
         Literal["enabled", "disabled"] | None,
@@ -115,8 +144,13 @@ class ManagedCertificateRequest(_Camel, frozen=True):
 class Tag(_Camel, frozen=True):
     """A tag of the tenant in AWS."""
 
-    key: Annotated[str, Meta(min_length=1, max_length=128, description="Its key.")]
-    value: Annotated[str, Meta(max_length=256, description="Its value.")] = ""
+    key: Annotated[
+        str,
+        Meta(min_length=1, max_length=128, description="Its key.", extra_json_schema=admitted.TAG_KEY),
+    ]
+    value: Annotated[
+        str, Meta(max_length=256, description="Its value.", extra_json_schema=admitted.TAG_VALUE)
+    ] = ""
 
 
 class Dns(_Camel, frozen=True):
@@ -127,7 +161,9 @@ class Dns(_Camel, frozen=True):
     )
 
     provider: Annotated[Literal["route53"], Meta(description="Who serves the zone.")]
-    hosted_zone_id: Annotated[str, Meta(description="The zone of the domains.")] = ""
+    hosted_zone_id: Annotated[
+        str, Meta(description="The zone of the domains.", extra_json_schema=admitted.ZONE)
+    ] = ""
     ttl: Annotated[
         int,
         Meta(
@@ -138,34 +174,56 @@ class Dns(_Camel, frozen=True):
         ),
     ] = DEFAULT_TTL
     assume_role_arn: Annotated[
-        str, Meta(description="The role to use for the zone, where it belongs to another account.")
+        str,
+        Meta(
+            description="The role to use for the zone, where it belongs to another account.",
+            extra_json_schema=admitted.ROLE,
+        ),
     ] = ""
 
 
 class DistributionTenantSpec(_Camel, frozen=True):
     """What the tenant shall be."""
 
-    distribution_id: Annotated[str, Meta(min_length=1, description="The multi-tenant distribution.")]
+    distribution_id: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The multi-tenant distribution.",
+            extra_json_schema=admitted.DISTRIBUTION,
+        ),
+    ]
     domains: Annotated[
         list[Domain],
-        Meta(min_length=1, description="The domains that the tenant serves.", extra_json_schema=_AtomicList),
+        Meta(
+            min_length=1,
+            description="The domains that the tenant serves.",
+            extra_json_schema={**_AtomicList, **admitted.DOMAINS},
+        ),
     ]
     enabled: Annotated[
         bool,
         Meta(description="Whether the tenant serves requests.", extra_json_schema={"default": True}),
     ] = True
     connection_group_id: Annotated[
-        str, Meta(description="The connection group; the account's default group where there is none.")
+        str,
+        Meta(
+            description="The connection group; the account's default group where there is none.",
+            extra_json_schema=admitted.CONNECTION_GROUP,
+        ),
     ] = ""
     parameters: Annotated[
         list[Parameter],
-        Meta(description="Values for the distribution's parameters.", extra_json_schema=_AtomicList),
+        Meta(
+            description="Values for the distribution's parameters.",
+            extra_json_schema={**_AtomicList, **admitted.PARAMETERS},
+        ),
     ] = []
     customizations: Customizations | None = None
     managed_certificate_request: ManagedCertificateRequest | None = None
     tags: Annotated[
         list[Tag],
-        Meta(description="Tags of the tenant in AWS.", extra_json_schema=_AtomicList),
+        Meta(description="Tags of the tenant in AWS.", extra_json_schema={**_AtomicList, **admitted.TAGS}),
     ] = []
     dns: Dns | None = None
 
@@ -200,6 +258,17 @@ class InventoryRecord(_Camel, frozen=True):
             description="Planned before it is written for the first time: until then it is not ours to change."
         ),
     ] = "Written"
+
+
+class DnsChange(_Camel, frozen=True):
+    """A change of a zone that may not have reached all name servers."""
+
+    zone: Annotated[str, Meta(description="The hosted zone's id.")]
+    id: Annotated[str, Meta(description="Route 53's id of the change; empty where its answer was lost.")] = ""
+    role: Annotated[str, Meta(description="The role that the zone was written with, if any.")] = ""
+    until: Annotated[
+        datetime | None, Meta(description="When a change without an id counts as propagated.")
+    ] = None
 
 
 class Condition(_Camel, frozen=True):
@@ -238,6 +307,13 @@ class DistributionTenantStatus(_Camel, frozen=True):
     dns_change_id: Annotated[
         str, Meta(description="The change of the zone that is not known to the world yet.")
     ] = ""
+    dns_changes: Annotated[
+        list[DnsChange],
+        Meta(
+            description="All changes of zones that are not known to the world yet.",
+            extra_json_schema=_AtomicList,
+        ),
+    ] = []
     dns_target: Annotated[str, Meta(description="Where the tenant's records point.")] = ""
     inventory: Annotated[
         list[InventoryRecord],
@@ -271,14 +347,32 @@ class DistributionTenant(_Camel, frozen=True):
 def read_tenant(obj: JsonObject) -> DistributionTenant:
     """An object as its controller reads it. Raise msgspec.ValidationError where it does not fit the kind.
 
-    Conditions are left out: `core.conditions` reads them, and keeps those of other controllers whatever is in them.
+    Conditions are left out: `core.conditions` reads them, and keeps those of other controllers whatever is in them. Of an
+    object that is being deleted, fields of the spec that do not fit are left out as well, so that it can be finalized: what
+    it owns is found by its name, its mark and the inventory in its status.
     """
     status = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
-    return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
+    try:
+        return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
+    except msgspec.ValidationError:
+        if not dig(obj, "metadata", "deletionTimestamp"):
+            raise
+        return DistributionTenant(_valid_part(obj), msgspec.convert(status, DistributionTenantStatus))
 
 
-def _condition_column(name: str) -> Column:
-    return Column(name, f'.status.conditions[?(@.type=="{name}")].status')
+def _valid_part(obj: JsonObject) -> DistributionTenantSpec:
+    """The fields of the spec that fit their types, each by itself."""
+    given = dig_object(obj, "spec")
+    fitting: dict[str, Any] = {"distribution_id": "", "domains": []}
+    for field in msgspec.structs.fields(DistributionTenantSpec):
+        with suppress(KeyError, msgspec.ValidationError):
+            fitting[field.name] = msgspec.convert(given[field.encode_name], field.type)
+    return DistributionTenantSpec(**fitting)
+
+
+def _condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
+    path = f'.status.conditions[?(@.type=="{type_}")].{part}'
+    return Column(name or type_, path, priority=priority)
 
 
 DISTRIBUTION_TENANT = CustomKind(
@@ -293,6 +387,11 @@ DISTRIBUTION_TENANT = CustomKind(
         Column("Status", ".status.distributionTenantStatus"),
         _condition_column("Ready"),
         _condition_column("Synced"),
+        _condition_column("Ready", "Reason", "reason"),
+        Column("Domains", ".spec.domains[*].domain"),  # the server shows the first
+        _condition_column("Paused"),
+        _condition_column("CertificateReady", "Cert", priority=1),
+        _condition_column("DNSReady", "DNS", priority=1),
         Column("ID", ".status.id"),
         AGE,
     ),

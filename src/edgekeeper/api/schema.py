@@ -25,13 +25,28 @@ from edgekeeper.core.json import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A validation rule of a struct, as text: the server evaluates it."""
+    """A validation rule of a struct, a list or a string, as text: the server evaluates it."""
 
     rule: str
     message: str
+    message_expression: str = ""
+    """Makes the message out of the value. `message` stands in for it where it fails."""
 
     def as_schema(self) -> JsonObject:
-        return {"message": self.message, "rule": self.rule}
+        written = {"message": self.message, "rule": self.rule}
+        if self.message_expression:
+            written["messageExpression"] = self.message_expression
+        return written
+
+
+def admission(*rules: Rule, **bounds: Any) -> JsonObject:
+    """Rules and bounds that only the server applies, for `extra_json_schema`.
+
+    A bound in `msgspec.Meta` holds when an object is decoded as well. What was stored before there was a bound must
+    still be decoded, so a new bound stands here.
+    """
+    written = {"x-kubernetes-validations": [rule.as_schema() for rule in rules]} if rules else {}
+    return {**bounds, **written}
 
 
 class UnstructuralTypeError(TypeError):

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
+from edgekeeper.cli.reaching import OLDEST_NAMESPACE
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.budget import Budget, LaneRate
@@ -127,23 +128,28 @@ async def assembled(
     *,
     clock: Clock | None = None,
     host: str,
+    identify: Callable[[], Awaitable[str]] | None = None,
 ) -> AsyncIterator[Operator]:
-    """A process of the operator, ready to run. Both ways out are closed in the end."""
+    """A process of the operator, ready to run. Both ways out are closed in the end.
+
+    `identify` finds out the id of the cluster, which marks what we create. By default it is the one that the options
+    give, else the uid of the oldest namespace.
+    """
     clock = clock or SystemClock()
     try:
-        yield Operator(await _identified(options, transport, clock), transport, clients, clock, host)
+        cluster = await (identify() if identify is not None else _cluster_id(options, transport, clock))
+        chosen = replace(options, tenants=replace(options.tenants, cluster=cluster))
+        yield Operator(chosen, transport, clients, clock, host)
     finally:
         await clients.close()
         await transport.close()
 
 
-async def _identified(options: OperatorOptions, transport: Transport, clock: Clock) -> OperatorOptions:
-    """The options with the id of the cluster, which marks what we create: that of its oldest namespace by default."""
+async def _cluster_id(options: OperatorOptions, transport: Transport, clock: Clock) -> str:
     if options.tenants.cluster:
-        return options
-    client = KubeClient(transport, Calls(), clock)
-    namespace = await client.get(NAMESPACE, Key("", "kube-system"))
-    return replace(options, tenants=replace(options.tenants, cluster=namespace["metadata"]["uid"]))
+        return options.tenants.cluster
+    namespace = await KubeClient(transport, Calls(), clock).get(NAMESPACE, OLDEST_NAMESPACE)
+    return str(namespace["metadata"]["uid"])
 
 
 def _identity() -> str:

@@ -15,6 +15,8 @@ from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.help import Command
 
 KINDS: tuple[CustomKind, ...] = (DISTRIBUTION_TENANT,)
+INSTALL = "edgekeeper crds | kubectl apply -f -"
+"""The remedy where a cluster does not know them."""
 
 
 def render(kind: CustomKind) -> str:
@@ -29,7 +31,7 @@ def file_name(kind: CustomKind) -> str:
 @click.command(
     cls=Command,
     examples=[
-        ("edgekeeper crds | kubectl apply -f -", "install them"),
+        (INSTALL, "install them"),
         ("edgekeeper crds --directory charts/edgekeeper/crds", "write a file for each"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Durations on the command line: `90s`, `5m`, `1h`, as kubectl writes them."""
+"""Durations on the command line: `90s`, `5m`, `1h30m`, as kubectl writes them and as our own messages do."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from datetime import timedelta
 
 import click
 
-_FORM = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
+_FORM = re.compile(
+    r"(?=\d)"
+    r"(?:(?P<hours>\d+(?:\.\d+)?)h)?"
+    r"(?:(?P<minutes>\d+(?:\.\d+)?)m(?!s))?"
+    r"(?:(?P<seconds>\d+(?:\.\d+)?)s)?"
+    r"(?:(?P<milliseconds>\d+(?:\.\d+)?)ms)?"
+)
 
 
 class Duration(click.ParamType[timedelta]):
@@ -24,5 +29,4 @@ class Duration(click.ParamType[timedelta]):
         match = _FORM.fullmatch(value)
         if not match:
             self.fail(f"{value!r} is not a duration such as 30s, 5m or 1h", param, ctx)
-        amount, unit = match.groups()
-        return timedelta(**{_UNITS[unit]: float(amount)})
+        return timedelta(**{unit: float(amount) for unit, amount in match.groupdict().items() if amount})

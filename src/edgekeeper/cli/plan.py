@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,14 +18,16 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cli.assembly import OperatorOptions, assembled
+from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import names_of_kind, propose
+from edgekeeper.cli.reaching import explain, identify
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cli.terminal import open_console
-from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.preview import Preview, Previewer, Verdict
@@ -124,7 +126,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     try:
         cluster = load_config(kubeconfig, context)
         clients = AwsClients(tenants.aws)
-    except (ConfigError, InsecureEndpointError) as error:
+    except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
     question = Question(names, manifests, namespace or cluster.namespace, bool(namespace))
     previews = asyncio.run(_answer(question, tenants, cluster, clients))
@@ -151,25 +153,45 @@ def exit_code(previews: Sequence[Preview]) -> ExitCode:
 async def _answer(
     question: Question, tenants: TenantSettings, cluster: ClusterConfig, clients: AwsClients
 ) -> list[Preview]:
-    return await answer(question, tenants, HttpTransport(cluster), clients)
+    transport = HttpTransport(cluster)
+    try:
+        return await answer(
+            question,
+            tenants,
+            transport,
+            clients,
+            identify=lambda: identify(transport, cluster, tenants.tenants.cluster),
+        )
+    except ApiError as error:
+        raise explain(error, cluster) from error
 
 
 async def answer(
-    question: Question, tenants: TenantSettings, transport: Transport, clients: AwsClients
+    question: Question,
+    tenants: TenantSettings,
+    transport: Transport,
+    clients: AwsClients,
+    *,
+    identify: Callable[[], Awaitable[str]] | None = None,
 ) -> list[Preview]:
-    """Everything that was asked about, in the order of its names. Both ways out are closed in the end."""
+    """Everything that was asked about, in the order of its names. Both ways out are closed in the end.
+
+    Raise ApiError where the cluster refuses; `identify` is as for `assembled`.
+    """
     options = OperatorOptions(RuntimeOptions(dry_run=True), tenants.tenants, tenants.rates, signals=False)
     try:
-        async with assembled(options, transport, clients, host="") as operator:
+        async with assembled(options, transport, clients, host="", identify=identify) as operator:
             live = await _list(operator.client, question)
             objects, refused = _proposed(question, live)
             keys = _chosen(question, live, objects)
             # Its own view of AWS: the operator's would wake passes, and there are none.
             account = Account(operator.access, operator.services.clock, CloudMetrics(CollectorRegistry()))
             previewer = Previewer(account, operator.options.tenants, objects.values())
+            if keys:
+                await clients.confirm()
             previews = await previewer.preview(keys) if keys else []
-    except ApiError as error:
-        raise CommandError(f"the cluster cannot be used: {error}") from error
+    except AwsConfigError as error:
+        raise CommandError(str(error)) from error
     except PassError as error:
         raise CommandError(f"AWS cannot be used: {error.message}") from error
     return sorted([*refused, *previews], key=lambda preview: preview.key)
@@ -184,9 +206,7 @@ async def _list(client: KubeClient, question: Question) -> dict[Key, JsonObject]
     except NotFoundError as error:
         if question.manifests:
             return {}
-        raise CommandError(
-            f"the cluster knows no {KIND.qualified_plural}", "edgekeeper crds | kubectl apply -f -"
-        ) from error
+        raise CommandError(f"the cluster knows no {KIND.qualified_plural}", INSTALL) from error
 
 
 async def _list_within(client: KubeClient, namespace: str) -> dict[Key, JsonObject]:

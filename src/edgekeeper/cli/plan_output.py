@@ -20,9 +20,11 @@ from rich.text import Text
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.controllers.cloudfront.preview import PlannedStep, Preview, Verdict
 from edgekeeper.core.delta import ABSENT, Difference, diff
+from edgekeeper.core.drift import Change
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.redaction import redact
 
+_TO_BE_DELETED = "to be deleted"
 _IN_WORDS = {
     Verdict.CHANGES: "to be changed",
     Verdict.WAITING: "waiting",
@@ -42,6 +44,8 @@ _STYLES = {
     Verdict.FAILED: "red",
 }
 _SIGNS = {"+": "green", "-": "red"}
+_TELLING = frozenset({Change.SPEC_CHANGE, Change.DRIFT})
+"""Changes that are a reason to do something. After the others the steps speak for themselves."""
 
 
 # For people
@@ -52,14 +56,14 @@ def print_text(previews: Sequence[Preview], console: Console) -> None:
     for preview in previews:
         for line in _lines(preview):
             console.print(line, soft_wrap=True)
-    counts = Counter(preview.verdict for preview in previews)
-    told = [f"{counts[verdict]} {words}" for verdict, words in _IN_WORDS.items() if counts[verdict]]
+    counts = Counter(_in_words(preview) for preview in previews)
+    told = [f"{counts[words]} {words}" for words in (_TO_BE_DELETED, *_IN_WORDS.values()) if counts[words]]
     console.print(Text(f"Plan: {', '.join(told) or 'there are no objects'}.", "bold"), soft_wrap=True)
 
 
 def _lines(preview: Preview) -> Iterator[Text]:
     head = Text(f"{DISTRIBUTION_TENANT.kind} {preview.key}: ", "bold")
-    yield head.append(_IN_WORDS[preview.verdict], _STYLES.get(preview.verdict, "")).append(_why(preview))
+    yield head.append(_in_words(preview), _STYLES.get(preview.verdict, "")).append(_why(preview))
     for number, step in enumerate(preview.steps, start=1):
         yield Text(f"  {number}. {step.step}", "cyan" if step.is_waiting else "")
         yield Text(f"     {step.step.reason}", "dim")
@@ -71,12 +75,17 @@ def _lines(preview: Preview) -> Iterator[Text]:
     yield Text()
 
 
+def _in_words(preview: Preview) -> str:
+    is_going = preview.deleting and preview.verdict is Verdict.CHANGES
+    return _TO_BE_DELETED if is_going else _IN_WORDS[preview.verdict]
+
+
 def _why(preview: Preview) -> str:
     if preview.error is not None:
         return f" ({preview.error.reason})"
     if preview.verdict is Verdict.DRIFTED:
         return f" (the policy is {preview.policy})"
-    return f" ({preview.change})" if preview.verdict is Verdict.CHANGES else ""
+    return f" ({preview.change})" if preview.verdict is Verdict.CHANGES and preview.change in _TELLING else ""
 
 
 def _changes(effects: Iterable[Difference]) -> Iterator[Text]:
@@ -101,6 +110,7 @@ def _object(preview: Preview) -> JsonObject:
         "name": preview.key.name,
         "verdict": preview.verdict,
         "change": preview.change,
+        "deleting": preview.deleting or None,
         "driftPolicy": preview.policy,
         "steps": [_step(step) for step in preview.steps],
         "differences": [_difference(one) for one in preview.differences],

@@ -28,13 +28,16 @@ _CERTIFICATE: Final = ("spec", "customizations", "certificate", "arn")
 
 
 def propose(written: JsonObject, live: JsonObject | None, now: datetime) -> JsonObject:
-    """The object after `written` was applied. Raise Stall where the server would refuse it."""
+    """The object after `written` was applied. Raise Stall where the server would refuse it.
+
+    As on the server, what `live` has already is no reason to refuse an update that leaves it so.
+    """
     proposed = deepcopy(written)
     proposed.pop("status", None)
     unknown = _schema().prune(proposed)
     _schema().default(proposed)
     errors = [f"{path} is not a field" for path in unknown]
-    found = [error for error in _schema().validate(proposed) if not error.tolerated]
+    found = [error for error in _schema().validate(proposed, live) if not error.tolerated]
     # What belongs to no field only tells that rules were not tried, because of the others.
     errors += map(str, [error for error in found if error.field != NO_FIELD] or found)
     if errors:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from edgekeeper.cli.announcing import announce
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.operator_options import operator_options
+from edgekeeper.cli.reaching import await_cluster, explain
+from edgekeeper.cli.stopping import interruptible
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
-from edgekeeper.cloud.aws.clients import AwsClients, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
@@ -41,7 +44,7 @@ def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
     try:
         cluster = load_config(options.kubeconfig, options.context)
         clients = AwsClients(tenants.aws)
-    except (ConfigError, InsecureEndpointError) as error:
+    except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
     return event_loop.run(_run(options, tenants, cluster, clients))
 
@@ -51,11 +54,19 @@ async def _run(
 ) -> int:
     transport = HttpTransport(cluster)
     chosen = OperatorOptions(options, tenants.tenants, tenants.rates, cluster.namespace)
+
+    async def identify() -> str:
+        return await interruptible(await_cluster(transport, cluster, tenants.tenants.cluster))
+
     try:
-        async with assembled(chosen, transport, clients, host=transport.host) as operator:
+        async with assembled(chosen, transport, clients, host=transport.host, identify=identify) as operator:
+            await clients.confirm()
+            await interruptible(announce(operator, cluster))
             await operator.manager.run()
     except LostLeadershipError as error:
         raise CommandError(f"lost the leadership: {error}", "another replica goes on") from error
+    except AwsConfigError as error:
+        raise CommandError(str(error)) from error
     except ApiError as error:
-        raise CommandError(f"the cluster cannot be used: {error}") from error
+        raise explain(error, cluster) from error
     return ExitCode.OK

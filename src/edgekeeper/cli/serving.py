@@ -6,9 +6,11 @@ start  →  write the kubeconfig  →  apply, follow until ready  →  tell how 
 from __future__ import annotations
 
 import asyncio
+import re
+import shlex
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -18,18 +20,22 @@ from rich.console import Console
 from rich.text import Text
 
 from edgekeeper import __version__
-from edgekeeper.cli import kubeconfig
 from edgekeeper.cli.applying import Applier
 from edgekeeper.cli.embedded import LocalServer, PlaneOptions, open_server
 from edgekeeper.cli.failure import CommandError, ExitCode
+from edgekeeper.cli.kubeconfig import kubeconfig_file
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.progress import show_progress
 from edgekeeper.cli.stopping import StopRequest, stop_on_signals
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.json import dig
 from edgekeeper.runtime.logs import configure
 
 if TYPE_CHECKING:
     from edgekeeper.cli.simulated import Simulation
+
+_PLAIN = re.compile(r"[\w@%+=:,./ -]+", re.ASCII).fullmatch
+"""Means nothing to a shell within double quotes."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,8 @@ class UpSettings:
     """Everything `edgekeeper up` was told."""
 
     plane: PlaneOptions
-    kubeconfig: Path
+    kubeconfig: Path | None
+    """Where to write it; None for the usual place."""
     manifests: Sequence[Manifest]
     wait: bool
     timeout: timedelta
@@ -52,7 +59,7 @@ async def serve(settings: UpSettings, console: Console, *, interactive: bool) ->
     started = time.monotonic()
     with stop_on_signals() as stop:
         async with open_server(settings.plane) as server:
-            with kubeconfig_file(settings, server.kubeconfig):
+            with kubeconfig_file(settings.kubeconfig, settings.plane.data_dir, server.kubeconfig) as path:
                 console.print(f"edgekeeper {__version__} serves Kubernetes at [bold]{server.url}[/]")
                 async with clouds(server, settings, console) as simulation:
                     if settings.manifests:
@@ -62,7 +69,8 @@ async def serve(settings: UpSettings, console: Console, *, interactive: bool) ->
                         )
                     if settings.story and simulation is not None:
                         await stop.unless_stopped(tell_story(server, simulation, console))
-                    explain_use(settings, console, simulation)
+                    if not settings.wait:
+                        explain_use(settings, path, console, simulation)
                     await stay(settings, stop, console)
     return ExitCode.OK
 
@@ -79,7 +87,8 @@ async def clouds(
     from edgekeeper.cli.simulated import SimulationOptions, simulating  # noqa: PLC0415
 
     configure(level="warning")
-    async with simulating(server, SimulationOptions(settings.deploy_time)) as simulation:
+    options = SimulationOptions(settings.deploy_time, data_dir=settings.plane.data_dir)
+    async with simulating(server, options) as simulation:
         console.print(f"It keeps a simulated AWS at [bold]{simulation.url}[/]")
         yield simulation
 
@@ -88,17 +97,6 @@ async def tell_story(server: LocalServer, simulation: Simulation, console: Conso
     from edgekeeper.cli.story import Story  # noqa: PLC0415 - as above
 
     await Story(server, simulation, console).tell()
-
-
-@contextmanager
-def kubeconfig_file(settings: UpSettings, text: str) -> Iterator[None]:
-    """Write the kubeconfig for as long as it is of use: for good beside data that stays, else until we stop."""
-    kubeconfig.write_kubeconfig(settings.kubeconfig, text)
-    try:
-        yield
-    finally:
-        if settings.plane.data_dir is None:
-            kubeconfig.remove_kubeconfig(settings.kubeconfig, text)
 
 
 async def apply_manifests(
@@ -113,43 +111,56 @@ async def apply_manifests(
         except TimeoutError as error:
             late = ", ".join(str(item) for item in applier.tracked if not item.readiness.ready)
             raise CommandError(
-                f"not ready after {settings.timeout.total_seconds():g} s: {late}",
+                f"not ready after {format_duration(settings.timeout)}: {late}",
                 "--timeout waits longer",
                 ExitCode.NOT_READY,
             ) from error
 
 
-def explain_use(settings: UpSettings, console: Console, simulation: Simulation | None) -> None:
-    """Tell how to go on with kubectl and the AWS CLI, from what was applied."""
-    commands = [f"export KUBECONFIG={_short(settings.kubeconfig)}", "kubectl get namespaces"]
+def explain_use(settings: UpSettings, path: Path, console: Console, simulation: Simulation | None) -> None:
+    """Tell how to go on with kubectl and the AWS CLI, from what was applied. Commands stay whole, to be pasted."""
+    console.print("Use it from another terminal while it runs:\n")
+    for command in _commands(settings, path, simulation):
+        console.print(Text(f"  {command}" if command else "", "cyan"), soft_wrap=True)
+    console.print()
+
+
+def _commands(settings: UpSettings, path: Path, aws: Simulation | None) -> list[str]:
+    """What a shell takes to use the cluster, and AWS where there is one."""
     plurals = [
         dig(manifest.body, "spec", "names", "plural")
         for manifest in settings.manifests
         if manifest.kind == "CustomResourceDefinition"
     ]
-    if settings.manifests:
-        ours = ["edge"] if simulation is not None else []
-        commands[1] = f"kubectl get {','.join(['all', *ours, *filter(None, plurals)])} --all-namespaces"
-    if simulation is not None:
-        keys = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
-        commands.append(f"{keys} aws --endpoint-url {simulation.url} cloudfront list-distribution-tenants")
-    console.print("Use it from another terminal while it runs:\n")
-    for command in commands:
-        console.print(Text(f"  {command}", "cyan"))
-    console.print()
+    ours = ["edge"] if aws else []
+    kinds = ",".join(["all", *ours, *filter(None, plurals)])
+    what = f"{kinds} --all-namespaces" if settings.manifests else "namespaces"
+    cluster = [f"export KUBECONFIG={_quoted(path)}", f"kubectl get {what}"]
+    if aws is None:
+        return cluster
+    return [
+        *cluster,
+        "",
+        f"export AWS_ENDPOINT_URL={aws.url} AWS_DEFAULT_REGION={aws.region}",
+        "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any",
+        "aws --endpoint-url $AWS_ENDPOINT_URL cloudfront list-distribution-tenants",
+    ]
 
 
 async def stay(settings: UpSettings, stop: StopRequest, console: Console) -> None:
     if settings.wait:
-        console.print("Stopping now, as --wait asks.")
+        console.print("Stopping now, as --wait asks; without it the server stays, and tells how to use it.")
         return
     console.print("Ctrl-C stops the server.")
     number = await stop.wait()
     console.print(f"Stopped by {number.name}.")
 
 
-def _short(path: Path) -> str:
-    """Absolute, because kubectl may run anywhere; short, because people read it."""
-    absolute = path.absolute()
-    home = Path.home()
-    return f"~/{absolute.relative_to(home)}" if absolute.is_relative_to(home) else str(absolute)
+def _quoted(path: Path) -> str:
+    """Absolute, because kubectl may run anywhere; short where it can be, because people read it."""
+    absolute, home = path.absolute(), Path.home()
+    if absolute.is_relative_to(home) and absolute != home:
+        below = str(absolute.relative_to(home))
+        if _PLAIN(below):
+            return f'"$HOME/{below}"'
+    return shlex.quote(str(absolute))

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.cli.crds import KINDS
@@ -23,6 +24,7 @@ from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
 from edgekeeper.local.aws.http import serve
+from edgekeeper.local.aws.saving import keep
 from edgekeeper.local.aws.session import session_class
 from edgekeeper.local.aws.settings import UNLIMITED
 from edgekeeper.local.transport import InProcessTransport
@@ -41,12 +43,14 @@ _UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_addr
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """How fast the simulated world turns."""
+    """How fast the simulated world turns, and what it remembers."""
 
     deploy_time: timedelta = timedelta(seconds=5)
     """How long CloudFront takes to deploy a tenant; other durations follow it."""
     poll_interval: timedelta = timedelta(seconds=2)
     drift_interval: timedelta = timedelta(seconds=5)
+    data_dir: Path | None = None
+    """Where the cloud is kept over a restart."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +60,46 @@ class Simulation:
     cloud: AwsCloud
     url: str
     operator: Operator
+    region: str = REGION
+    """For those who need to name one. All are there."""
 
 
 def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
     """What a company has before the first tenant, with durations that people can wait for."""
+    hurry(cloud, options)
+    cloud.cloudfront.add_distribution(DISTRIBUTION, covers=(ZONE_NAME, f"*.{ZONE_NAME}"))
+    cloud.route53.add_zone(ZONE_NAME, id=ZONE)
+    cloud.changed()
+
+
+def hurry(cloud: AwsCloud, options: SimulationOptions) -> None:
+    """Let the cloud take no longer over things than people can wait for."""
     timings, step = cloud.world.timings, options.deploy_time
     timings.tenant_deployment = timings.group_deployment = timings.distribution_deployment = step
     timings.record_propagation = timings.certificate_issuance = step
-    cloud.cloudfront.add_distribution(DISTRIBUTION, covers=(ZONE_NAME, f"*.{ZONE_NAME}"))
-    cloud.route53.add_zone(ZONE_NAME, id=ZONE)
+
+
+def open_cloud(options: SimulationOptions) -> AwsCloud:
+    """The cloud that was kept, or a furnished one."""
+    cloud = AwsCloud(rates=UNLIMITED)
+    hurry(cloud, options)
+    if options.data_dir is None or not keep(cloud, options.data_dir / "aws.json"):
+        furnish(cloud, options)
+    return cloud
 
 
 def _intervals(options: SimulationOptions) -> Intervals:
     """Short ones. The simulated cloud never shows the past, so that what it lists can be believed at once."""
     return Intervals(options.poll_interval, options.drift_interval, settling=timedelta(0))
+
+
+def _clients(cloud: AwsCloud, url: str) -> AwsClients:
+    """Clients of the simulated cloud, whatever the environment says about the real one."""
+    return AwsClients(
+        AwsSettings(region=REGION, endpoint_url=url),
+        session=static_session(ACCOUNT, "simulated"),
+        http_session_class=session_class(cloud),
+    )
 
 
 @asynccontextmanager
@@ -78,22 +108,17 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
     for kind in KINDS:
         await server.apply(f"{CRD_PATH}/{kind.name}", kind.definition(), FIELD_MANAGER)
     await server.plane.settle()
-    cloud = AwsCloud(rates=UNLIMITED)
-    furnish(cloud, options)
-    clients = AwsClients(
-        AwsSettings(region=REGION),
-        session=static_session(ACCOUNT, "simulated"),
-        http_session_class=session_class(cloud),
-    )
+    cloud = open_cloud(options)
     chosen = OperatorOptions(
         RuntimeOptions(server=_UNHEARD),
         TenantOptions(intervals=_intervals(options)),
         _UNHURRIED,
         signals=False,
     )
+    transport = InProcessTransport(server.plane, server.plane.admin_token)
     async with (
         serve(cloud) as listening,
-        assembled(chosen, InProcessTransport(server.plane), clients, host="embedded") as operator,
+        assembled(chosen, transport, _clients(cloud, listening.url), host="embedded") as operator,
     ):
         working = asyncio.create_task(operator.manager.run(), name="operator")
         try:

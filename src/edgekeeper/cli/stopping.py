@@ -44,6 +44,12 @@ class StopRequest:
         raise CommandError(f"stopped by {number.name} before the work was done", code=STOP_SIGNALS[number])
 
 
+async def interruptible(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end, or fail when a stop signal arrives first."""
+    with stop_on_signals() as stop:
+        return await stop.unless_stopped(work)
+
+
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
     """Turn the stop signals into a `StopRequest` for as long as the block runs."""

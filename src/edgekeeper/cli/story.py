@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from edgekeeper.cli.embedded import LocalServer
@@ -67,11 +68,17 @@ class Story:
     async def _tell(self, number: int, chapter: Chapter) -> None:
         before, started = self._calls(), time.monotonic()
         self._console.print(Text(f"{number}. {chapter.title}", "bold"))
-        self._console.print(f"   [yellow]{await chapter.begin()}[/]")
+        self._say(Text(await chapter.begin(), "yellow"))
         outcome = await self._await(chapter.title.lower(), chapter.is_over)
         seconds = time.monotonic() - started
-        self._console.print(f"   [green]{outcome}[/] after {seconds:.1f} s")
-        self._console.print(Text(f"   {_told(self._calls() - before)}\n", "dim"))
+        self._say(Text.assemble((outcome, "green"), f" after {seconds:.1f} s"))
+        self._say(Text(_told(self._calls() - before), "dim"))
+        self._console.print()
+
+    def _say(self, text: Text) -> None:
+        """Below the title, also where a narrow terminal breaks the line."""
+        indented = Text("   ").append_text(text) if self._console.soft_wrap else Padding(text, (0, 0, 0, 3))
+        self._console.print(indented)
 
     async def _await(self, what: str, is_over: Callable[[], Awaitable[str]]) -> str:
         try:
@@ -95,6 +102,7 @@ class Story:
 
     async def _edit_in_aws(self) -> str:
         self._simulation.cloud.cloudfront.change_tenant("shop", enabled=False)
+        self._simulation.cloud.changed()
         return "in the console, somebody switches the tenant shop off"
 
     async def _is_repaired(self) -> str:

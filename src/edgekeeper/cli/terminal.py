@@ -7,9 +7,10 @@ place, a server that stays up for the person watching it) needs a real terminal,
 from __future__ import annotations
 
 import os
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -27,6 +28,8 @@ def is_interactive(stream: TextIO) -> bool:
 
 def open_console(stream: TextIO) -> Console:
     """A console that writes to `stream`, without any escape sequence where colour is not wanted."""
+    from rich.console import Console  # noqa: PLC0415 - most commands need no console, and it is large
+
     colour = wants_colour(stream)
     return Console(
         file=stream,

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import click
 
-from edgekeeper.cli import kubeconfig
 from edgekeeper.cli.duration import Duration
 from edgekeeper.cli.embedded import SIMULATOR_NAMES, PlaneOptions
 from edgekeeper.cli.help import Command
+from edgekeeper.cli.kubeconfig import InUseError, default_path, ensure_replaceable
 from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.serving import UpSettings, serve
 from edgekeeper.cli.terminal import is_interactive, open_console
@@ -42,7 +43,10 @@ PATH = click.Path(path_type=Path)
     help="Listen here; 0 takes any free port.",
 )
 @click.option(
-    "--data-dir", type=PATH, metavar="DIR", help="Keep all objects there.  [default: in memory only]"
+    "--data-dir",
+    type=PATH,
+    metavar="DIR",
+    help="Keep all objects and the simulated AWS there.  [default: in memory only]",
 )
 @click.option(
     "--kubeconfig",
@@ -106,7 +110,7 @@ def up(  # noqa: PLR0913 - one parameter per option
     chosen = frozenset(simulated or (() if no_simulators else SIMULATOR_NAMES))
     settings = UpSettings(
         plane=PlaneOptions(port, data_dir, chosen, auth),
-        kubeconfig=kubeconfig_path or kubeconfig.default_path(data_dir),
+        kubeconfig=kubeconfig_path,
         manifests=load_manifests(apply_paths),
         wait=wait,
         timeout=timeout,
@@ -114,5 +118,9 @@ def up(  # noqa: PLR0913 - one parameter per option
         deploy_time=deploy_time,
         story=story,
     )
-    kubeconfig.ensure_replaceable(settings.kubeconfig)
+    if kubeconfig_path:
+        ensure_replaceable(kubeconfig_path)
+    elif data_dir:
+        with suppress(InUseError):  # so is the directory, which says so itself when it is opened
+            ensure_replaceable(default_path(data_dir))
     return asyncio.run(serve(settings, open_console(sys.stdout), interactive=is_interactive(sys.stdout)))

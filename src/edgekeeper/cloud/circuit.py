@@ -22,7 +22,7 @@ from random import Random
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import Wait
+from edgekeeper.core.errors import Cause, Wait
 
 TOLERATED = 5
 """Calls in a row that may stay unanswered."""
@@ -105,7 +105,9 @@ class Circuit:
 
     def _wait(self, after: timedelta) -> Wait:
         message = f"{self._name} has left {self._unanswered} calls in a row without an answer"
-        return Wait(after, "ProviderUnavailable", message)
+        wait = Wait(after, "ProviderUnavailable", message)
+        wait.unavailable = Cause.UNREACHABLE
+        return wait
 
 
 class Circuits:

@@ -53,6 +53,9 @@ Write: TypeAlias = Callable[[Sequence[C]], Awaitable[Sequence[R | PassError]]]
 
 DEFAULT_OPTIONS = CoalescerOptions()
 
+_MISTAKE = "A change cannot be written because of a mistake"
+"""Logged where an error that is none of the four still has its traceback: tickets keep none."""
+
 
 def _one(_: object) -> int:
     return 1
@@ -166,7 +169,9 @@ class Coalescer(Generic[C, R]):
         try:
             with acting_for(*{actor: None for entry in batch for actor in entry.actors}):
                 results = await self._write([entry.change for entry in batch])
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to those whose changes these are
+        except Exception as error:  # whatever it is, it belongs to those whose changes these are
+            if not isinstance(error, PassError):
+                log.exception(_MISTAKE, document=self.name)
             self._blame(batch, error)
             return
         if len(results) != len(batch):
@@ -179,7 +184,9 @@ class Coalescer(Generic[C, R]):
         """Whether there is nothing to write for this change."""
         try:
             result = self._already(entry.change)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # as above
+            if not isinstance(error, PassError):
+                log.exception(_MISTAKE, document=self.name)
             self._fail([entry], error)
             return True
         if result is None:

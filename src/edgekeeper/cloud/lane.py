@@ -16,6 +16,7 @@ from edgekeeper.cloud.bucket import Bucket
 from edgekeeper.cloud.fairness import FairQueue
 from edgekeeper.cloud.lanes import LaneRate
 from edgekeeper.cloud.origin import Priority
+from edgekeeper.core.duration import format_duration
 
 SHORTEST_ABSENCE = timedelta(seconds=1)
 LONGEST_ABSENCE = timedelta(minutes=5)
@@ -27,12 +28,14 @@ _GRACE = timedelta(minutes=1)
 class TooLongError(Exception):
     """One's turn would come too late."""
 
-    def __init__(self, expected: timedelta) -> None:
-        super().__init__(f"the turn is expected in {expected}")
+    def __init__(self, expected: timedelta, *, paused: bool = False) -> None:
+        super().__init__(f"the turn is expected in {format_duration(expected)}")
         self.expected = expected
         """When one's turn will come."""
         self.come_back_in = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
         """When to ask again, to find one's place."""
+        self.paused = paused
+        """Whether nobody at all passes for now, because the provider has complained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class Lane:
         return self._bucket.ready_in(claim.cost, now, ahead)
 
     def _turn_away(self, claim: Claim, expected: timedelta) -> TooLongError:
-        error = TooLongError(expected)
+        error = TooLongError(expected, paused=self._bucket.paused_for(self._loop.time()) > 0)
         if claim.caller:
             kept = self._loop.time() + (error.come_back_in + _GRACE).total_seconds()
             self._away.book(claim.namespace, claim.caller, kept)

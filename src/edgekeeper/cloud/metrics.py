@@ -4,6 +4,7 @@
     edgekeeper_cloud_api_call_duration_seconds{provider,operation}            all clouds
     edgekeeper_cloud_api_errors_total{provider,operation,error_type}
     edgekeeper_cloud_budget_wait_seconds{lane}                                how long calls waited for their turn
+    edgekeeper_cloud_available{provider,service}                              1, or 0 during an outage
     edgekeeper_cloud_circuit_state{provider,service,region}                   0 closed, 1 half open, 2 open
     edgekeeper_cloud_mirror_age_seconds{mirror}                               since the last complete listing began
     edgekeeper_cloud_mirror_objects{mirror}
@@ -16,7 +17,7 @@ Labels name operations, lanes and mirrors, which are few; never objects. The reg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import timedelta
 from typing import Protocol
 
@@ -30,6 +31,7 @@ _WAIT_BUCKETS = (0.001, 0.01, 0.1, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 
 _PREFIXES = {"cloudfront": "", "route53": "Route53", "acm": "ACM"}
 """The services of the first histogram, and how their operations begin there."""
+_LISTING_RESULTS = ("complete", "failed", "doubted")
 _KNOWN_OPERATIONS = (
     *("CreateDistributionTenant", "GetDistributionTenant", "UpdateDistributionTenant"),
     *("DeleteDistributionTenant", "GetDistribution", "GetManagedCertificateDetails"),
@@ -89,6 +91,7 @@ class CloudMetrics:
             ("mirror", "result"),
             registry=registry,
         )
+        self._availability: list[Callable[[], Mapping[tuple[str, str], bool]]] = []
         self._circuits: dict[tuple[str, str, str], Callable[[], int]] = {}
         self._mirrors: dict[str, MirrorFigures] = {}
         for operation in _KNOWN_OPERATIONS:
@@ -113,6 +116,10 @@ class CloudMetrics:
         """A listing is `complete`, has `failed`, or is `doubted`."""
         self._listings.labels(mirror, result).inc()
 
+    def watch_availability(self, figures: Callable[[], Mapping[tuple[str, str], bool]]) -> None:
+        """Show whether services can be used, by provider and service."""
+        self._availability.append(figures)
+
     def watch_circuit(self, where: tuple[str, str, str], state: Callable[[], int]) -> None:
         """Show a circuit: its provider, service and region, and how to ask for its state."""
         self._circuits[where] = state
@@ -120,14 +127,26 @@ class CloudMetrics:
     def watch_mirror(self, name: str, figures: MirrorFigures) -> None:
         """Show a mirror until it is forgotten."""
         self._mirrors[name] = figures
-        for result in ("complete", "failed", "doubted"):
+        for result in _LISTING_RESULTS:
             self._listings.labels(name, result)
 
     def forget_mirror(self, name: str, figures: MirrorFigures) -> None:
+        """Show nothing of a mirror any more, and no labels of it."""
         if self._mirrors.get(name) is figures:  # and not another one that has taken its place
             del self._mirrors[name]
+            for result in _LISTING_RESULTS:
+                self._listings.remove(name, result)
 
     def _gauges(self) -> Iterator[Metric]:
+        available = GaugeMetricFamily(
+            "edgekeeper_cloud_available",
+            "1 where a service can be used, 0 where it does not answer, throttles us or refuses our credentials.",
+            labels=("provider", "service"),
+        )
+        for figures in self._availability:
+            for place, is_available in figures().items():
+                available.add_metric(place, is_available)
+        yield available
         circuits = GaugeMetricFamily(
             "edgekeeper_cloud_circuit_state",
             "0 where calls pass, 1 where one may pass to see, 2 where the provider is left alone.",

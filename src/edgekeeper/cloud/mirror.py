@@ -31,6 +31,7 @@
 from __future__ import annotations
 
 import asyncio
+import random as shared_random
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -42,7 +43,7 @@ from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.pace import Pace, PaceOptions
 from edgekeeper.cloud.replica import Change, Replica
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Wait
+from edgekeeper.core.errors import Cause, PassError, Wait, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -63,8 +64,11 @@ Handler: TypeAlias = Callable[[K, V | None, V | None], None]
 class NotSyncedError(Wait):
     """The collection was not seen as a whole yet, so that nobody knows what is not there."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(timedelta(seconds=5), "MirrorNotSynced", f"{name}: not listed completely yet")
+    def __init__(self, name: str, problem: PassError | None = None) -> None:
+        """`problem` is why the last listing failed, where there was one."""
+        why = f": {problem.message}" if problem is not None else ""
+        super().__init__(timedelta(seconds=5), "MirrorNotSynced", f"{name}: not listed completely yet{why}")
+        self.unavailable = (problem.unavailable if problem is not None else None) or Cause.UNLISTED
 
 
 class AbsentError(LookupError):
@@ -114,8 +118,7 @@ class Mirror(Generic[K, V]):
     ) -> None:
         """`version` is what must differ for a change to be one, such as an ETag: the whole value by default."""
         self.name = name
-        self.problem: PassError | None = None
-        """Why the last listing failed, where it did: what to tell those who wait for the first one."""
+        self._problem: PassError | None = None
         self._lister = lister
         self._clock = clock
         self._metrics = metrics
@@ -128,7 +131,7 @@ class Mirror(Generic[K, V]):
         self._tried = asyncio.Event()
         self._as_of = clock.monotonic()
         self._listing = asyncio.Lock()
-        self._pace = Pace(options, random or Random())
+        self._pace = Pace(options, random or Random(shared_random.getrandbits(64)))
 
     # Reading
 
@@ -136,6 +139,11 @@ class Mirror(Generic[K, V]):
     def synced(self) -> bool:
         """Whether there was a complete listing."""
         return self._synced.is_set()
+
+    @property
+    def problem(self) -> PassError | None:
+        """Why the last listing failed, where it did: what to tell those who wait for the first one. May be raised."""
+        return None if self._problem is None else fresh(self._problem)
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
@@ -176,7 +184,7 @@ class Mirror(Generic[K, V]):
 
     def _known(self) -> dict[K, V]:
         if not self.synced:
-            raise NotSyncedError(self.name)
+            raise NotSyncedError(self.name, self.problem)
         return self._replica.objects
 
     # Following
@@ -228,12 +236,13 @@ class Mirror(Generic[K, V]):
                 await self._refresh()
 
     async def _try_to_refresh(self) -> None:
-        before = self.problem
+        before = self._problem
         try:
             await self.refresh()
         except PassError as error:
             # Once for each reason: one who may not list is not told so every few minutes.
-            is_new = before is None or before.reason != error.reason
+            # That a cloud cannot be used at all is told once for all that is in it, by the transport.
+            is_new = (before is None or before.reason != error.reason) and error.unavailable is None
             tell = log.warning if is_new else log.debug
             tell("Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message)
             self._pace.failed(error.after if isinstance(error, Wait) else timedelta(0))
@@ -250,10 +259,10 @@ class Mirror(Generic[K, V]):
         try:
             listed = {key: value async for page in self._lister() for key, value in page.items()}
         except Exception as error:
-            self.problem = error if isinstance(error, PassError) else None
+            self._problem = fresh(error) if isinstance(error, PassError) else None
             self._metrics.count_listing(self.name, "failed")
             raise
-        self.problem = None
+        self._problem = None
         self._pace.ended()
         await self._take_in(listed, began)
         self._set_pace()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Generic, TypeAlias, TypeVar
 
-from edgekeeper.core.errors import Wait
+from edgekeeper.core.errors import PassError, Wait, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -49,8 +49,7 @@ class Ticket(Generic[R]):
         if not self.done:
             raise PendingError(self._document)
         if self._error is not None:
-            # Several owners may share one error; each raises it as if it were new.
-            raise self._error.with_traceback(None)
+            raise _again(self._error)
         return self._results[0]
 
     async def wait(self) -> R:
@@ -70,7 +69,7 @@ class Ticket(Generic[R]):
         self._finish()
 
     def fail(self, error: BaseException) -> None:
-        self._error = error
+        self._error = _again(error)
         self._finish()
 
     def _finish(self) -> None:
@@ -84,3 +83,14 @@ class Ticket(Generic[R]):
             wake()
         except Exception:
             log.exception("The owner of a change cannot be woken", document=self._document)
+
+
+def _again(error: BaseException) -> BaseException:
+    """The error as if it were new: several owners may share it, and a ticket must not keep what its traceback refers to.
+
+    Of one that is none of the four errors there is no copy: it is a bug, which the writer has logged.
+    """
+    if isinstance(error, PassError):
+        return fresh(error)
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)

@@ -13,7 +13,8 @@ Every attempt of every call takes the same way:
    `Wait` says so at once. At least half of the time is for sending.
  - In a dry run, and without leadership, no mutation is sent. A dry run raises `KeptBack`, which is a `Wait`.
  - Every mutation that was sent leaves an audit line, also where it was cancelled half-way.
- - What a provider does wrong leaves as one of the four errors of `core.errors`, with the metric label in `error_type`.
+ - What a provider does wrong leaves as one of the four errors of `core.errors`, with the metric label in `error_type`, and
+   with the cause in `unavailable` where nothing can be asked of it at present: no answer, throttling, an open circuit.
    What hooks, the leadership check and bugs raise leaves as it is.
 
 *Caveats*
@@ -32,6 +33,7 @@ from random import Random
 from typing import Generic, TypeVar
 
 from edgekeeper.cloud import audit
+from edgekeeper.cloud.availability import Availability, Service
 from edgekeeper.cloud.budget import Budget, TooLongError
 from edgekeeper.cloud.circuit import Circuit, Circuits, State
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -39,7 +41,8 @@ from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation,
 from edgekeeper.cloud.origin import Actor, Origin, Priority, acting_for, current_origin, sweeping
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Retry, Wait
+from edgekeeper.core.duration import format_duration
+from edgekeeper.core.errors import Cause, PassError, Retry, Wait
 
 __all__ = [
     "Actor",
@@ -56,6 +59,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+_CAUSES = {Verdict.UNANSWERED: Cause.UNREACHABLE, Verdict.THROTTLED: Cause.THROTTLED}
+"""Verdicts that say nothing about what was asked. Classifiers may know of others, such as credentials."""
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0
 
@@ -115,6 +120,7 @@ class Transport:
         self._clock = clock
         self._metrics = metrics
         self._circuits = Circuits(clock, metrics)
+        self._availability = Availability(clock, metrics)
 
     async def call(  # noqa: PLR0913 - what to send, and by name all that is to be known about it
         self,
@@ -155,8 +161,9 @@ class Transport:
                 operation.service, operation.name, order.subject, mutating=operation.mutating
             )
             try:
-                return await self._attempt(order, record)
+                result = await self._attempt(order, record)
             except _FailedError as error:
+                self.report(operation, order.credential, error.failure)
                 failed = _graver(failed, error)
                 pause = self._pause_before_retry(order, error.failure, attempt, record.number)
                 if pause is None or loop.time() + pause >= order.until:
@@ -165,7 +172,18 @@ class Transport:
                 if failed is None:
                     raise
                 raise failed.failure.error from failed.cause
+            else:
+                self._availability.answered(Service(operation.provider, operation.service, order.credential))
+                return result
             await asyncio.sleep(pause)
+
+    def report(self, operation: Operation, credential: str, failure: Failure) -> None:
+        """Count a failure for whether the service can be used; for those too that were met before a call was made."""
+        service = Service(operation.provider, operation.service, credential)
+        if failure.error.unavailable is None:  # a refusal is an answer
+            self._availability.answered(service)
+        else:
+            self._availability.failed(service, failure.error)
 
     async def _attempt(self, order: _Order[T], record: CallRecord) -> T:
         operation = order.operation
@@ -280,17 +298,20 @@ def _judge(order: _Order[T], error: Exception) -> Failure | None:
         failure = _unanswered(order.operation, error)
     if failure is not None:
         failure.error.error_type = failure.error_type
+        failure.error.unavailable = failure.error.unavailable or _CAUSES.get(failure.verdict)
     return failure
 
 
 def _unanswered(operation: Operation, error: OSError) -> Failure:
     why = str(error) or type(error).__name__
     retry = Retry(f"no answer to {operation.name}: {why}", "Unreachable")
-    retry.error_type = "retryable"
+    retry.error_type, retry.unavailable = "retryable", Cause.UNREACHABLE
     return Failure(retry, retry.error_type, Verdict.UNANSWERED)
 
 
 def _wait_for_budget(lane: str, error: TooLongError) -> Wait:
     expected = timedelta(seconds=ceil(error.expected.total_seconds()))
-    message = f"the next call of {lane} is not due yet: expected in {expected}"
-    return Wait(error.come_back_in, "BudgetExhausted", message)
+    message = f"the next call of {lane} is not due yet: expected in {format_duration(expected)}"
+    wait = Wait(error.come_back_in, "BudgetExhausted", message)
+    wait.unavailable = Cause.THROTTLED if error.paused else None  # a long line is no outage
+    return wait

@@ -70,6 +70,8 @@ class ClientOptions:
     """For a whole call: waiting for the rate limit, every attempt and the pauses between them."""
     read_attempt: timedelta = timedelta(seconds=15)
     """For one attempt to read: a connection that died silently leaves time for another one."""
+    retries: bool = True
+    """Repeat a call that failed where another attempt may help. Otherwise every failure is told at once."""
     requests_per_second: float | None = None
     burst: int = 30
     dry_run: bool = False
@@ -267,7 +269,7 @@ class KubeClient:
             except ApiError as error:
                 error.about(call.request.method, call.request.path)
                 failures += 1
-                pause = pause_before_retry(error, record, failures)
+                pause = pause_before_retry(error, record, failures) if self.options.retries else None
                 if pause is None or loop.time() + pause >= until:
                     raise
             await asyncio.sleep(pause)

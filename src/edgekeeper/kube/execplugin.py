@@ -93,7 +93,7 @@ class ExecCredentials:
         self._made: _Made | None = None
         self._running = asyncio.Lock()
         self._runs = 0
-        self._failure: CredentialsError | None = None
+        self._failure: str | None = None
 
     async def headers(self) -> Mapping[str, str]:
         return (await self._current()).headers
@@ -129,7 +129,7 @@ class ExecCredentials:
             if self._runs == runs:
                 await self._run()
         if self._failure is not None:
-            raise CredentialsError(str(self._failure)) from self._failure
+            raise CredentialsError(self._failure)
         assert self._made is not None  # noqa: S101 - a run either failed or made something
         return self._made
 
@@ -139,7 +139,7 @@ class ExecCredentials:
             self._made = _parse(self._plugin, output, self._clock)
             self._failure = None
         except CredentialsError as error:
-            self._failure = error
+            self._failure = str(error)
         self._runs += 1
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
-from edgekeeper.kube.errors import ApiError, ExpiredError, NotFoundError
+from edgekeeper.kube.errors import ApiError, ExpiredError, ForbiddenError, NotFoundError
 from edgekeeper.kube.replica import StaleViewError
 from edgekeeper.kube.stream import SilenceError
 
@@ -48,6 +48,8 @@ class Health:
         """Since when we may have missed something; None while we follow the server."""
         self.trouble = ""
         """What went wrong last, while we may be missing something."""
+        self.is_denied = False
+        """Whether that was a lack of rights."""
 
     @property
     def is_served(self) -> bool:
@@ -72,12 +74,14 @@ class Health:
         self._behind_since = None
         self.stale_since = None
         self.trouble = ""
+        self.is_denied = False
 
     def mark_failed(self, error: Exception, heard: float | None) -> timedelta:
         """Something went wrong, `heard` being when all was last well. Return how long to leave the server alone."""
         if self.stale_since is None:
             self.stale_since = self._clock.monotonic() if heard is None else heard
         self.trouble = str(error)
+        self.is_denied = isinstance(error, ForbiddenError)
         if isinstance(error, SilenceError):
             # The server was left alone for long enough. It may just have nothing to say: old ones send no bookmarks
             # of kinds that have not changed since they started. Opening another watch shows whether it lives.

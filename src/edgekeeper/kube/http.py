@@ -139,9 +139,9 @@ class HttpTransport:
                 server_hostname=self._server_name if self._is_secure else None,
             )
         except _NotRepeatedError as error:
-            raise _failure(error.error, self._proxy) from error.error
+            raise _failure(error.error, self._proxy) from _cause(error.error)
         except (aiohttp.ClientError, OSError) as error:
-            raise _failure(error, self._proxy) from error
+            raise _failure(error, self._proxy) from _cause(error)
         except ValueError as error:  # its message may hold the header, which may be a token
             raise UnsendableError("a header contains a line break: nothing was sent") from error.__cause__
 
@@ -236,6 +236,11 @@ def _failure(error: Exception, proxy: URL | None = None) -> TransportError:
     )
     told = redact_text(str(error)) or type(error).__name__
     return kind(f"{told} (by the proxy {proxy.host}:{proxy.port})" if proxy is not None else told)
+
+
+def _cause(error: Exception) -> Exception:
+    """What happened beneath aiohttp. Its error for certificates is an SSLCertVerificationError without its attributes."""
+    return error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

@@ -13,7 +13,7 @@ Kinds can be acquired and released while running, as definitions of custom resou
 does not serve yet is waited for.
 
 Guarantees
-    - There is one watch for each kind, namespace and label selector, however many users it has.
+    - There is one watch for each kind and selection (namespace, labels, fields), however many users it has.
     - A handler is called for every change, in the order of the changes, after the store shows it. What it raises is
       logged and counted, and concerns neither the store nor the other handlers.
     - A handler that subscribes late is first told every object that is there, as `initial` changes.
@@ -67,6 +67,11 @@ class Informer:
     def trouble(self) -> str:
         """What keeps the store from following the server, in words; empty where nothing does."""
         return self._watcher.health.trouble if self._watcher is not None else ""
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether it is our rights that keep the store from following the server."""
+        return self._watcher is not None and self._watcher.health.is_denied
 
     @property
     def is_served(self) -> bool:
@@ -149,9 +154,9 @@ class Informers:
     def __iter__(self) -> Iterator[Informer]:
         return iter([shared.informer for shared in self._shared.values()])
 
-    def acquire(self, kind: Kind, *, namespace: str = "", labels: str = "") -> Informer:
+    def acquire(self, kind: Kind, *, namespace: str = "", labels: str = "", fields: str = "") -> Informer:
         """The informer of a selection, which is watched from now on, or from `start` on. Release it after use."""
-        selection = Selection(namespace, labels)
+        selection = Selection(namespace, labels, fields)
         shared = self._shared.get((kind, selection))
         if shared is None:
             shared = self._shared[kind, selection] = _Shared(Informer(kind, selection))

@@ -29,6 +29,11 @@ _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 def cluster_config(kubeconfig: Kubeconfig, context: str | None, clock: Clock) -> ClusterConfig:
     """The cluster of a context, or of the current one."""
     name = context or kubeconfig.current_context
+    if not name and not kubeconfig.contexts:
+        raise ConfigError(
+            f"kubeconfig {kubeconfig} has no contexts, so it leads to no cluster: name another one with --kubeconfig "
+            "or $KUBECONFIG"
+        )
     if not name:
         raise ConfigError(
             f"kubeconfig {kubeconfig} has no current context: choose one of {_listed(kubeconfig.contexts)} "

@@ -27,8 +27,8 @@ from edgekeeper.kube.raw import peek
 
 T = TypeVar("T")
 
-IndexValues = Callable[[bytes], Iterable[str]]
-"""The values under which an object is to be found, from its raw JSON."""
+IndexValues = Callable[[JsonObject], Iterable[str]]
+"""The values under which an object is to be found. All indexes see the same tree, which none of them may change."""
 
 _NO_KEYS: Mapping[Key, None] = {}
 _decode_tree = msgspec.json.Decoder(dict).decode
@@ -99,8 +99,8 @@ class Store:
     def add_index(self, name: str, values: IndexValues) -> None:
         """File every object, present and future, under the values computed from it.
 
-        `values` must depend on its argument alone. Adding the same index twice is fine, adding another one under the
-        same name is not: two users of a shared store would see each other's.
+        An object is decoded once for all indexes, when it is put. Adding the same index twice is fine, adding another one
+        under the same name is not: two users of a shared store would see each other's.
         """
         known = self._indexes.get(name)
         if known is not None:
@@ -109,7 +109,7 @@ class Store:
             return
         index = _Index(values)
         for key, raw in self._objects.items():
-            index.add(key, raw)
+            index.file(key, _decode_tree(raw))
         self._indexes[name] = index
 
     # For the replica, which is the only writer, and for those who only care about what is certainly there.
@@ -129,18 +129,17 @@ class Store:
         """Keep an object; return what it replaces."""
         old = self._objects.get(key)
         self._objects[key] = raw
-        for index in self._indexes.values():
-            if old is not None:
-                index.remove(key, old)
-            index.add(key, raw)
+        if self._indexes:
+            tree = _decode_tree(raw)
+            for index in self._indexes.values():
+                index.file(key, tree)
         return old
 
     def remove(self, key: Key) -> bytes | None:
         """Drop an object; return what it was."""
         old = self._objects.pop(key, None)
-        if old is not None:
-            for index in self._indexes.values():
-                index.remove(key, old)
+        for index in self._indexes.values():
+            index.remove(key)
         return old
 
     def _confirm_synced(self) -> None:
@@ -149,23 +148,30 @@ class Store:
 
 
 class _Index:
-    """Keys by value, in the order in which they came."""
+    """Keys by value, in the order in which they came, and values by key, so that what is gone need not be read again."""
 
     def __init__(self, values: IndexValues) -> None:
         self.values = values
         self._keys: dict[str, dict[Key, None]] = {}
+        self._filed: dict[Key, tuple[str, ...]] = {}
 
     def keys(self, value: str) -> Iterable[Key]:
         return self._keys.get(value, _NO_KEYS)
 
-    def add(self, key: Key, raw: bytes) -> None:
-        for value in self.values(raw):
+    def file(self, key: Key, tree: JsonObject) -> None:
+        """File an object under the values that it has now, and under no others."""
+        values = tuple(dict.fromkeys(self.values(tree)))
+        if values == self._filed.get(key, ()):
+            return
+        self.remove(key)
+        for value in values:
             self._keys.setdefault(value, {})[key] = None
+        if values:
+            self._filed[key] = values
 
-    def remove(self, key: Key, raw: bytes) -> None:
-        for value in self.values(raw):
-            keys = self._keys.get(value)
-            if keys is not None:
-                keys.pop(key, None)
-                if not keys:
-                    del self._keys[value]
+    def remove(self, key: Key) -> None:
+        for value in self._filed.pop(key, ()):
+            keys = self._keys[value]
+            del keys[key]
+            if not keys:
+                del self._keys[value]

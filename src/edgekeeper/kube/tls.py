@@ -60,12 +60,19 @@ def build_context(
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     elif authorities is not None:
-        context.load_verify_locations(cadata=authorities.decode())
+        _believe(context, authorities)
     else:
         context.load_default_certs()
     if certificate is not None:
         _show(context, certificate)
     return context
+
+
+def _believe(context: ssl.SSLContext, authorities: bytes) -> None:
+    try:
+        context.load_verify_locations(cadata=authorities.decode())
+    except (ssl.SSLError, ValueError) as error:
+        raise ValueError("the certificate authority is no certificate in PEM form") from error
 
 
 def _show(context: ssl.SSLContext, certificate: ClientCertificate) -> None:

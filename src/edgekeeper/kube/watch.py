@@ -302,6 +302,8 @@ class Watcher:
             log.error("watch failed by a mistake of ours", exc_info=error, **facts)
         elif isinstance(error, ExpiredError | SilenceError) or not is_new:
             log.debug("watch interrupted", error=str(error), **facts)
+        elif isinstance(error, NotFoundError):
+            log.warning("kind is not served; it is watched as soon as its definition is installed", **facts)
         else:
             log.warning("watch interrupted", error=str(error), **facts)
 

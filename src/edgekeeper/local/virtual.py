@@ -46,6 +46,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, ParamSpec, TypeVar, TypeVarTuple
 
+from edgekeeper.core.duration import format_duration
+
 T = TypeVar("T")
 P = ParamSpec("P")
 Ts = TypeVarTuple("Ts")
@@ -188,7 +190,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 f"busy loop: {self._idle_turns} turns and no time passes:\n{self._waiting()}"
             )
         if self._elapsed > self.limits.virtual_time.total_seconds():
-            raise VirtualTimeError(f"still running after {self.limits.virtual_time}:\n{self._waiting()}")
+            raise VirtualTimeError(
+                f"still running after {format_duration(self.limits.virtual_time)}:\n{self._waiting()}"
+            )
 
     def _waiting(self) -> str:
         return "\n".join(sorted(map(_whereabouts, asyncio.all_tasks(self))))

@@ -19,7 +19,6 @@ Guarantees
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import ssl
 import tempfile
 from collections.abc import Sequence
@@ -28,20 +27,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
 from edgekeeper.core.clock import timestamp
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
 
 POLL_INTERVAL = timedelta(seconds=10)
-_LIFETIME = timedelta(days=3650)
-_CLOCK_SKEW = timedelta(hours=1)
 _LARGEST_FILE = 1024 * 1024
 
 _State: TypeAlias = tuple[tuple[int, int, int], ...] | None
@@ -166,37 +157,16 @@ def _no_password() -> str:
 
 def self_signed(hosts: Sequence[str], now: datetime) -> Pair:
     """A certificate that proves nothing, for connections that need encryption and no more."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "edgekeeper")])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _CLOCK_SKEW)
-        .not_valid_after(now + _LIFETIME)
-        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    return Pair(
-        certificate.public_bytes(Encoding.PEM),
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-    )
+    from edgekeeper.runtime.x509 import make_self_signed  # noqa: PLC0415 - see there
 
-
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
+    return Pair(*make_self_signed(hosts, now))
 
 
 def _log_loaded(directory: Path, pair: Pair) -> None:
+    from edgekeeper.runtime.x509 import expiry_of  # noqa: PLC0415 - see there
+
     try:
-        expires = timestamp(x509.load_pem_x509_certificate(pair.certificate).not_valid_after_utc)
+        expires = timestamp(expiry_of(pair.certificate))
     except ValueError:
         expires = "unknown"  # OpenSSL takes it, and is the one who has to
     log.info("Serving with certificate", directory=str(directory), expires=expires)

@@ -18,7 +18,8 @@ How passes end, and what follows:
     cancelled                nothing: the process is ending
 
 Backoff is reset by a returned Outcome and by nothing else. Whatever the ending, a change of the object brings it back
-at once, so a corrected spec never waits for the mistake in the old one.
+at once, so a corrected spec never waits for the mistake in the old one. That a cloud cannot be used (`unavailable`) is
+logged once by whoever calls it; the passes that meet it are logged at the level of debugging only.
 
 Guarantees
     - Never two passes of one key at once; at most one write of the object per pass; none that changes nothing.
@@ -37,6 +38,7 @@ from datetime import timedelta
 import msgspec
 
 from edgekeeper.core.backoff import spread
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
@@ -263,7 +265,13 @@ class Controller:
                 return Result.REQUEUE
             case Wait(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
-                _log.info("Reconciliation waits", reason=ending.reason, why=ending.message, after=str(after))
+                tell = _log.info if ending.unavailable is None else _log.debug
+                tell(
+                    "Reconciliation waits",
+                    reason=ending.reason,
+                    why=ending.message,
+                    after=format_duration(after),
+                )
                 return Result.REQUEUE_AFTER
             case Stall(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
@@ -273,7 +281,8 @@ class Controller:
             case PassError():
                 pause = self.queue.retry(key)
                 self._metrics.failed()
-                _log.error(FAILED, reason=ending.reason, why=ending.message, after=str(pause))
+                tell = _log.error if ending.unavailable is None else _log.debug
+                tell(FAILED, reason=ending.reason, why=ending.message, after=format_duration(pause))
                 return Result.ERROR
 
     def _resync_pause(self) -> timedelta:

@@ -24,6 +24,7 @@ from typing import TypeAlias
 import msgspec
 
 from edgekeeper.core.annotations import Wishes
+from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
@@ -102,7 +103,7 @@ class PassRunner:
             return self._surprise(error)
         except Exception as error:  # noqa: BLE001 - one object's failure never stops another's
             if isinstance(error, TimeoutError) and limit.expired:
-                return Retry(f"no result within {self.options.deadline}", DEADLINE_EXCEEDED)
+                return Retry(f"no result within {format_duration(self.options.deadline)}", DEADLINE_EXCEEDED)
             return self._meaning(error)
 
     async def _decide(self, request: Request) -> Outcome:

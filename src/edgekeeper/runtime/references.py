@@ -25,7 +25,6 @@ from typing import Any
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import REFERENCE_GRANT, Key, Kind
-from edgekeeper.kube.raw import peek
 from edgekeeper.kube.store import Store
 from edgekeeper.runtime.sources import Mapped
 
@@ -111,5 +110,6 @@ def grants_to(referrer: Kind, referrers: Callable[[str], Iterable[Key]]) -> Mapp
     return Mapped(REFERENCE_GRANT, concerned)
 
 
-def _namespace_of(raw: bytes) -> Iterable[str]:
-    yield peek(raw).key.namespace
+def _namespace_of(grant: JsonObject) -> Iterable[str]:
+    namespace = dig(grant, "metadata", "namespace")
+    return [namespace] if isinstance(namespace, str) else ()

@@ -60,29 +60,55 @@ def test_tenants_are_called_as_manifests_call_them() -> None:
     assert FINALIZER == "cloudfront-tenant-operator.io/finalizer"
 
 
-async def test_tenants_show_the_columns_that_people_know() -> None:
+async def _columns(*conditions: JsonObject) -> dict[str, tuple[int, object]]:
+    """What `kubectl get` is told of a tenant with these conditions: by column, its priority and its cell."""
     async with Plane(PlaneConfig()) as plane:
         await plane.client.create(DEFINITIONS, DISTRIBUTION_TENANT.definition())
         await plane.settle()
-        await plane.client.create(TENANTS, _tenant())
-        condition = {"reason": "A", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        domains = [{"domain": "shop.example.com"}, {"domain": "www.example.com"}]
+        await plane.client.create(TENANTS, _tenant(domains=domains))
+        since = {"lastTransitionTime": "2026-01-01T00:00:00Z", "message": ""}
         status = {
             "id": "dt_1",
             "distributionTenantStatus": "Deployed",
-            "conditions": [
-                {"type": "Ready", "status": "True", **condition},
-                {"type": "Synced", "status": "False", **condition},
-            ],
+            "conditions": [{**since, **one} for one in conditions],
         }
         await plane.client.merge(f"{TENANTS}/shop/status", {"status": status})
         as_table = "application/json;as=Table;v=v1;g=meta.k8s.io"
         answer = await plane.handle(Request.of("GET", TENANTS, accept=as_table))
     table = msgspec.json.decode(answer.body)
-    assert [column["name"] for column in table["columnDefinitions"]] == [
-        *("Name", "Status", "Ready", "Synced", "ID", "Age")
-    ]
     (row,) = table["rows"]
-    assert row["cells"][:5] == ["shop", "Deployed", "True", "False", "dt_1"]
+    columns = zip(table["columnDefinitions"], row["cells"], strict=True)
+    return {column["name"]: (column["priority"], cell) for column, cell in columns}
+
+
+async def test_tenants_show_state_reason_and_domain_and_more_if_asked() -> None:
+    columns = await _columns(
+        {"type": "Ready", "status": "False", "reason": "DomainConflict"},
+        {"type": "Synced", "status": "True", "reason": "InSync"},
+        {"type": "CertificateReady", "status": "True", "reason": "NotConfigured"},
+        {"type": "DNSReady", "status": "False", "reason": "DNSPropagating"},
+    )
+    age = columns.pop("Age")
+    assert age[0] == 0
+    assert columns == {
+        "Name": (0, "shop"),
+        "Status": (0, "Deployed"),
+        "Ready": (0, "False"),
+        "Synced": (0, "True"),
+        "Reason": (0, "DomainConflict"),
+        "Domains": (0, "shop.example.com"),
+        "Paused": (0, None),
+        "Cert": (1, "True"),
+        "DNS": (1, "False"),
+        "ID": (0, "dt_1"),
+    }
+    assert list(columns)[:4] == ["Name", "Status", "Ready", "Synced"], "where people are used to find them"
+
+
+async def test_paused_tenant_says_so_in_a_column() -> None:
+    columns = await _columns({"type": "Paused", "status": "True", "reason": "Paused"})
+    assert columns["Paused"] == (0, "True")
 
 
 def _tenant(**spec: object) -> JsonObject:
@@ -118,7 +144,11 @@ CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/1"
         pytest.param({"customizations": {"webAcl": {"action": "disable"}}}, id="no web ACL"),
         pytest.param({"customizations": {"certificate": {"arn": CERTIFICATE}}}, id="certificate"),
         pytest.param(
-            {"customizations": {"certificate": {"arn": "arn:aws-cn:acm:cn-north-1:1:certificate/1"}}},
+            {
+                "customizations": {
+                    "certificate": {"arn": "arn:aws-cn:acm:cn-north-1:111122223333:certificate/1"}
+                }
+            },
             id="certificate of another partition",
         ),
         pytest.param(
@@ -149,7 +179,7 @@ _REQUEST = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.exam
         pytest.param({"distributionId": "E"}, {"distributionId": ""}, "distributionId", id="distribution"),
         pytest.param({}, {"distributionId": None}, "distributionId", id="no distribution"),
         pytest.param({}, {"domains": None}, "domains", id="no domains"),
-        pytest.param({"domains": [{"domain": "a"}]}, {"domains": []}, "domains", id="domains"),
+        pytest.param({"domains": [{"domain": "a.io"}]}, {"domains": []}, "domains", id="domains"),
         pytest.param(
             {"parameters": [{"name": "a" * 128, "value": "v" * 256}]},
             {"parameters": [{"name": "a" * 129, "value": "v"}]},

@@ -22,6 +22,7 @@ from edgekeeper.controllers.cloudfront.reconciler import CERTIFICATE_MANAGER
 from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
 from edgekeeper.local.aws.control import COMMANDS
 
 ROOT = Path(__file__).parents[3]
@@ -60,7 +61,7 @@ def reasons() -> set[str]:
     found |= {decide.VALIDATION_FAILED, decide.NAME_CONFLICT, decide.DOMAIN_CONFLICT, decide.SAN_MISMATCH}
     stalls = [one for one in vars(meanings).values() if isinstance(one, meanings.Meaning)]
     found |= {one.reason for one in stalls if one.noun is meanings.Noun.STALL}
-    return found | {meanings.DOMAIN_VALIDATION_PENDING, meanings.QUOTA_EXCEEDED}
+    return found | {meanings.DOMAIN_VALIDATION_PENDING, meanings.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}
 
 
 @pytest.mark.parametrize("field", list(fields(schema_of(DistributionTenantSpec))))
@@ -84,6 +85,23 @@ def test_page_names_no_field_that_is_not_there() -> None:
 @pytest.mark.parametrize("reason", sorted(reasons()))
 def test_page_explains_every_reason(reason: str) -> None:
     assert f"`{reason}`" in section("Conditions") + section("Events")
+
+
+def troubles() -> set[str]:
+    """Every reason of a condition that is not True, as the page about the kind has them."""
+    rows = re.findall(r"^\| [^|]+ \| (?:False|Unknown) \|([^|]+)\|", section("Conditions"), re.MULTILINE)
+    return {reason for row in rows for reason in re.findall(r"`(\w+)`", row)}
+
+
+@pytest.mark.parametrize("reason", sorted(troubles()))
+def test_troubleshooting_says_what_to_do_about_every_reason(reason: str) -> None:
+    page = (DOCS / "troubleshooting.md").read_text()
+    assert f"`{reason}`" in page or f"## {reason}\n" in page
+
+
+def test_troubleshooting_has_the_words_of_every_outage() -> None:
+    page = (DOCS / "troubleshooting.md").read_text()
+    assert [words for words in WORDS.values() if f"`{words}: …`" not in page] == []
 
 
 @pytest.mark.parametrize("annotation", KEYS)

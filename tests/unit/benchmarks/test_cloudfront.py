@@ -9,10 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cloudfront.figures import Restart, growth_rows, restart_rows
+from benchmarks.cloudfront.arrivals import ObservedPlane, furnish
+from benchmarks.cloudfront.figures import Creation, Restart, creation_rows, growth_rows, restart_rows
 from benchmarks.cloudfront.fleet import Growth, HandedOn, grow
+from edgekeeper.controllers.cloudfront.wiring import KIND
+from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import VirtualClock
-from edgekeeper.local.virtual import run_virtual
+from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.kinds import Key
+from edgekeeper.local.aws.cloud import AwsCloud
+from edgekeeper.local.plane import PlaneConfig
+from edgekeeper.local.transport import InProcessTransport
+from edgekeeper.local.virtual import LoopClock, run_virtual
 
 CREATE, UPDATE, READ = "CreateDistributionTenant", "UpdateDistributionTenant", "GetDistributionTenant"
 
@@ -45,6 +54,36 @@ def test_goals_are_missed_by_calls_throttling_and_writes() -> None:
         "restart, writes anywhere",
     ]
     assert {row.name: row.value for row in rows}["a fleet: steady calls per day"] == 96 * 48
+
+
+def test_goals_of_a_creation_are_missed_by_writes_memory_and_requests() -> None:
+    assert all(row.ok for row in creation_rows("some", Creation(4, 80, 0)))
+    assert not any(row.ok for row in creation_rows("some", Creation(5, 80.1, 1)))
+
+
+def test_arrivals_count_requests_and_the_most_status_writes_of_an_object(tmp_path: Path) -> None:
+    async def main() -> None:
+        clock = LoopClock()
+        config = PlaneConfig(tmp_path, simulators=frozenset(), gateway_api=False, now=clock.now)
+        async with ObservedPlane(config) as plane:
+            await furnish(plane, AwsCloud(clock), 2)
+            await plane.tally()
+            status = {"conditions": [_true_condition("Ready"), _true_condition("DNSReady")]}
+            client = KubeClient(InProcessTransport(plane), Calls(), clock)
+            for number, drift in ((0, True), (0, False), (1, True)):
+                key = Key("default", f"tenant-{number:05}")
+                change = {"status": {**status, "driftDetected": drift}}
+                await client.merge_patch(KIND, key, change, subresource="status")
+            assert await plane.await_settled(2, 60) == {"settled": 2}
+            assert await plane.tally() == {"requests": 3, "status writes": 2}
+            assert await plane.tally() == {"requests": 0, "status writes": 0}
+
+    run_virtual(main)
+
+
+def _true_condition(type_: str) -> JsonObject:
+    moment = "2026-01-01T00:00:00Z"
+    return {"type": type_, "status": "True", "reason": "So", "message": "", "lastTransitionTime": moment}
 
 
 def test_clock_goes_on_where_virtual_time_has_ended() -> None:

@@ -59,6 +59,24 @@ def test_help_and_version_do_not_load_the_server() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
+def test_run_does_not_load_what_only_other_commands_and_options_need() -> None:
+    """Megabytes in every pod. httpx is a development package, which aiobotocore would load where it finds it."""
+    unneeded = (
+        "cryptography",
+        "rich",
+        "pygments",
+        "edgekeeper.cel",
+        "edgekeeper.local.plane",
+        "edgekeeper.local.aws",
+    )
+    program = (
+        "import sys; sys.modules['httpx'] = None; import edgekeeper.cli.main, edgekeeper.cli.run;"
+        f"print(*[name for name in {unneeded} if name in sys.modules])"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert finished.stdout.split() == []
+
+
 @pytest.mark.parametrize("command", list(entry.cli.entries()), ids=lambda command: command.name)
 def test_overview_says_what_the_command_says(command: CommandEntry) -> None:
     loaded = command.load()

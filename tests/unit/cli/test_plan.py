@@ -25,12 +25,14 @@ from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.preview import Preview, Verdict
 from edgekeeper.core.clock import SystemClock
-from edgekeeper.core.drift import Policy
+from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
+from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
 from edgekeeper.local.aws.faults import error
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
+from tests.tenants.estate import DISTRIBUTION, NEIGHBOUR
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 
@@ -96,6 +98,8 @@ def paths(preview: Preview) -> set[str]:
 @virtual_time
 async def test_plan_of_a_new_manifest_shows_every_step_with_reason_and_fields() -> None:
     async with playing(start=False) as scene:
+        parameters = (ParameterDefinition("tier", default="silver"),)
+        scene.cloud.cloudfront.change_distribution(DISTRIBUTION, parameters=parameters)
         (preview,) = await planned(
             scene, tenant(dns=scene.dns(), parameters=[{"name": "tier", "value": "gold"}])
         )
@@ -197,6 +201,24 @@ async def test_plan_of_a_deletion_goes_back_to_front() -> None:
         (preview,) = await planned(scene)
     assert actions(preview) == ["RemoveRecords", "DisableTenant", "DeleteTenant"]
     assert {"enabled", "tenant"} <= paths(preview)
+    text = told([preview])
+    assert text.startswith("DistributionTenant default/test-tenant: to be deleted\n")
+    assert text.endswith("Plan: 1 to be deleted.\n")
+    (shown,) = json.loads(render_json([preview]))["objects"]
+    assert (shown["verdict"], shown["deleting"], shown.get("change")) == ("Changes", True, None)
+
+
+@virtual_time
+async def test_plan_of_steps_that_no_change_asks_for_names_no_change() -> None:
+    request = {"validationTokenHost": "cloudfront", "primaryDomainName": "shop.example.com"}
+    async with playing() as scene:
+        await scene.create(tenant(dns=scene.dns(), managedCertificateRequest=request))
+        await scene.says("CertificateReady", "PendingValidation")
+        await scene.stage.stop_operators()
+        await scene.elapse(hours=1)
+        (preview,) = await planned(scene)
+    assert (actions(preview)[0], preview.change) == ("AttachCertificate", Change.NO_CHANGE)
+    assert told([preview]).startswith("DistributionTenant default/test-tenant: to be changed\n")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +260,8 @@ async def test_plan_adopts_only_where_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "message"),
     [
-        ({"domains": [{"domain": "nonsense"}]}, "ValidationFailed", "'nonsense' is not a domain name"),
+        ({"domains": [{"domain": "nonsense"}]}, "Invalid", "spec.domains[0].domain: "),
+        ({"domains": [{"domain": "https://a.io"}]}, "Invalid", "leave out the scheme"),
         ({"distributionId": "E2NONE"}, "ValidationFailed", "there is no distribution E2NONE"),
         ({"domains": []}, "Invalid", "spec.domains in body should have at least 1 items"),
         ({"enabled": "yes"}, "Invalid", "must be of type boolean"),
@@ -247,7 +270,7 @@ async def test_plan_adopts_only_where_it_is_asked_for() -> None:
         ({"dns": {"provider": "bind"}}, "Invalid", 'spec.dns.provider: Unsupported value: "bind"'),
         ({"dns": {"provider": "route53", "hostedZoneId": "ZNONE"}}, "DNSError", "ZNONE"),
     ],
-    ids=["domain", "distribution", "too few", "type", "unknown field", "rule", "value", "zone"],
+    ids=["domain", "URL", "distribution", "too few", "type", "unknown field", "rule", "value", "zone"],
 )
 @virtual_time
 async def test_plan_says_what_must_be_fixed_first(spec: JsonObject, reason: str, message: str) -> None:
@@ -260,6 +283,110 @@ async def test_plan_says_what_must_be_fixed_first(spec: JsonObject, reason: str,
     assert "<nil>" not in preview.error.message, "everything that is wrong is wrong somewhere"
     assert exit_code([preview]) == ExitCode.FAILED
     assert f"to be fixed by you ({reason})\n     {preview.error.message}\n" in told([preview])
+
+
+UNLENT = {
+    "provider": "route53",
+    "hostedZoneId": "Z0LENT",
+    "assumeRoleArn": f"arn:aws:iam::{NEIGHBOUR}:role/unlent",
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "reason", "message"),
+    [
+        pytest.param(
+            {},
+            {"parameters": [{"name": "teir", "value": "gold"}]},
+            "ValidationFailed",
+            "does not define: teir; it defines none",
+            id="undefined parameter",
+        ),
+        pytest.param(
+            {},
+            {"tags": [{"key": f"k{number}"} for number in range(50)]},
+            "ValidationFailed",
+            "are 54, and AWS allows 50: remove 4",
+            id="too many tags",
+        ),
+        pytest.param(
+            {},
+            {"connectionGroupId": "cg_none"},
+            "InvalidSpec",
+            "spec.connectionGroupId: there is no connection group cg_none",
+            id="missing connection group",
+        ),
+        pytest.param(
+            {}, {"dns": UNLENT}, "DNSError", "spec.dns.assumeRoleArn: AWS AssumeRole failed", id="denied role"
+        ),
+        pytest.param(
+            {"annotations": {"edgekeeper.io/deletion-policy": "retain"}},
+            {},
+            "InvalidAnnotation",
+            "annotation edgekeeper.io/deletion-policy: 'retain' is not one of Delete, Orphan",
+            id="unknown value of an annotation",
+        ),
+        pytest.param(
+            {"annotations": {"edgekeeper.io/deletion_policy": "Orphan"}},
+            {},
+            "InvalidAnnotation",
+            "did you mean edgekeeper.io/deletion-policy?",
+            id="misspelt annotation",
+        ),
+    ],
+)
+@virtual_time
+async def test_plan_of_a_manifest_says_what_the_operator_would(
+    metadata: JsonObject, spec: JsonObject, reason: str, message: str
+) -> None:
+    manifest = tenant(**spec)
+    manifest["metadata"] |= metadata
+    async with playing(start=False) as scene:
+        (preview,) = await planned(scene, manifest)
+        assert preview.verdict is Verdict.REFUSED
+        assert exit_code([preview]) == ExitCode.FAILED
+        assert preview.error is not None
+        await scene.create(manifest)
+        scene.stage.start_operator()
+        fact = await scene.says("Ready", reason)
+    assert (preview.error.reason, preview.error.message) == (reason, fact.message)
+    assert message in fact.message
+    assert f"to be fixed by you ({reason})\n     {fact.message}\n" in told([preview])
+
+
+@virtual_time
+async def test_plan_refuses_more_tags_than_the_server_admits() -> None:
+    async with playing(start=False) as scene:
+        (preview,) = await planned(scene, tenant(tags=[{"key": f"k{number}"} for number in range(51)]))
+    assert preview.error is not None
+    assert (preview.error.reason, "spec.tags: Too many: 51" in preview.error.message) == ("Invalid", True)
+
+
+@virtual_time
+async def test_plan_refuses_a_role_that_administrators_do_not_list_and_never_assumes_it() -> None:
+    async with playing(start=False) as scene:
+        guards = Guards(role_arns=frozenset())
+        (preview,) = await planned(scene, tenant(dns=UNLENT), guards=guards)
+        assert scene.calls("AssumeRole") == 0
+    assert preview.error is not None
+    assert preview.error.reason == "ValidationFailed"
+    assert "spec.dns.assumeRoleArn" in preview.error.message
+    assert "--allowed-role-arns" in preview.error.message
+
+
+@virtual_time
+async def test_plan_of_an_object_of_before_there_were_rules_is_the_operators_to_refuse() -> None:
+    """The server admits an update that leaves the mistake as it was, so it is not refused as invalid here."""
+    async with playing(loose=True) as scene:
+        await scene.create(tenant(KEY, "bücher.example.com"))
+        fact = await scene.says("Ready", "ValidationFailed")
+        await scene.stage.stop_operators()
+        (preview,) = await planned(scene, tenant(KEY, "bücher.example.com", enabled=False))
+        (worse,) = await planned(scene, tenant(KEY, "https://bücher.example.com"))
+    assert preview.error is not None
+    assert (preview.error.reason, preview.error.message) == ("ValidationFailed", fact.message)
+    assert worse.error is not None
+    assert worse.error.reason == "Invalid"
 
 
 @virtual_time
@@ -331,7 +458,7 @@ async def test_json_has_all_of_it() -> None:
     async with playing(start=False) as scene:
         previews = await planned(scene, tenant(), tenant(Key("default", "b"), "nonsense"))
     first, second = json.loads(render_json(previews))["objects"]
-    assert (first["name"], first["verdict"], first["error"]["reason"]) == ("b", "Refused", "ValidationFailed")
+    assert (first["name"], first["verdict"], first["error"]["reason"]) == ("b", "Refused", "Invalid")
     assert (second["verdict"], second["change"], second["driftPolicy"]) == (
         "Changes",
         "SpecChange",

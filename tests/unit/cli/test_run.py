@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
+import yaml
 
+from edgekeeper import __version__
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.run import run as run_command
 from edgekeeper.cli.simulated import CRD_PATH, DISTRIBUTION, SimulationOptions, furnish
-from edgekeeper.local.aws.cloud import AwsCloud
+from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
 from edgekeeper.local.aws.http import serve
 from edgekeeper.local.aws.settings import UNLIMITED
 from edgekeeper.local.plane import Plane, PlaneConfig
@@ -47,8 +51,20 @@ class World:
     options: tuple[str, ...]
     """How to reach both."""
 
-    async def start(self, command: str, *options: str) -> Process:
-        keys = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
+    @property
+    def server(self) -> str:
+        tree = yaml.safe_load(Path(self.options[1]).read_text())
+        return str(tree["clusters"][0]["cluster"]["server"])
+
+    async def start(
+        self, command: str, *options: str, environ: Mapping[str, str] = MappingProxyType({})
+    ) -> Process:
+        keys = {
+            "AWS_ACCESS_KEY_ID": "any",
+            "AWS_SECRET_ACCESS_KEY": "any",
+            "AWS_DEFAULT_REGION": "eu-west-1",
+            **environ,
+        }
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "edgekeeper.cli", command, *self.options, *options),
             stdout=PIPE,
@@ -63,14 +79,15 @@ class World:
 
 
 @asynccontextmanager
-async def world(directory: Path) -> AsyncIterator[World]:
+async def world(directory: Path, *, definitions: bool = True) -> AsyncIterator[World]:
     cloud = AwsCloud(rates=UNLIMITED)
     furnish(cloud, SimulationOptions(deploy_time=timedelta(0)))
     config = PlaneConfig(simulators=frozenset(), gateway_api=False)
     async with Plane(config) as plane, serve(cloud) as aws:
         kubeconfig = directory / "kubeconfig"
         kubeconfig.write_text(plane.kubeconfig(await plane.serve()))
-        await plane.client.create(CRD_PATH, DISTRIBUTION_TENANT.definition())
+        if definitions:
+            await plane.client.create(CRD_PATH, DISTRIBUTION_TENANT.definition())
         await plane.settle()
         yield World(plane, cloud, ("--kubeconfig", str(kubeconfig), "--aws-endpoint-url", aws.url))
 
@@ -91,6 +108,67 @@ async def test_operator_makes_a_tenant_ready_and_leaves_when_asked(tmp_path: Pat
             _, log = await operator.communicate()
         assert operator.returncode == ExitCode.OK, log.decode()
         assert b'"error"' not in log
+        lines = [json.loads(line) for line in log.splitlines()]
+        (started,) = (line for line in lines if line["msg"] == "Starting edgekeeper")
+        namespace = await here.plane.client.get("/api/v1/namespaces/kube-system")
+        assert {name: started[name] for name in started if name not in {"ts", "logger", "msg"}} == {
+            "level": "info",
+            "version": __version__,
+            "server": here.server,
+            "cluster": f"context 'edgekeeper' of {tmp_path / 'kubeconfig'}",
+            "cluster_id": namespace["metadata"]["uid"],
+            "account": ACCOUNT,
+            "region": "eu-west-1",
+            "drift_policy": "enforce",
+            "dry_run": False,
+            "leader_elect": True,
+            "namespaces": "all",
+            "kinds": ["DistributionTenant"],
+        }
+
+
+async def test_operator_without_its_definitions_names_the_remedy_and_waits(tmp_path: Path) -> None:
+    async with world(tmp_path, definitions=False) as here:
+        operator = await here.start("run", "--health-probe-bind-address=0")
+        assert operator.stderr is not None
+        log = b""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while b"Kind is not installed" not in log:
+                    log += await operator.stderr.readline()
+            await here.plane.client.create(CRD_PATH, DISTRIBUTION_TENANT.definition())
+            await here.plane.settle()
+            await here.plane.client.create(TENANTS, SHOP)
+            await here.is_ready()
+        finally:
+            operator.send_signal(signal.SIGTERM)
+            log += (await operator.communicate())[1]
+    (told,) = (line for line in map(json.loads, log.splitlines()) if "remedy" in line)
+    assert (told["level"], told["resource"], told["remedy"]) == (
+        "warning",
+        "distributiontenants.cloudfront-tenant-operator.io",
+        "edgekeeper crds | kubectl apply -f -",
+    )
+    assert b"404" not in log
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+async def test_profile_that_does_not_exist_is_told_in_one_line(command: str, tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        await here.plane.client.create(TENANTS, SHOP)
+        process = await here.start(command, environ={"AWS_PROFILE": "nobody"})
+        try:
+            async with asyncio.timeout(PATIENCE):
+                shown, told = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    assert (process.returncode, shown) == (ExitCode.FAILED, b"")
+    assert told.decode() == (
+        "edgekeeper: error: the AWS profile 'nobody' does not exist: create it in ~/.aws/config, or choose another one "
+        "with AWS_PROFILE\n"
+    )
 
 
 async def test_address_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
@@ -152,7 +230,7 @@ def test_flags_mean_the_same_where_they_are_left_out(name: str, default: object)
     ("arguments", "message"),
     [
         (["--kubeconfig", "/no/such"], "'/no/such' does not exist"),
-        (["--kubeconfig", os.devnull], "has no current context"),
+        (["--kubeconfig", os.devnull], "has no contexts, so it leads to no cluster"),
         (["--aws-endpoint-url", "http://aws.example.com"], "refusing the endpoint http://aws.example.com"),
         (["--drift-policy", "Report"], "'Report' is not one of"),
         (["--metrics-bind-address", "x"], "--metrics-bind-address"),

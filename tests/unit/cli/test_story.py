@@ -32,14 +32,16 @@ async def test_story_of_the_quickstart_is_told_to_its_end() -> None:
     async with open_server(PlaneOptions()) as server, simulating(server, HURRIED) as simulation:
         async with asyncio.timeout(60):
             await Applier(server, load_manifests([QUICKSTART]), lambda _: None).run()
-        await Story(server, simulation, Console(file=told, width=200)).tell()
+        await Story(server, simulation, Console(file=told, width=80)).tell()
         cloudfront, route53 = simulation.cloud.cloudfront, simulation.cloud.route53
         assert sorted(one.name for one in cloudfront.tenants.values()) == ["docs", "shop"]
         assert cloudfront.tenant("shop").enabled
         names = {record.name.rstrip(".") for record in route53.zone("Z0EXAMPLE").records.values()}
         assert {"shop.example.com", "sale.example.com"} <= names
         assert "store.example.com" not in names
-    lines = [line.strip() for line in told.getvalue().splitlines()]
+    shown = [line for line in told.getvalue().splitlines() if line.strip()]
+    assert all(line.startswith(("   ", "And now", "1. ", "2. ", "3. ")) for line in shown)
+    lines = [line.strip() for line in shown]
     assert [line for line in lines if line[:2] in {"1.", "2.", "3."}] == [
         "1. Somebody edits a tenant in AWS",
         "2. A spec changes",

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 import yaml
 
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
+from edgekeeper.local.aws.cloud import ACCOUNT
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 UP = [sys.executable, "-m", "edgekeeper.cli", "up"]
@@ -74,14 +80,12 @@ def test_up_keeps_a_simulated_cloud_and_leaves_when_all_is_ready(tmp_path: Path,
     assert (finished.returncode, finished.stderr) == (0, "")
     lines = finished.stdout.splitlines()
     assert re.fullmatch(r"edgekeeper \S+ serves Kubernetes at https://127\.0\.0\.1:\d+", lines[0])
-    address = re.fullmatch(r"It keeps a simulated AWS at (http://127\.0\.0\.1:\d+)", lines[1])
-    assert address
+    assert re.fullmatch(r"It keeps a simulated AWS at http://127\.0\.0\.1:\d+", lines[1])
     assert "ready    Deployment edge/gateway (MinimumReplicasAvailable)" in lines
     assert "ready    Service edge/gateway (AddressAssigned)" in lines
     assert "ready    DistributionTenant edge/blog (Deployed)" in lines
-    assert f"  export KUBECONFIG={kubeconfig}" in lines
-    assert "  kubectl get all,edge --all-namespaces" in lines
-    assert any(address[1] in line and "list-distribution-tenants" in line for line in lines)
+    assert not any("terminal" in line or "export" in line for line in lines)
+    assert lines[-1].startswith("Stopping now, as --wait asks; without it the server stays")
     assert "\x1b" not in finished.stdout
     assert not kubeconfig.exists()
 
@@ -108,6 +112,46 @@ def test_up_keeps_objects_and_kubeconfig_in_its_data_directory(tmp_path: Path) -
     assert run(arguments) == ExitCode.OK
 
 
+def _kept_tenant(data: Path) -> tuple[str, str]:
+    """Id and ETag of the one tenant of the simulated AWS that is kept in a directory."""
+    state = json.loads((data / "aws.json").read_text())
+    (tenant,) = state["accounts"][ACCOUNT]["cloudfront"]["tenants"]
+    assert tenant["name"] == "blog"
+    return tenant["id"], tenant["etag"]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["waiting  DistributionTenant default/blog (Deploying)", "Everything is ready"],
+    ids=["deploying", "ready"],
+)
+def test_up_killed_at_any_moment_goes_on_with_the_same_aws(moment: str, tmp_path: Path) -> None:
+    manifest, data = tmp_path / "tenant.yaml", tmp_path / "data"
+    manifest.write_text(TENANT.replace(", namespace: edge", ""))
+    options = ["--data-dir", str(data), "--apply", str(manifest)]
+    with subprocess.Popen(
+        [*UP, *options, "--deploy-time", "2s"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert any(line.startswith(moment) for line in process.stdout)
+        process.kill()
+    before = _kept_tenant(data)
+    again = subprocess.run(
+        [*UP, *options, "--deploy-time", "100ms", "--wait"], capture_output=True, text=True, check=False
+    )
+    assert (again.returncode, again.stderr) == (ExitCode.OK, "")
+    assert "ready    DistributionTenant default/blog (Deployed)" in again.stdout.splitlines()
+    assert _kept_tenant(data) == before  # neither made anew nor changed
+
+
+def test_up_refuses_an_aws_that_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "aws.json").write_text("{")
+    assert run(["up", "--data-dir", str(tmp_path), "--wait"]) == ExitCode.FAILED
+    told = capsys.readouterr().err
+    assert f"cannot read the simulated AWS from {tmp_path / 'aws.json'}: " in told
+    assert told.endswith("; move the file away to begin with a new one\n")
+
+
 def test_up_names_what_did_not_become_ready(
     tmp_path: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,7 +168,7 @@ def test_up_names_what_did_not_become_ready(
         "200ms",
     ]
     assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.NOT_READY
-    expected = "not ready after 0.2 s: Job default/stuck (Running); --timeout waits longer"
+    expected = "not ready after 200ms: Job default/stuck (Running); --timeout waits longer"
     assert capsys.readouterr().err == f"edgekeeper: error: {expected}\n"
 
 
@@ -148,20 +192,43 @@ def test_up_interrupted_while_it_waits_says_so(tmp_path: Path, kubeconfig: Path)
 def test_up_works_with_authentication_on(
     tmp_path: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    manifest = tmp_path / "one.yaml"
-    manifest.write_text(CONFIG_MAP)
-    arguments = [
-        "up",
-        "--no-controllers",
-        "--auth",
-        "--apply",
-        str(manifest),
-        "--wait",
-        "--kubeconfig",
-        str(kubeconfig),
-    ]
-    assert run(arguments) == ExitCode.OK
-    assert "ready    ConfigMap default/one (Created)" in capsys.readouterr().out
+    manifest = tmp_path / "tenant.yaml"
+    manifest.write_text(TENANT.replace(", namespace: edge", ""))
+    arguments = ["up", "--auth", "--apply", str(manifest), "--deploy-time", "100ms", "--wait"]
+    assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.OK
+    assert "ready    DistributionTenant default/blog (Deployed)" in capsys.readouterr().out
+
+
+def test_up_with_authentication_lets_nobody_in_without_credentials(kubeconfig: Path) -> None:
+    with up_running("--no-controllers", "--auth", "--kubeconfig", str(kubeconfig)):
+        tree = yaml.safe_load(kubeconfig.read_text())
+        status = {}
+        for name, token in (("administrator", tree["users"][0]["user"]["token"]), ("anybody", "wrong")):
+            url = f"{tree['clusters'][0]['cluster']['server']}/api/v1/secrets"
+            request = Request(url, headers={"authorization": f"Bearer {token}"})  # noqa: S310 - https
+            authority = b64decode(tree["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+            try:
+                context = ssl.create_default_context(cadata=authority)
+                with urlopen(request, context=context) as answer:  # noqa: S310 - https
+                    status[name] = answer.status
+            except HTTPError as error:
+                status[name] = error.code
+                error.close()
+    assert status == {"administrator": 200, "anybody": 401}
+
+
+def test_up_works_whatever_is_configured_for_the_real_aws(
+    tmp_path: Path, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "tenant.yaml"
+    manifest.write_text(TENANT.replace(", namespace: edge", ""))
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://aws.example.com")
+    arguments = ["up", "--apply", str(manifest), "--deploy-time", "100ms", "--wait"]
+    assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.OK
+    captured = capsys.readouterr()
+    assert "ready    DistributionTenant default/blog (Deployed)" in captured.out
+    assert captured.err == ""
 
 
 @pytest.mark.parametrize(
@@ -186,8 +253,19 @@ def test_up_refuses_in_one_line_before_it_starts_anything(
     assert captured.out == ""
 
 
-def test_up_names_a_port_that_is_taken(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_up_names_a_data_directory_that_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--no-controllers", "--data-dir", str(tmp_path)]
+    with up_running(*arguments):
+        before = (tmp_path / "kubeconfig").read_text()
+        assert run(["up", *arguments]) == ExitCode.FAILED
+        assert (tmp_path / "kubeconfig").read_text() == before
+    assert f"{tmp_path} is in use by another server; stop that one, or" in capsys.readouterr().err
+
+
+def test_up_names_a_port_that_is_taken(
+    tmp_path: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with up_running("--no-controllers", "--kubeconfig", str(kubeconfig)) as (_, lines):
         port = lines[0].rpartition(":")[2]
-        assert run(["up", "--port", port, "--kubeconfig", str(kubeconfig)]) == ExitCode.FAILED
+        assert run(["up", "--port", port, "--kubeconfig", str(tmp_path / "another")]) == ExitCode.FAILED
     assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 
 from edgekeeper.cloud.circuit import TOLERATED, Circuit, State
 from edgekeeper.core.clock import VirtualClock
-from edgekeeper.core.errors import Wait
+from edgekeeper.core.errors import Cause, Wait
 
 
 class Line:
@@ -60,7 +60,7 @@ def test_circuit_says_who_does_not_answer(line: Line) -> None:
     line.call(False, TOLERATED)
     with pytest.raises(Wait, match="aws cloudfront has left 5 calls in a row without an answer") as caught:
         line.circuit.check()
-    assert caught.value.reason == "ProviderUnavailable"
+    assert (caught.value.reason, caught.value.unavailable) == ("ProviderUnavailable", Cause.UNREACHABLE)
 
 
 def test_circuit_lets_one_call_through_to_see(line: Line) -> None:

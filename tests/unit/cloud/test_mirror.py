@@ -10,8 +10,9 @@ import pytest
 
 from edgekeeper.cloud.mirror import AbsentError, Mirror, MirrorOptions, NotSyncedError
 from edgekeeper.cloud.origin import Priority
-from edgekeeper.core.errors import Retry, Wait
+from edgekeeper.core.errors import Cause, Retry, Wait
 from edgekeeper.local.virtual import LoopClock, virtual_time
+from tests.logs import capture_logs
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
 OUTAGE = Retry("Service Unavailable")
@@ -46,10 +47,40 @@ async def test_mirror_that_cannot_be_listed_tells_why() -> None:
     world = Reflected(Remote(things(1), error=OUTAGE))
     async with world.running():
         await asyncio.sleep(1)
-        assert world.mirror.problem is OUTAGE
+        problem = world.mirror.problem
+        assert isinstance(problem, type(OUTAGE))
+        assert (problem.reason, problem.message) == (OUTAGE.reason, OUTAGE.message)
         world.remote.error = None
         await world.mirror.wait_synced()
         assert world.mirror.problem is None
+
+
+@virtual_time
+async def test_mirror_that_is_not_synced_says_whether_that_is_an_outage() -> None:
+    world = Reflected(Remote(things(1)))
+    with pytest.raises(NotSyncedError) as unlisted:
+        world.mirror.get("thing-0")
+    assert unlisted.value.unavailable is Cause.UNLISTED
+    outage = Retry("Service Unavailable")
+    outage.unavailable = Cause.UNREACHABLE
+    world.remote.error = outage
+    with pytest.raises(Retry):
+        await world.mirror.refresh()
+    with pytest.raises(NotSyncedError, match="not listed completely yet: Service Unavailable") as unreachable:
+        world.mirror.get("thing-0")
+    assert unreachable.value.unavailable is Cause.UNREACHABLE
+
+
+@pytest.mark.parametrize(("cause", "level"), [(None, "warning"), (Cause.UNREACHABLE, "debug")])
+@virtual_time
+async def test_mirror_leaves_outages_to_the_transport_to_tell(cause: Cause | None, level: str) -> None:
+    error = Retry("Service Unavailable")
+    error.unavailable = cause
+    world = Reflected(Remote(things(1), error=error))
+    with capture_logs() as lines:
+        async with world.running():
+            await asyncio.sleep(1)
+    assert [line["log_level"] for line in lines if line["event"] == "Mirror cannot be refreshed"] == [level]
 
 
 @virtual_time

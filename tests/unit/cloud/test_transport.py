@@ -11,8 +11,8 @@ import pytest
 
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.transport import KeptBack, Operation, Priority, acting_for, sweeping
-from edgekeeper.core.errors import PassError, Retry, Stall, Wait
-from edgekeeper.local.virtual import virtual_time
+from edgekeeper.core.errors import Cause, PassError, Retry, Stall, Wait
+from edgekeeper.local.virtual import run_virtual, virtual_time
 from tests.unit.cloud.provider import (
     ACCOUNT,
     CREATE,
@@ -39,6 +39,64 @@ def now() -> float:
 @virtual_time
 async def test_call_returns_what_was_answered() -> None:
     assert await World().call(subject="shop") == "answer to shop"
+
+
+# What is about the cloud, and not about what was asked
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause"),
+    [
+        pytest.param(LOST, Cause.UNREACHABLE, id="lost connection"),
+        pytest.param(OUTAGE, Cause.UNREACHABLE, id="5xx"),
+        pytest.param(SLOW, Cause.UNREACHABLE, id="no answer in time"),
+        pytest.param(BUSY, Cause.THROTTLED, id="throttling"),
+        pytest.param(RefusedError("no"), None, id="refusal"),
+    ],
+)
+def test_error_says_whether_the_cloud_can_be_used(
+    failure: Exception | timedelta, cause: Cause | None
+) -> None:
+    async def scenario() -> None:
+        world = World(failure)
+        with pytest.raises(PassError) as caught:
+            await world.call(CREATE)
+        assert caught.value.unavailable is cause
+
+    run_virtual(scenario)
+
+
+@virtual_time
+async def test_long_line_is_no_outage_but_a_pause_for_throttling_is() -> None:
+    world = World(ThrottledError(timedelta(minutes=10)), rate=LaneRate(0.01, 1))
+    with pytest.raises(Wait) as throttled:
+        await world.call(CREATE)
+    with pytest.raises(Wait) as paused:
+        await world.call(CREATE)
+    assert (throttled.value.unavailable, paused.value.unavailable) == (Cause.THROTTLED, Cause.THROTTLED)
+    busy = World(rate=LaneRate(0.01, 1))
+    await busy.call(CREATE)
+    with pytest.raises(Wait) as line:
+        await busy.call(CREATE)
+    assert (line.value.reason, line.value.unavailable) == ("BudgetExhausted", None)
+
+
+@virtual_time
+async def test_availability_follows_the_calls() -> None:
+    world = World(*[OUTAGE] * 30, RefusedError("no"))
+    for _ in range(10):
+        with pytest.raises(PassError):
+            await world.call(GET)
+        await asyncio.sleep(30)
+    name = "edgekeeper_cloud_available"
+    assert world.sample(name, provider="aws", service="cloudfront") == 0
+    while True:
+        await asyncio.sleep(60)
+        with pytest.raises(PassError) as caught:
+            await world.call(GET)
+        if isinstance(caught.value, Stall):
+            break
+    assert world.sample(name, provider="aws", service="cloudfront") == 1, "who refuses is there"
 
 
 # Numbers and hooks
@@ -245,10 +303,8 @@ async def test_deadline_covers_all_attempts_and_pauses() -> None:
 async def test_deadline_that_a_turn_would_miss_ends_the_call_at_once() -> None:
     world = World(rate=LaneRate(1 / 30))
     await world.call(CREATE, "one")
-    for expected, name in ((30, "two"), (60, "three"), (90, "four")):
-        with pytest.raises(
-            Wait, match=f"of test is not due yet: expected in {timedelta(seconds=expected)}"
-        ) as caught:
+    for expected, told, name in ((30, "30s", "two"), (60, "1m", "three"), (90, "1m30s", "four")):
+        with pytest.raises(Wait, match=f"of test is not due yet: expected in {told}$") as caught:
             await world.call(CREATE, name)
         assert caught.value.reason == "BudgetExhausted"
         assert caught.value.after == timedelta(seconds=expected)

@@ -8,6 +8,7 @@ import pytest
 
 from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, SECRET, Key
 from edgekeeper.kube.store import Change
+from edgekeeper.kube.transport import TransportError
 from edgekeeper.local.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.kube.faults import FORBIDDEN, Fault
@@ -27,9 +28,15 @@ async def test_informers_of_other_selections_are_others() -> None:
     async with watching("a") as world:
         narrow = world.informers.acquire(CONFIG_MAP, namespace="default")
         labelled = world.informers.acquire(CONFIG_MAP, labels="app=x")
+        named = world.informers.acquire(CONFIG_MAP, fields="metadata.name=b")
+        others = (narrow, labelled, named)
         await world.informers.wait_synced()
-        assert len({id(informer) for informer in world.informers}) == 3
-        assert [len(informer.store) for informer in (world.informer, narrow, labelled)] == [1, 1, 0]
+        await asyncio.sleep(1)
+        assert len({id(informer) for informer in world.informers}) == 4
+        assert [len(informer.store) for informer in (world.informer, *others)] == [1, 1, 0, 0]
+        await world.create("b")
+        await asyncio.sleep(1)
+        assert [len(informer.store) for informer in (world.informer, *others)] == [2, 2, 0, 1]
 
 
 @virtual_time
@@ -181,10 +188,23 @@ async def test_informer_says_what_troubles_it() -> None:
 
 
 @virtual_time
+async def test_informer_that_is_denied_says_so_until_it_is_not() -> None:
+    async with watching("a") as world:
+        told = [world.informer.is_denied]
+        for answer in (FORBIDDEN, TransportError("no route to host"), FORBIDDEN, None):
+            world.transport.refuse = lambda _, answer=answer: answer  # type: ignore[misc]
+            await world.transport.strike(Fault.END)
+            await asyncio.sleep(60)
+            told.append(world.informer.is_denied)
+        assert told == [False, True, False, True, False], "who cannot be reached has denied nothing"
+
+
+@virtual_time
 async def test_informer_before_its_start_has_no_troubles() -> None:
     async with unwatched() as world:
         world.informer.wake()
         assert world.informer.is_served
         assert world.informer.stale_since is None
         assert world.informer.trouble == ""
+        assert not world.informer.is_denied
         assert world.informer.statistics.lists == 0

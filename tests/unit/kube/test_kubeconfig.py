@@ -243,7 +243,12 @@ def test_context_is_the_current_one_unless_another_is_named(write: Write) -> Non
             "context 'gone' is not in kubeconfig .*: it has 'main'",
         ),
         ({**kubeconfig(), "current-context": ""}, "choose one of 'main' with --context"),
-        ("", "no current context: choose one of none"),
+        ("", "has no contexts, so it leads to no cluster: name another one with --kubeconfig or"),
+        (
+            {**kubeconfig(), "contexts": [], "current-context": ""},
+            "has no contexts, so it leads to no cluster",
+        ),
+        ({**kubeconfig(), "contexts": []}, "context 'main' is not in kubeconfig .*: it has none"),
         ("[]", "is not as it should be: Expected `object`, got `array`"),
         ("users: [{name: a, user: {token: 's3cret", "is not YAML: look at line"),
         ("\x00", "is not YAML"),

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgekeeper.core.json import JsonObject
+from edgekeeper.kube import store as store_module
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from edgekeeper.kube.raw import MalformedObjectError, compact, is_older, peek
 from edgekeeper.kube.replica import Replica
@@ -36,8 +38,8 @@ def raw(name: str = "a", **more: Any) -> bytes:
     )
 
 
-def colours(of: bytes) -> list[str]:
-    return list(msgspec.json.decode(of).get("colours", []))
+def colours(of: JsonObject) -> list[str]:
+    return list(of.get("colours", []))
 
 
 def store_of(*names: str) -> Store:
@@ -125,6 +127,49 @@ def test_index_that_nobody_added_is_an_error() -> None:
         store_of().by_index("colour", "red")
 
 
+def test_indexes_decode_an_object_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+
+    def decode(of: bytes) -> JsonObject:
+        decoded.append(of)
+        return decode_tree(of)
+
+    decode_tree = store_module._decode_tree
+    monkeypatch.setattr(store_module, "_decode_tree", decode)
+    store = store_of()
+    store.put(A, raw("a", colours=["red"]))
+    assert decoded == [], "nobody needs the tree"
+    store.remove(A)
+    trees: list[JsonObject] = []
+
+    def seen(tree: JsonObject) -> list[str]:
+        trees.append(tree)
+        return colours(tree)
+
+    for name in ("zeroth", "first", "second", "third"):
+        store.add_index(name, seen)
+    one, other = raw("a", colours=["red"]), raw("a", colours=["blue"])
+    store.put(A, one)
+    store.put(A, other)
+    assert decoded == [one, other]
+    assert [id(tree) for tree in trees] == [id(trees[0])] * 4 + [id(trees[4])] * 4
+    assert (store.by_index("third", "red"), store.by_index("third", "blue")) == ([], [A])
+    store.remove(A)
+    assert decoded == [one, other], "what is gone need not be read again"
+    assert store.by_index("third", "blue") == []
+
+
+def test_index_keeps_nothing_of_objects_that_are_gone() -> None:
+    store = store_of()
+    store.add_index("colour", colours)
+    for number in range(100):
+        key = Key("default", f"widget-{number}")
+        store.put(key, raw(key.name, colours=["red", "red", f"colour-{number}"]))
+        store.remove(key)
+    index = store._indexes["colour"]
+    assert (index._keys, index._filed) == ({}, {})
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(["red", "blue"]), max_size=2))))
 def test_index_equals_a_search_through_everything(history: list[tuple[str, list[str]]]) -> None:
     store = store_of()
@@ -135,7 +180,7 @@ def test_index_equals_a_search_through_everything(history: list[tuple[str, list[
         else:
             store.remove(Key("default", name))
     for value in ("red", "blue"):
-        found = {key for key, of in store.snapshot() if value in colours(of)}
+        found = {key for key, of in store.snapshot() if value in colours(msgspec.json.decode(of))}
         assert set(store.by_index("colour", value)) == found
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from edgekeeper.local.plane.errors import StatusError
 from edgekeeper.local.plane.json_text import MalformedBodyError
 from edgekeeper.local.plane.protobuf import decode_protobuf
+from edgekeeper.local.plane.wire import varint
 
 CAPTURED: dict[str, Any] = json.loads((Path(__file__).parent / "protobuf_bodies.json").read_text())
 BODIES = [bytes.fromhex(captured["body"]) for captured in CAPTURED.values()]
@@ -28,15 +29,6 @@ def field(number: int, value: int | bytes | str) -> bytes:
         return bytes([number << 3]) + varint(value)
     data = value.encode() if isinstance(value, str) else value
     return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def varint(value: int) -> bytes:
-    value %= 2**64
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*encoded, value])
 
 
 def body_of(api_version: str, kind: str, message: bytes) -> bytes:
@@ -168,7 +160,22 @@ def test_protobuf_of_a_kind_without_a_table_is_refused() -> None:
         decode_protobuf(body_of("e.io/v1", "Foo", b""))
     assert refusal.value.code == 400
     assert refusal.value.message == (
+        'Foo in version "v1" cannot be handled as a Foo: '
         'no kind "Foo" is registered for version "e.io/v1" in scheme "pkg/runtime/scheme.go:111"'
+    )
+
+
+def test_protobuf_that_does_not_name_its_kind_is_what_is_expected() -> None:
+    body = b"k8s\x00" + field(2, field(2, field(1, "k") + field(2, "v")))
+    assert decode_protobuf(body, "v1", "ConfigMap") == {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "data": {"k": "v"},
+    }
+    with pytest.raises(StatusError) as refusal:
+        decode_protobuf(body_of("e.io/v1", "Foo", b""), "v1", "ConfigMap")
+    assert refusal.value.message.startswith(
+        'Foo in version "v1" cannot be handled as a ConfigMap: no kind "Foo"'
     )
 
 

@@ -7,15 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.local.plane.json_text import MalformedBodyError
-from edgekeeper.local.plane.wire import FIXED32, FIXED64, LENGTH, VARINT, fields, packed_varints, signed
+from edgekeeper.local.plane.wire import (
+    FIXED32,
+    FIXED64,
+    LENGTH,
+    VARINT,
+    fields,
+    packed_varints,
+    signed,
+    varint,
+)
 
 
-def varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*encoded, value])
+@pytest.mark.parametrize(
+    ("number", "encoded"),
+    [
+        (0, b"\x00"),
+        (127, b"\x7f"),
+        (128, b"\x80\x01"),
+        (150, b"\x96\x01"),
+        (2**63 - 1, b"\xff" * 8 + b"\x7f"),
+        (-1, b"\xff" * 9 + b"\x01"),
+        (True, b"\x01"),
+    ],
+)
+def test_varint_has_seven_bits_in_each_byte(number: int, encoded: bytes) -> None:
+    assert varint(number) == encoded
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ async def test_pass_that_hangs_ends_at_its_deadline() -> None:
             assert [round(time - toy.times[0]) for time in toy.times] == [0, 30, 60, 90]
             assert operator.metrics.results == {Result.ERROR: 3}
             assert operator.metrics.counts == {"failed": 3}
-            assert {event.reason for event in operator.events} == {"DeadlineExceeded"}
+            told = {(event.reason, event.message) for event in operator.events}
+            assert told == {("DeadlineExceeded", "no result within 30s")}
 
 
 async def _cancel_yourself() -> Outcome:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from edgekeeper.core.errors import Retry, Stall, Wait
+from edgekeeper.core.errors import Cause, PassError, Retry, Stall, Wait
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome, StatusWrite, done
 from edgekeeper.local.virtual import run_virtual
@@ -116,6 +116,24 @@ def test_failures_are_told_with_their_reason(
     told = [line for line in lines_of(stream, act) if line["msg"] == message]
     assert told
     assert {(line["level"], line["reason"]) for line in told} == {(level, reason)}
+
+
+def test_time_until_the_next_pass_is_told_as_people_write_it(stream: io.StringIO) -> None:
+    (line,) = (line for line in lines_of(stream, wait) if line["msg"] == "Reconciliation waits")
+    assert line["after"] == "1m"
+
+
+async def lack_the_cloud(request: Request) -> Outcome:
+    error: PassError = (
+        Retry("no route") if request.key.name == "one" else Wait(timedelta(seconds=1), "Throttled")
+    )
+    error.unavailable = Cause.UNREACHABLE
+    raise error
+
+
+def test_outage_is_no_news_of_each_pass(stream: io.StringIO) -> None:
+    assert lines_of(stream, lack_the_cloud) == []
+    assert lines_of(stream, lack_the_cloud, logLevel="debug") != []
 
 
 def test_mistake_is_told_with_its_traceback(stream: io.StringIO) -> None:

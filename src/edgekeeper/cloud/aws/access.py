@@ -6,26 +6,29 @@
     tenant = await cloudfront.find(Ask(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
 
 Parsing is part of the call: an answer without the fields that it must have is none, and nothing is concluded from it.
-That something is not there is an answer, where the caller expects it (`find`).
+That something is not there is an answer, where the caller expects it (`find`), and so is that we may not know: a denied
+read is not sent again for some minutes, however many objects need it. Listings are not among these, since mirrors pace
+them by themselves, and neither are mutations.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from botocore import xform_name
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
-from edgekeeper.cloud.aws.errors import classify, code_of, error_for, message_of
+from edgekeeper.cloud.aws.errors import classify, code_of, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
-from edgekeeper.cloud.aws.roles import OWN, Role
+from edgekeeper.cloud.aws.refusals import Read, Refusals
+from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError
 from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
@@ -78,6 +81,7 @@ class AwsAccess:
         """Our own account, once `identify` was called."""
         self._session_name = session_name
         self._roles = Roles(self._assume, clock)
+        self.refusals = Refusals(clock)
 
     def caller(self, *, role: Role = OWN, region: str = "") -> AwsCaller:
         """Call as a role, and in a region, where the service is not a global one."""
@@ -100,6 +104,11 @@ class AwsAccess:
         credentials = None if role == OWN else await self._credentials(service, role)
         return await self.clients.get(service, region, role, credentials)
 
+    async def release(self, role: Role) -> None:
+        """Forget a role that nobody calls as any more: its session, and the clients that sign with it."""
+        self._roles.release(role)
+        await self.clients.release(role)
+
     async def _credentials(self, service: str, role: Role) -> RoleCredentials:
         """Those of a role. Who may not assume it may not use the service, and is told so in the service's words."""
         try:
@@ -107,7 +116,7 @@ class AwsAccess:
         except Stall as refusal:
             if refusal.error_type != DENIED.error_type:
                 raise
-            raise error_for(general(service).denied, refusal.message) from refusal
+            raise _role_refused(service, refusal) from refusal
 
     async def _assume(self, role: Role) -> AssumedSession:
         request: JsonObject = {
@@ -130,19 +139,28 @@ class AwsCaller:
 
     async def call(self, ask: Ask[T]) -> T:
         """Send a request and parse its answer."""
-        client = await self._access.client(ask.operation.service, self._region, self._role)
+        client = await self._client(ask.operation)
 
         async def send() -> T:
             return ask.parsed(await ask.send(client))
 
         return await self._hand_over(ask, send)
 
+    async def read(self, ask: Ask[T]) -> T:
+        """The same for a read of one object, which is not sent where it was denied a moment ago."""
+        return await self._unless_denied(ask, lambda: self.call(ask))
+
     async def find(self, ask: Ask[T], *absent: str, unless: str = "") -> T | None:
-        """The same, for what may not be there: None where AWS answers with one of the codes `absent`.
+        """The same for what may not be there: None where AWS answers with one of the codes `absent`.
 
         Where one code says that several things are missing, `unless` is what the message says of the others.
         """
-        client = await self._access.client(ask.operation.service, self._region, self._role)
+        if ask.operation.mutating:
+            return await self._find(ask, absent, unless)
+        return await self._unless_denied(ask, lambda: self._find(ask, absent, unless))
+
+    async def _find(self, ask: Ask[T], absent: Collection[str], unless: str) -> T | None:
+        client = await self._client(ask.operation)
 
         async def send() -> T | None:
             try:
@@ -172,6 +190,29 @@ class AwsCaller:
         account = f"{credential}/{region}" if region else credential
         return self._access.transport.budget.expected_wait(account, operation.lane)
 
+    async def _unless_denied(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
+        refusals = self._access.refusals
+        read = Read(self._role, self._region, ask.operation.name, ask.subject)
+        refusals.check(read)
+        try:
+            return await send()
+        except Stall as refusal:
+            refusals.note(read, refusal)
+            raise
+
+    async def _client(self, operation: Operation) -> Any:
+        """The client for an operation. botocore looks for credentials when it makes one, and may find none."""
+        access = self._access
+        try:
+            return await access.client(operation.service, self._region, self._role)
+        except BotoCoreError as error:
+            failure = classify(operation, error)
+            if failure is None:
+                raise
+            credential = access.credential(self._role)
+            access.transport.report(operation, credential, failure)
+            raise failure.error from error
+
     async def _hand_over(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
         service = ask.operation.service
         return await self._access.transport.call(
@@ -195,6 +236,13 @@ def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> A
         return ask.parse(answer), following
 
     return Ask(ask.operation, ask.subject, {**ask.request, **position}, parse, ask.special, ask.cost)
+
+
+def _role_refused(service: str, refusal: Stall) -> RoleRefusedError:
+    denied = general(service).denied
+    told = RoleRefusedError(denied.reason, refusal.message)
+    told.error_type = denied.error_type
+    return told
 
 
 def _parse_session(answer: JsonObject) -> AssumedSession:

@@ -1,4 +1,4 @@
-"""aiobotocore's clients: made once, kept for good, one per service, region and role.
+"""aiobotocore's clients: made once, kept until the end or until their role is released, one per service, region and role.
 
 A first client of a service costs a tenth of a second and some megabytes, further ones almost nothing. They are made on
 first use, by one task for all who ask, and closed together. `warm_up` makes those that will surely be needed before the
@@ -6,17 +6,19 @@ process calls itself ready, since making them keeps the event loop busy.
 
 Retries are off: the transport repeats calls, and knows which ones. So are redirects and answers without end (`http`).
 Credentials come from the chain that botocore offers: the environment, IAM roles for service accounts, EKS Pod
-Identity, profiles, instance metadata; it refreshes them by itself. Other roles are assumed through `sts`.
+Identity, profiles, instance metadata; it refreshes them by itself, and they are looked for again until there are some.
+Other roles are assumed through `sts`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import botocore
@@ -24,21 +26,51 @@ from aiobotocore.client import AioBaseClient
 from aiobotocore.config import AioConfig
 from aiobotocore.credentials import AioCredentials
 from aiobotocore.session import AioSession
+from botocore.exceptions import (
+    ConfigNotFound,
+    ConfigParseError,
+    InvalidConfigError,
+    InvalidRegionError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    UnknownCredentialError,
+)
+from botocore.utils import validate_region_name
 
 from edgekeeper import __version__
 from edgekeeper.cloud.aws.credentials import new_session
 from edgekeeper.cloud.aws.http import GuardedSession, refuse_broken
+from edgekeeper.cloud.aws.models import keep_models_small
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.timestamps import read_moments_quickly
 
 GLOBAL_REGION: Final = "us-east-1"
 """Where CloudFront, its certificates and Route 53 live, whatever the region of everything else."""
 
+_ClientKey: TypeAlias = tuple[str, str, Role]
+"""Service, region and role."""
+_LOOK_AGAIN: Final = timedelta(seconds=5)
+"""After having found no credentials: services of the node are not asked once per call."""
 _BOTOCORE_NAMES: Final = {"apigateway": "apigatewayv2"}
 _GLOBAL_SERVICES: Final = frozenset({"cloudfront", "route53"})
 
 
-class InsecureEndpointError(Exception):
+_WRONG_CONFIGURATION: Final = (
+    ConfigNotFound,
+    ConfigParseError,
+    InvalidConfigError,
+    InvalidRegionError,
+    PartialCredentialsError,
+    UnknownCredentialError,
+)
+
+
+class AwsConfigError(Exception):
+    """Something is wrong with how AWS is configured. The message says what, and what to do about it."""
+
+
+class InsecureEndpointError(AwsConfigError):
     """Signed requests would travel in the clear."""
 
     def __init__(self, url: str) -> None:
@@ -87,8 +119,10 @@ class AwsClients:
         self._sessions: dict[Role, AioSession] = {OWN: session or new_session()}
         # For the clients that botocore makes on its own to get credentials as well.
         self._sessions[OWN].set_default_client_config(self._config())
-        self._making: dict[tuple[str, str, Role], asyncio.Task[AioBaseClient]] = {}
-        self._open = AsyncExitStack()
+        self._making: dict[_ClientKey, asyncio.Task[AioBaseClient]] = {}
+        self._open: dict[_ClientKey, AsyncExitStack] = {}
+        self._bare_until = 0.0
+        """Until when nobody looks for credentials again, since none were found."""
 
     @property
     def region(self) -> str:
@@ -123,28 +157,68 @@ class AwsClients:
         for service in services:
             await self.get(service)
 
+    async def release(self, role: Role) -> None:
+        """Close the clients of a role that nobody uses any more. Whoever asks for one later gets a new one."""
+        self._sessions.pop(role, None)
+        await self._close([key for key in self._making if key[2] == role])
+
+    async def confirm(self) -> None:
+        """Make the first client. Raise AwsConfigError where none can be made until somebody corrects the settings."""
+        try:
+            validate_region_name(self.region)
+            await self.warm_up("cloudfront")
+        except ProfileNotFound as error:
+            raise AwsConfigError(
+                f"the AWS profile {self._sessions[OWN].profile!r} does not exist: create it in ~/.aws/config, or choose "
+                "another one with AWS_PROFILE"
+            ) from error
+        except _WRONG_CONFIGURATION as error:
+            raise AwsConfigError(
+                f"AWS is not configured as it should be: {' '.join(str(error).split()).rstrip('.')}: correct the "
+                "environment, ~/.aws/config or ~/.aws/credentials"
+            ) from error
+
     async def close(self) -> None:
         """Close every client. Must run in the event loop that made them."""
-        for making in self._making.values():
-            making.cancel()
-        await asyncio.gather(*self._making.values(), return_exceptions=True)
-        self._making.clear()
-        await self._open.aclose()
+        await self._close(list(self._making))
+
+    async def _close(self, keys: Sequence[_ClientKey]) -> None:
+        making = [self._making.pop(key) for key in keys]
+        opened = [self._open.pop(key) for key in keys if key in self._open]
+        for task in making:
+            task.cancel()
+        await asyncio.gather(*making, return_exceptions=True)
+        async with AsyncExitStack() as closing:
+            for client in opened:
+                closing.push_async_callback(client.aclose)
 
     async def _make(
         self, service: str, region: str, role: Role, credentials: AioCredentials | None
     ) -> AioBaseClient:
         session: Any = self._session_of(role, credentials)  # its stubs know a type per name of a service
+        keep_models_small(session)
+        await self._confirm_credentials(session)
         read_moments_quickly(session)
         creator = session.create_client(
             _BOTOCORE_NAMES.get(service, service),
             region_name=region,
             endpoint_url=self._settings.endpoint_url or None,
         )
-        client: AioBaseClient = await self._open.enter_async_context(creator)
-        self._confirm_endpoint(client.meta.endpoint_url)
-        client.meta.events.register("before-parse", refuse_broken)
+        async with AsyncExitStack() as opened:
+            client: AioBaseClient = await opened.enter_async_context(creator)
+            self._confirm_endpoint(client.meta.endpoint_url)
+            client.meta.events.register("before-parse", refuse_broken)
+            self._open[service, region, role] = opened.pop_all()
         return client
+
+    async def _confirm_credentials(self, session: Any) -> None:
+        """Raise NoCredentialsError where there are none. A client that is made without them never learns of later ones."""
+        now = asyncio.get_running_loop().time()
+        if now < self._bare_until:
+            raise NoCredentialsError
+        if await session.get_credentials() is None:
+            self._bare_until = now + _LOOK_AGAIN.total_seconds()
+            raise NoCredentialsError
 
     def _session_of(self, role: Role, credentials: AioCredentials | None) -> AioSession:
         """One session per role. All share the loader, which holds megabytes of service models."""

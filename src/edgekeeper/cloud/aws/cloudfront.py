@@ -127,7 +127,7 @@ class CloudFront:
     # Tags, which an update does not touch
 
     async def tags(self, arn: str) -> dict[str, str]:
-        return await self._aws.call(
+        return await self._aws.read(
             Ask(op.LIST_TAGS, arn, {"Resource": arn}, lambda answer: parse_tags(answer["Tags"]))
         )
 

@@ -13,21 +13,34 @@ and no operation of ours is among them.
 
 from __future__ import annotations
 
+import os
+from typing import Final
+
 from aiobotocore.credentials import AioCredentials
 from aiobotocore.session import AioSession
+
+_NO_FILES: Final = {
+    "profile": (None, None, None, None),
+    "config_file": (None, None, os.devnull, None),
+    "credentials_file": (None, None, os.devnull, None),
+}
+"""Replaces the session's variables of these names, which otherwise come from the environment and lead to ~/.aws."""
 
 
 def new_session(credentials: AioCredentials | None = None) -> AioSession:
     """A session that signs with the given credentials, or with what the chain finds."""
-    session = AioSession()
-    if credentials is not None:
-        session.register_component("credential_provider", _Given(credentials))
-    return session
+    return _signing(AioSession(), credentials)
 
 
 def static_session(key_id: str, secret_key: str, token: str | None = None) -> AioSession:
-    """A session that signs with one key."""
-    return new_session(AioCredentials(key_id, secret_key, token))
+    """A session that signs with one key. Neither a profile nor anything else in ~/.aws concerns it."""
+    return _signing(AioSession(session_vars=_NO_FILES), AioCredentials(key_id, secret_key, token))
+
+
+def _signing(session: AioSession, credentials: AioCredentials | None) -> AioSession:
+    if credentials is not None:
+        session.register_component("credential_provider", _Given(credentials))
+    return session
 
 
 class _Given:

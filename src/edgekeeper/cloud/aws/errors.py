@@ -1,9 +1,10 @@
 """What botocore raises, understood: the classifier that the transport asks about every failed AWS call.
 
-Three kinds of exception arrive here. An answer that AWS gave carries a code, which `meanings` explains. No answer at
+Four kinds of exception arrive here. An answer that AWS gave carries a code, which `meanings` explains. No answer at
 all (a lost connection, a timeout) says nothing about whether a write took effect, and neither does an answer that is
-not one (HTML, a truncated body). Anything else is a bug, and `classify` says so by None. An answer that is AWS's own,
-but lacks what we need of it, must not look like an outage: one odd object would stop the work on all others.
+not one (HTML, a truncated body). Without credentials nothing was asked: there are none, or whoever should give them to us
+refuses or fails. Anything else is a bug, and `classify` says so by None. An answer that is AWS's own, but lacks what we
+need of it, must not look like an outage: one odd object would stop the work on all others.
 
 AWS's message stays as it is, word for word; in front of it stand the operation and the code, because messages such as
 "The request is invalid" say neither.
@@ -17,12 +18,22 @@ from typing import Any
 
 from botocore.exceptions import (
     ClientError,
+    ConfigNotFound,
+    ConfigParseError,
     CredentialRetrievalError,
     HTTPClientError,
+    InfiniteLoopConfigError,
+    InvalidConfigError,
     MetadataRetrievalError,
+    NoAuthTokenError,
     NoCredentialsError,
     ParamValidationError,
     PartialCredentialsError,
+    ProfileNotFound,
+    RefreshWithMFAUnsupportedError,
+    SSOError,
+    TokenRetrievalError,
+    UnknownCredentialError,
 )
 from botocore.exceptions import ConnectionError as ConnectionFailedError
 from botocore.parsers import ResponseParserError
@@ -31,11 +42,19 @@ from edgekeeper.cloud.aws import meanings
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import Meaning, Noun
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 
 _NO_ANSWER = (ConnectionFailedError, HTTPClientError, ResponseParserError, BrokenAnswerError, OSError)
-_NO_IDENTITY = (NoCredentialsError, PartialCredentialsError)
-_IDENTITY_SERVICE_FAILED = (CredentialRetrievalError, MetadataRetrievalError)
+_NO_IDENTITY = (
+    *(NoCredentialsError, PartialCredentialsError, NoAuthTokenError, UnknownCredentialError),
+    *(CredentialRetrievalError, MetadataRetrievalError, TokenRetrievalError, SSOError),
+    *(ProfileNotFound, ConfigNotFound, ConfigParseError, InvalidConfigError, InfiniteLoopConfigError),
+    RefreshWithMFAUnsupportedError,
+)
+_IDENTITY_OPERATIONS = frozenset(
+    {"AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML", "GetRoleCredentials", "CreateToken"}
+)
+"""What botocore asks by itself, to get credentials for what it was asked to do."""
 _MOST_DIGITS = 6
 _NOTHING_SPECIAL: Mapping[str, Meaning] = {}
 
@@ -45,19 +64,26 @@ def classify(
 ) -> Failure | None:
     """What a failed call means. None for an error that is ours. `special` goes before the tables."""
     if isinstance(error, ClientError):
+        if error.operation_name in _IDENTITY_OPERATIONS - {operation.name}:
+            return _without_identity(
+                operation, f"{error.operation_name}: {code_of(error)}: {message_of(error)}"
+            )
         return _refusal(operation, error, special)
-    told, text = meanings.general(operation.service), str(error) or type(error).__name__
+    told, text = meanings.general(operation.service), _text(error)
     if isinstance(error, MalformedAnswerError):
         return _failure(operation, told.busy, text, Verdict.REFUSED)
     if isinstance(error, _NO_ANSWER):
         return _failure(operation, told.busy, text, Verdict.UNANSWERED)
     if isinstance(error, _NO_IDENTITY):
-        return _failure(operation, told.denied, text, Verdict.REFUSED)
-    if isinstance(error, _IDENTITY_SERVICE_FAILED):
-        return _failure(operation, told.busy, text, Verdict.REFUSED)
+        return _without_identity(operation, text)
     if isinstance(error, ParamValidationError):
         return _failure(operation, told.invalid, text, Verdict.REFUSED)
     return None
+
+
+def _text(error: Exception) -> str:
+    """What an exception says; one that was raised because time is up says nothing."""
+    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def code_of(error: ClientError) -> str:
@@ -86,7 +112,15 @@ def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Mea
         verdict = Verdict.THROTTLED
     elif status >= 500 or 300 <= status < 400:
         verdict = Verdict.UNANSWERED
+    if meaning.unavailable is Cause.CREDENTIALS:
+        return _without_identity(operation, f"{code}: {message}")
     return _failure(operation, meaning, f"{code}: {message}", verdict, _retry_after(error))
+
+
+def _without_identity(operation: Operation, text: str) -> Failure:
+    """Of what AWS says about a signature only the first line: others repeat the request, with its session token."""
+    first = text.strip().partition("\n")[0]
+    return _failure(operation, meanings.general(operation.service).no_identity, first, Verdict.REFUSED)
 
 
 def _retry_after(error: ClientError) -> timedelta | None:
@@ -108,7 +142,7 @@ def _failure(
 def error_for(meaning: Meaning, message: str) -> PassError:
     """The one of the four errors that a meaning stands for."""
     error = _error_for(meaning, message)
-    error.error_type = meaning.error_type
+    error.error_type, error.unavailable = meaning.error_type, meaning.unavailable
     return error
 
 

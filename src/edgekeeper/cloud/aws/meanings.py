@@ -18,14 +18,18 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import Final
 
+from edgekeeper.core.errors import Cause
+
 THROTTLE_PAUSE: Final = timedelta(seconds=60)
 QUOTA_PAUSE: Final = timedelta(minutes=30)
 DEPLOYING_PAUSE: Final = timedelta(seconds=30)
 VALIDATION_PAUSE: Final = timedelta(minutes=5)
+IDENTITY_PAUSE: Final = timedelta(seconds=60)
 
 # Reasons, as conditions show them
 ACCESS_DENIED: Final = "AccessDenied"
 AWS_ERROR: Final = "AWSError"
+CREDENTIALS_REFUSED: Final = "CredentialsRefused"
 DNS_CONFLICT: Final = "DNSConflict"
 DNS_ERROR: Final = "DNSError"
 DOMAIN_CONFLICT: Final = "DomainConflict"
@@ -59,6 +63,8 @@ class Meaning:
     """For WAIT: when to look again."""
     throttled: bool = False
     """The whole lane has to slow down, and the call had no effect."""
+    unavailable: Cause | None = None
+    """Set where it is about us and AWS, and not about what was asked."""
 
 
 def _stall(reason: str, error_type: str) -> Meaning:
@@ -68,6 +74,9 @@ def _stall(reason: str, error_type: str) -> Meaning:
 STALE: Final = Meaning(Noun.CONFLICT, "Conflict", "conflict")
 THROTTLING: Final = Meaning(Noun.WAIT, THROTTLED, "throttling", THROTTLE_PAUSE, throttled=True)
 BUSY: Final = Meaning(Noun.RETRY, AWS_ERROR, "retryable")
+NO_IDENTITY: Final = Meaning(
+    Noun.WAIT, CREDENTIALS_REFUSED, "retryable", IDENTITY_PAUSE, unavailable=Cause.CREDENTIALS
+)
 DENIED: Final = _stall(ACCESS_DENIED, "access_denied")
 INVALID: Final = _stall(INVALID_SPEC, "invalid_spec")
 QUOTA: Final = Meaning(Noun.WAIT, QUOTA_EXCEEDED, "quota", QUOTA_PAUSE)
@@ -82,6 +91,9 @@ NO_CONNECTION_GROUP: Final = _stall(INVALID_SPEC, "connection_group_not_found")
 
 DNS_THROTTLING: Final = Meaning(Noun.WAIT, THROTTLED, "dns_throttling", THROTTLE_PAUSE, throttled=True)
 DNS_BUSY: Final = Meaning(Noun.RETRY, DNS_ERROR, "dns_retryable")
+DNS_NO_IDENTITY: Final = Meaning(
+    Noun.WAIT, CREDENTIALS_REFUSED, "dns_retryable", IDENTITY_PAUSE, unavailable=Cause.CREDENTIALS
+)
 DNS_DENIED: Final = _stall(DNS_ERROR, "dns_access_denied")
 DNS_INVALID: Final = _stall(DNS_ERROR, "dns_invalid_input")
 DNS_NO_ZONE: Final = _stall(DNS_ERROR, "dns_zone_not_found")
@@ -96,13 +108,14 @@ class General:
 
     busy: Meaning
     throttling: Meaning
+    no_identity: Meaning
     denied: Meaning
     invalid: Meaning
     unknown: Meaning
 
 
-_GENERAL: Final = General(BUSY, THROTTLING, DENIED, INVALID, UNKNOWN)
-_DNS_GENERAL: Final = General(DNS_BUSY, DNS_THROTTLING, DNS_DENIED, DNS_INVALID, DNS_UNKNOWN)
+_GENERAL: Final = General(BUSY, THROTTLING, NO_IDENTITY, DENIED, INVALID, UNKNOWN)
+_DNS_GENERAL: Final = General(DNS_BUSY, DNS_THROTTLING, DNS_NO_IDENTITY, DNS_DENIED, DNS_INVALID, DNS_UNKNOWN)
 
 
 def general(service: str) -> General:
@@ -135,22 +148,13 @@ _FAILURE_CODES: Final = (
     "RequestTimeout",
     "RequestTimeoutException",
 )
-_PASSING_IDENTITY_CODES: Final = (
-    # New credentials, or a clock that is set, and it works again.
+_IDENTITY_CODES: Final = (
+    # It does not matter what was asked: new credentials, or a clock that is set, and it works again.
     "ExpiredToken",
     "ExpiredTokenException",
     "RequestExpired",
     "RequestTimeTooSkewed",
-    "IDPCommunicationError",
-)
-_DENIAL_CODES: Final = (
-    "AccessDenied",
-    "AccessDeniedException",
-    "UnauthorizedOperation",
-    "NotAuthorized",
     "AuthFailure",
-    "OptInRequired",
-    "RegionDisabledException",
     "InvalidClientTokenId",
     "UnrecognizedClientException",
     "InvalidAccessKeyId",
@@ -160,8 +164,17 @@ _DENIAL_CODES: Final = (
     "IncompleteSignatureException",
     "InvalidSignatureException",
     "SignatureDoesNotMatch",
+    "IDPCommunicationError",
     "IDPRejectedClaim",
     "InvalidIdentityToken",
+)
+_DENIAL_CODES: Final = (
+    "AccessDenied",
+    "AccessDeniedException",
+    "UnauthorizedOperation",
+    "NotAuthorized",
+    "OptInRequired",
+    "RegionDisabledException",
     "InvalidAuthorizationMessageException",
 )
 _INVALID_CODES: Final = (
@@ -183,7 +196,8 @@ def _same(meaning: Meaning, *codes: str) -> dict[str, Meaning]:
 
 EVERYWHERE: Final[Mapping[str, Meaning]] = {
     **_same(THROTTLING, *_THROTTLING_CODES),
-    **_same(BUSY, *_FAILURE_CODES, *_PASSING_IDENTITY_CODES),
+    **_same(BUSY, *_FAILURE_CODES),
+    **_same(NO_IDENTITY, *_IDENTITY_CODES),
     **_same(DENIED, *_DENIAL_CODES),
     **_same(INVALID, *_INVALID_CODES),
 }
@@ -202,7 +216,8 @@ BY_SERVICE: Final[Mapping[str, Mapping[str, Meaning]]] = {
     },
     "route53": {
         **_same(DNS_THROTTLING, *_THROTTLING_CODES, "PriorRequestNotComplete"),
-        **_same(DNS_BUSY, *_FAILURE_CODES, *_PASSING_IDENTITY_CODES),
+        **_same(DNS_BUSY, *_FAILURE_CODES),
+        **_same(DNS_NO_IDENTITY, *_IDENTITY_CODES),
         **_same(DNS_DENIED, *_DENIAL_CODES),
         **_same(DNS_INVALID, *_INVALID_CODES, "InvalidInput", "InvalidChangeBatch", "InvalidDomainName"),
         **_same(DNS_NO_ZONE, "NoSuchHostedZone", "HostedZoneNotFound"),

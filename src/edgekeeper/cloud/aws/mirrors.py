@@ -3,6 +3,7 @@
     Tenants                 every distribution tenant, from listings; parameters and tags are read once per ETag
     Distributions           those that tenants name, read now and then
     connection_groups       where tenants' DNS points to
+    ConnectionGroups        those that are in no listing, read now and then
     certificates            ACM's certificates of one region, to find one that fits
     (records of a zone are with their writer, in `zone`)
 
@@ -17,7 +18,6 @@ changed last, so what is older than what we wrote is not believed.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
@@ -31,8 +31,9 @@ from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
 from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.errors import PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -41,7 +42,6 @@ SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
 GRACE: Final = timedelta(minutes=2)
 """How long CloudFront may show what was before an own write: no tenant, another one, or one that is gone."""
-REMEMBERED: Final = timedelta(minutes=5)
 ABSENCE_REMEMBERED: Final = timedelta(seconds=30)
 """Shorter: somebody may be about to create it."""
 
@@ -79,6 +79,8 @@ class Tenants:
         """Tenants that we tried to write, and had no answer."""
         self._unfinished: set[str] = set()
         """Tenants that CloudFront is still at work on."""
+        self._unread: PassError | None = None
+        """Why one of them could not be read the last time."""
         self._news = asyncio.Event()
         self.mirror.subscribe(self._index)
 
@@ -87,6 +89,11 @@ class Tenants:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.mirror.run(), name="mirror of tenants")
             group.create_task(self._follow(), name="tenants in progress")
+
+    @property
+    def problem(self) -> PassError | None:
+        """Why it cannot be found out at present how tenants are; None where it can."""
+        return self._unread or self.mirror.problem
 
     def subscribe(self, handler: Handler[str, TenantSummary]) -> Callable[[], None]:
         """Tell `handler` of every tenant that changes, by id. Call what is returned to end that."""
@@ -183,10 +190,13 @@ class Tenants:
                     await self._look(tenant_id)
 
     async def _look(self, tenant_id: str) -> None:
+        self._unread = None
         try:
             await self.read(tenant_id)
         except PassError as error:
-            log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
+            self._unread = fresh(error)
+            if error.unavailable is None:  # an outage is told by the transport
+                log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
 
     async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
         listed: set[str] = set()
@@ -229,6 +239,7 @@ class Tenants:
             self._news.set()
         else:
             self._news.clear()
+            self._unread = None
 
     def _index_names(self, tenant_id: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
         if old is not None and self._ids_by_name.get(old.name) == tenant_id:
@@ -250,29 +261,25 @@ def _completed(known: DistributionTenant, summary: TenantSummary) -> Distributio
     return replace(known, **{field.name: getattr(summary, field.name) for field in fields(summary)})
 
 
-class Distributions:
-    """Distributions as they were read a moment ago: all their tenants ask for the same few."""
+class Distributions(Remembered[str, Distribution | None]):
+    """Distributions, at most a few minutes old: all their tenants ask for the same few."""
 
     def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
-        self._cloudfront = cloudfront
-        self._clock = clock
-        self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._known: dict[str, tuple[float, Distribution | None]] = {}
+        super().__init__(cloudfront.find_distribution, clock, _lasting)
 
-    async def get(self, distribution_id: str) -> Distribution | None:
-        """A distribution, at most a few minutes old. All who ask at once share one call."""
-        async with self._reading[distribution_id]:
-            until, known = self._known.get(distribution_id, (0.0, None))
-            if self._clock.monotonic() < until:
-                return known
-            found = await self._cloudfront.find_distribution(distribution_id)
-            lasting = REMEMBERED if found is not None else ABSENCE_REMEMBERED
-            self._known[distribution_id] = (self._clock.monotonic() + lasting.total_seconds(), found)
-            return found
 
-    def forget(self, distribution_id: str) -> None:
-        """Something says that what we know is wrong."""
-        self._known.pop(distribution_id, None)
+class ConnectionGroups(Remembered[str, ConnectionGroup | None]):
+    """Connection groups that no listing shows: it is too old for them, or we may not list."""
+
+    def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
+        super().__init__(cloudfront.find_connection_group, clock, _lasting)
+
+
+def _lasting(found: Distribution | ConnectionGroup | None) -> timedelta:
+    """How long an answer counts."""
+    if found is None or (isinstance(found, ConnectionGroup) and not found.routing_endpoint):
+        return ABSENCE_REMEMBERED
+    return LASTING
 
 
 def connection_groups(

@@ -4,20 +4,22 @@
         …
 
 A pass asks by the id that it keeps in its object's status, so that it also works after a restart. As long as the answer
-is no, the batch is followed, and everybody who asked is woken when that changes.
+is no, the batch is followed, and everybody who asked is woken when that changes. A refusal is the answer until another
+one comes; Route 53 is asked again every few minutes, if somebody still wants to know.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.route53 import ChangeReceipt
 from edgekeeper.cloud.origin import sweeping
-from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.errors import STALL_INTERVAL, PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -34,6 +36,17 @@ class _Followed:
 
     due: float
     wakers: list[Callable[[], None]] = field(default_factory=list)
+    problem: PassError | None = None
+    """Why Route 53 could not be asked the last time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A batch about which we may not ask."""
+
+    error: Stall
+    until: float
+    """When it is worth asking again."""
 
 
 class Propagation:
@@ -45,30 +58,35 @@ class Propagation:
         """`ask` answers how far a batch has come; None says that Route 53 has forgotten it."""
         self._ask = ask
         self._interval = interval.total_seconds()
-        self._answered: dict[str, PassError | None] = {}
+        self._answered: dict[str, _Refused | None] = {}
         """Batches that are in sync (None), and those about which we may not ask."""
         self._followed: dict[str, _Followed] = {}
         self._news = asyncio.Event()
 
     def in_sync(self, change_id: str, wake: Callable[[], None] | None = None) -> bool:
         """Can the world see the batch? If not yet, call `wake` when it can. Raise where that cannot be found out."""
-        if change_id in self._answered:
-            if (refusal := self._answered.pop(change_id)) is not None:
-                raise refusal  # once: whoever asks again wants it tried again
-            self._answered[change_id] = None
+        refused = self._answered.get(change_id)
+        if change_id in self._answered and refused is None:
             return True
-        followed = self.follow(change_id)
-        if wake is not None and wake not in followed.wakers:
-            followed.wakers.append(wake)
+        if refused is None or _now() >= refused.until:
+            followed = self.follow(change_id, at_once=refused is not None)
+            if wake is not None and wake not in followed.wakers:
+                followed.wakers.append(wake)
+        if refused is not None:
+            raise fresh(refused.error)
         return False
 
-    def follow(self, change_id: str) -> _Followed:
+    def follow(self, change_id: str, *, at_once: bool = False) -> _Followed:
         """Begin to ask about a batch."""
         if change_id not in self._followed:
-            due = asyncio.get_running_loop().time() + self._interval
-            self._followed[change_id] = _Followed(due)
+            self._followed[change_id] = _Followed(_now() + (0.0 if at_once else self._interval))
             self._news.set()
         return self._followed[change_id]
+
+    def problem(self, change_id: str) -> PassError | None:
+        """Why it cannot be found out at present how far a batch has come; None where it can."""
+        followed = self._followed.get(change_id)
+        return followed.problem if followed is not None else None
 
     @property
     def pending(self) -> int:
@@ -83,37 +101,49 @@ class Propagation:
                 await self._look(change_id)
 
     async def _next_due(self) -> str:
-        loop = asyncio.get_running_loop()
         while True:
             self._news.clear()
             change_id = min(self._followed, key=lambda one: self._followed[one].due, default=None)
-            if change_id is None:
-                await self._news.wait()
-            elif (left := self._followed[change_id].due - loop.time()) > 0:
-                await asyncio.sleep(left)
-            else:
+            due = None if change_id is None else self._followed[change_id].due
+            if change_id is not None and due is not None and due <= _now():
                 return change_id
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(due):
+                    await self._news.wait()
 
     async def _look(self, change_id: str) -> None:
         try:
             receipt = await self._ask(change_id)
         except Stall as refusal:
-            self._settle(change_id, refusal)
+            self._settle(change_id, _Refused(fresh(refusal), _now() + STALL_INTERVAL.total_seconds()))
         except PassError as error:
-            log.warning("Cannot ask how far a change has come", change=change_id, error=error.message)
-            self._postpone(change_id)
+            if error.unavailable is None:  # an outage is told by the transport
+                log.warning("Cannot ask how far a change has come", change=change_id, error=error.message)
+            self._postpone(change_id, fresh(error))
         else:
             if receipt is None or receipt.in_sync:
                 self._settle(change_id, None)
             else:
+                self._allow(change_id)
                 self._postpone(change_id)
 
-    def _postpone(self, change_id: str) -> None:
-        self._followed[change_id].due = asyncio.get_running_loop().time() + self._interval
+    def _allow(self, change_id: str) -> None:
+        """We may ask again. Whoever was refused before has something to learn."""
+        if self._answered.pop(change_id, None) is not None:
+            for wake in self._followed[change_id].wakers:
+                wake()
 
-    def _settle(self, change_id: str, refusal: PassError | None) -> None:
-        self._answered[change_id] = refusal
+    def _postpone(self, change_id: str, problem: PassError | None = None) -> None:
+        followed = self._followed[change_id]
+        followed.due, followed.problem = _now() + self._interval, problem
+
+    def _settle(self, change_id: str, refused: _Refused | None) -> None:
+        self._answered[change_id] = refused
         while len(self._answered) > REMEMBERED:
             del self._answered[next(iter(self._answered))]
         for wake in self._followed.pop(change_id).wakers:
             wake()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -6,14 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-PARTITION: Final = r"aws(?:-cn|-us-gov|-eusc|-iso(?:-[bef])?)?"
-_ROLE_ARN = re.compile(rf"arn:{PARTITION}:iam::\d{{12}}:role/[\w+=,.@/-]{{1,512}}", re.ASCII)
+from edgekeeper.core.aws_identifiers import ROLE_ARN, is_form
+from edgekeeper.core.errors import Stall
+
 _EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
 
 
 def is_role_arn(text: str) -> bool:
     """Is this the ARN of one role, in a partition that there is?"""
-    return _ROLE_ARN.fullmatch(text) is not None
+    return is_form(ROLE_ARN, text)
+
+
+class RoleRefusedError(Stall):
+    """AWS does not let us assume a role, so that nothing at all can be done with it."""
 
 
 @dataclass(frozen=True, slots=True)

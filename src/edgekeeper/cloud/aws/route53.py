@@ -89,7 +89,7 @@ class Route53:
         }
         if key.set_identifier:
             request["StartRecordIdentifier"] = key.set_identifier
-        found = await self._aws.call(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
+        found = await self._aws.read(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
         return found.get(key)
 
     async def change(self, zone_id: str, changes: Sequence[Change]) -> ChangeReceipt:
@@ -113,7 +113,7 @@ def _parse_zones(answer: JsonObject) -> dict[str, HostedZone]:
 
 def _parse_zone(shape: JsonObject) -> HostedZone:
     return HostedZone(
-        id=_bare_id(shape["Id"]),
+        id=bare_id(shape["Id"]),
         name=normalise_name(shape["Name"]),
         private=bool((shape.get("Config") or {}).get("PrivateZone")),
         record_count=shape.get("ResourceRecordSetCount") or 0,
@@ -134,9 +134,9 @@ def _confirm_listing(answer: JsonObject) -> None:
 
 def _parse_receipt(answer: JsonObject) -> ChangeReceipt:
     shape = answer["ChangeInfo"]
-    return ChangeReceipt(_bare_id(shape["Id"]), shape["Status"], shape["SubmittedAt"])
+    return ChangeReceipt(bare_id(shape["Id"]), shape["Status"], shape["SubmittedAt"])
 
 
-def _bare_id(path: str) -> str:
+def bare_id(path: str) -> str:
     """`Z1` of `/hostedzone/Z1`."""
     return path.rpartition("/")[2]

@@ -5,8 +5,8 @@
     15 to 10 min          renews it, if nobody does so already; if that fails, there is still time
     under 10 min          waits for the new one
 
-All who wait share one AssumeRole. A failure is remembered for a moment, because a thousand objects that name the same
-wrong role would otherwise ask a thousand times.
+All who wait share one AssumeRole. A failure is remembered for a moment, and a refusal for some minutes, because a thousand
+objects that name the same wrong role would otherwise ask a thousand times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from botocore.credentials import ReadOnlyCredentials
 
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import PassError
+from edgekeeper.core.errors import PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -30,6 +30,8 @@ log = get_logger(__name__)
 SESSION_LENGTH: Final = timedelta(hours=1)
 """The longest that AWS allows where one role assumes another."""
 FAILURE_REMEMBERED: Final = timedelta(seconds=10)
+REFUSAL_REMEMBERED: Final = timedelta(minutes=4)
+"""No longer than a mirror pauses between two listings that fail: each of them finds out whether it is still true."""
 _RENEWED_FROM: Final = timedelta(minutes=15)
 _RENEWED_AT_LATEST: Final = timedelta(minutes=10)
 
@@ -87,17 +89,21 @@ class RoleCredentials(AioCredentials):
         except PassError as error:
             if self._session is None or not self._lasts(_RENEWED_AT_LATEST):
                 raise
-            log.warning("Session of a role cannot be renewed yet", role=self._role.arn, error=error.message)
+            if error.unavailable is None:  # an outage is told by the transport
+                log.warning(
+                    "Session of a role cannot be renewed yet", role=self._role.arn, error=error.message
+                )
             return self._session
 
     async def _attempt(self) -> AssumedSession:
         now = self._clock.monotonic()
         if self._failure is not None and now < self._failure[0]:
-            raise self._failure[1].with_traceback(None)
+            raise fresh(self._failure[1])
         try:
             session = await self._assume(self._role)
         except PassError as error:
-            self._failure = (self._clock.monotonic() + FAILURE_REMEMBERED.total_seconds(), error)
+            lasting = REFUSAL_REMEMBERED if isinstance(error, Stall) else FAILURE_REMEMBERED
+            self._failure = (self._clock.monotonic() + lasting.total_seconds(), fresh(error))
             raise
         self._failure = None
         return session
@@ -118,3 +124,7 @@ class Roles:
         credentials = self._credentials[role]
         await credentials.get_frozen_credentials()
         return credentials
+
+    def release(self, role: Role) -> None:
+        """Forget a role, with its session or its failure."""
+        self._credentials.pop(role, None)

@@ -33,12 +33,13 @@ from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
 from edgekeeper.cloud.aws.propagation import Propagation
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.roles import RoleRefusedError
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
@@ -75,13 +76,19 @@ class Zone:
         clock: Clock,
         metrics: CloudMetrics,
         options: MirrorOptions = DEFAULT_OPTIONS,
+        *,
+        name: str = "",
     ) -> None:
-        """`options.fast` is also how often Route 53 is asked about a batch that is not in sync."""
+        """`options.fast` is also how often Route 53 is asked about a batch that is not in sync.
+
+        `name` tells the zone from others of the same id, which another role sees, in logs and metrics.
+        """
         self.id = zone_id
+        name = name or zone_id
         self.is_blind = False
         """Whether we may not list the zone."""
         self.mirror: Mirror[RecordKey, Record] = Mirror(
-            f"records of zone {zone_id}",
+            f"records of zone {name}",
             self._records,
             clock,
             metrics,
@@ -92,7 +99,7 @@ class Zone:
         self._clock = clock
         self._propagation = Propagation(route53.find_change, options.fast)
         self._writer: Coalescer[Wish, Written] = Coalescer(
-            f"zone {zone_id}",
+            f"zone {name}",
             self._write,
             key=_key,
             weigh=self._weigh,
@@ -106,13 +113,28 @@ class Zone:
         """Whether a batch was sent whose answer never came."""
         self._refusal: tuple[float, Stall] | None = None
 
+    @property
+    def role_refusal(self) -> RoleRefusedError | None:
+        """Why the zone can be neither listed nor written, where it is because its role may not be assumed."""
+        problem = self.mirror.problem
+        return problem if isinstance(problem, RoleRefusedError) else None
+
     def submit(self, wish: Wish, *, wake: Callable[[], None] | None = None) -> Ticket[Written]:
         """Hand in a wish. `wake` is called when there is a result."""
         return self._writer.submit(wish, wake=wake)
 
+    @property
+    def is_idle(self) -> bool:
+        """Is nothing on its way: no wish without a result, and no batch that is followed?"""
+        return not self._writer.pending and not self._propagation.pending
+
     def in_sync(self, change_id: str, wake: Callable[[], None] | None = None) -> bool:
         """Can the world see a batch? If not yet, call `wake` when it can."""
         return self._propagation.in_sync(change_id, wake)
+
+    def propagation_problem(self, change_id: str) -> PassError | None:
+        """Why it cannot be found out at present whether the world sees a batch; None where it can."""
+        return self._propagation.problem(change_id)
 
     async def run(self) -> None:
         """List, write and follow until cancelled."""
@@ -144,12 +166,16 @@ class Zone:
             raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
 
     def _known(self, key: RecordKey) -> dict[RecordKey, Record]:
+        """What stands at a place. Raise what keeps the zone from being listed, where that will not pass by itself."""
+        problem = self.mirror.problem
+        if not self.mirror.synced and isinstance(problem, Stall):
+            raise fresh(problem)
         found = self.mirror.get(key)
         return {} if found is None else {key: found}
 
     def _already(self, wish: Wish) -> Written | None:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
-            raise self._refusal[1].with_traceback(None)
+            raise fresh(self._refusal[1])
         if self._is_doubtful or isinstance(wish, Absent):
             return None  # that a record is gone is believed only after a look at the zone itself
         return UNCHANGED if self._plan(wish) is None else None
@@ -216,7 +242,7 @@ class Zone:
         return receipt.id
 
     def _remember(self, refusal: Stall) -> None:
-        self._refusal = (self._clock.monotonic() + REFUSAL_REMEMBERED.total_seconds(), refusal)
+        self._refusal = (self._clock.monotonic() + REFUSAL_REMEMBERED.total_seconds(), fresh(refusal))
 
     async def _settle_stale(self, changes: Sequence[Change], stale: Conflict) -> str:
         """The zone is not as we know it. Find the record, and see what is there now."""

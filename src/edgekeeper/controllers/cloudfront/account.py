@@ -6,65 +6,53 @@
     zones, desk     DNS records and their writers
     distributions, names of certificates                   read once in a while, for all who ask
 
-Where we may not list tenants or certificates each object is read by itself, as far as rights go, and a line in the log
-says so once.
+Where we may not list tenants, connection groups or certificates each of them is read by itself, as far as rights go, and
+a line in the log says so once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from edgekeeper.cloud.aws.access import AwsAccess
-from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, CertificateSummary
+from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, Certificate, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
-from edgekeeper.cloud.aws.mirrors import GRACE, Distributions, Tenants, connection_groups
+from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.mirrors import (
+    GRACE,
+    ConnectionGroups,
+    Distributions,
+    Tenants,
+    connection_groups,
+    default_group,
+)
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
+from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.controllers.cloudfront.corrections import Corrections
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.controllers.cloudfront.failures import Failures
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.outages import Outages
 
 log = get_logger(__name__)
 
-T = TypeVar("T")
-
-REGION: Final = "us-east-1"
-"""Where CloudFront takes its certificates from, wherever we run."""
-REMEMBERED: Final = timedelta(minutes=5)
 DENIAL_REMEMBERED: Final = timedelta(minutes=30)
 """How long it takes at most until a right that was granted later is used."""
+REGION: Final = "us-east-1"
+"""Where CloudFront takes its certificates from, wherever we run."""
 ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
-
-
-class Remembered(Generic[T]):
-    """Answers that are good for a while, and asked for once, however many want them."""
-
-    def __init__(self, ask: Callable[[str], Awaitable[T]], clock: Clock) -> None:
-        self._ask = ask
-        self._clock = clock
-        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._answers: dict[str, tuple[float, T]] = {}
-
-    async def get(self, key: str) -> T:
-        """The answer, or the error that came instead, which is asked about again the next time."""
-        async with self._asking[key]:
-            known = self._answers.get(key)
-            if known is not None and self._clock.monotonic() < known[0]:
-                return known[1]
-            answer = await self._ask(key)
-            self._answers[key] = (self._clock.monotonic() + REMEMBERED.total_seconds(), answer)
-            return answer
+_CLOUDFRONT: Final = "CLOUDFRONT"
+"""Who manages certificates that were requested with a tenant, in the words of ACM."""
 
 
 class Rights:
@@ -100,6 +88,7 @@ class Account:
         options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
         """`options.fast` is how often we look while something is in progress, `options.slow` how often at all."""
+        self.clock = clock
         self.rights = Rights(clock)
         self.cloudfront = CloudFront(access.caller())
         self.acm = Acm(access.caller(region=REGION))
@@ -120,8 +109,10 @@ class Account:
         self.desk = DnsDesk(self.zones, clock)
         self.corrections = Corrections(clock)
         self.failing_deletions = Failures(clock)
+        self.outages = Outages(clock)
         self.distributions = Distributions(self.cloudfront, clock)
-        self.certificate_names = Remembered(self._names, clock)
+        self._descriptions: Remembered[str, _Description] = Remembered(self._describe, clock)
+        self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
 
     async def run(self) -> None:
         """Keep everything fresh until cancelled."""
@@ -139,6 +130,21 @@ class Account:
             for task in waiting:
                 task.cancel()
 
+    async def connection_group(self, group_id: str) -> ConnectionGroup | None:
+        """A connection group, or the account's default for an empty id: from the listing, if it is there.
+
+        Where groups may not be listed they are read one by one, but nobody can tell then which is the default. Raise
+        what denies it, or NotSyncedError where they are not listed yet.
+        """
+        problem = None if self.groups.synced else self.groups.problem
+        if isinstance(problem, Stall):
+            if not group_id:
+                raise problem
+            return await self._unlisted_groups.get(group_id)
+        if not group_id:
+            return default_group(self.groups)
+        return self.groups.get(group_id) or await self._unlisted_groups.get(group_id)
+
     def listed_certificate(self, arn: str) -> CertificateSummary | None:
         """A managed certificate, where the listing is known to have it."""
         return self.certificates.get(arn) if arn and self.certificates.synced else None
@@ -147,27 +153,66 @@ class Account:
         """What CloudFront made of a tenant's request. The next listing is to have it, and to tell the rest."""
         found = await self.cloudfront.find_managed_certificate(tenant.id)
         if found is not None and found.arn:
-            names = tuple(normalise_name(one.domain) for one in tenant.domains)
-            status = found.status.upper().replace("-", "_")
-            expected = CertificateSummary(found.arn, "", names, False, status, "CLOUDFRONT", None)
-            self.certificates.put(found.arn, expected)
+            self._expect(found)
         return found
+
+    def known_names(self, certificate: ManagedCertificate) -> tuple[str, ...] | None:
+        """The names of a managed certificate, as far as they are known without a call."""
+        listed = self.listed_certificate(certificate.arn)
+        if listed is not None:
+            return listed.names
+        return tuple(normalise_name(token.domain) for token in certificate.tokens) or None
+
+    async def managed_certificate(self, arn: str) -> CertificateSummary | None:
+        """A certificate that CloudFront manages; None where it does not, or where we may not know.
+
+        A certificate is described by itself only where they are not listed.
+        """
+        if not arn or self.certificates.synced:
+            return self.listed_certificate(arn)
+        described = (await self._descriptions.get(arn)).certificate
+        is_managed = described is not None and described.managed_by == _CLOUDFRONT
+        return described.summary if described is not None and is_managed else None
+
+    async def certificate_names(self, arn: str) -> tuple[str, ...] | None:
+        """The names of a certificate: none where it is not there or was never issued, None where we may not know."""
+        described = await self._descriptions.get(arn)
+        if not described.is_known:
+            return None
+        certificate = described.certificate
+        return () if certificate is None or certificate.status in NEVER_ISSUED else certificate.names
+
+    def _expect(self, certificate: ManagedCertificate) -> None:
+        """Have the listing show a certificate that CloudFront has just told of. Its tokens name its domains."""
+        names = self.known_names(certificate)
+        if names is None:
+            self.certificates.hasten()
+            return
+        status = certificate.status.upper().replace("-", "_")
+        expected = CertificateSummary(certificate.arn, "", names, False, status, _CLOUDFRONT, None)
+        self.certificates.put(certificate.arn, expected)
 
     async def _managed_certificates(self) -> AsyncIterator[dict[str, CertificateSummary]]:
         try:
-            async for page in self.acm.certificates(managed_by="CLOUDFRONT"):
+            async for page in self.acm.certificates(managed_by=_CLOUDFRONT):
                 yield page
         except Stall as refusal:
             if refusal.error_type == "access_denied":
                 self.rights.note("listing certificates", refusal)
             raise
 
-    async def _names(self, arn: str) -> tuple[str, ...] | None:
-        """The names of a certificate: none where it is not there or was never issued, None where we may not know."""
+    async def _describe(self, arn: str) -> _Description:
         try:
-            certificate = await self.acm.find(arn)
+            return _Description(await self.acm.find(arn))
         except Stall as refusal:
             self.rights.note("describing certificates", refusal)
-            return None
-        was_issued = certificate is not None and certificate.status not in NEVER_ISSUED
-        return certificate.names if certificate is not None and was_issued else ()
+            return _Description(None, is_known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What ACM says of a certificate."""
+
+    certificate: Certificate | None
+    is_known: bool = True
+    """False where it may not be described."""

@@ -19,15 +19,17 @@ import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.controllers.cloudfront.desired import Place, bare_zone, place_of
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.snapshot import Rival
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import Key
-from edgekeeper.kube.store import Store
+from edgekeeper.kube.store import IndexValues, Store
 from edgekeeper.runtime.contract import Request
 
 BY_NAME, BY_DOMAIN, BY_CERTIFICATE, BY_RECORD = "tenant name", "domain", "certificate", "record"
+BY_ZONE = "zone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +49,24 @@ class Claims:
         self, stores: Sequence[Store], template: str, cluster: str, guards: Guards = EVERYTHING
     ) -> None:
         """`template` makes a tenant's name of `{name}`, `{namespace}` and `{cluster}`."""
-        self._stores = stores
         self._guards = guards
         self._template = template
         self._cluster = cluster
+        self._indexes: dict[str, IndexValues] = {
+            BY_NAME: lambda obj: [self.tenant_name(obj)],
+            BY_DOMAIN: _domains,
+            BY_CERTIFICATE: _certificates,
+            BY_RECORD: lambda obj: sorted({place[1] for place in _recorded(obj)}),
+            BY_ZONE: _zones,
+        }
+        self.follow(stores)
+
+    def follow(self, stores: Sequence[Store]) -> None:
+        """Know the objects of these stores from now on, and no others."""
+        self._stores = stores
         for store in stores:
-            store.add_index(BY_NAME, lambda raw: [self.tenant_name(_tree(raw))])
-            store.add_index(BY_DOMAIN, lambda raw: _domains(_tree(raw)))
-            store.add_index(BY_CERTIFICATE, lambda raw: _certificates(_tree(raw)))
-            store.add_index(BY_RECORD, lambda raw: sorted({place[1] for place in _recorded(_tree(raw))}))
+            for name, values in self._indexes.items():
+                store.add_index(name, values)
 
     def tenant_name(self, obj: JsonObject) -> str:
         """What the object's tenant is called."""
@@ -89,6 +100,11 @@ class Claims:
     def holders(self, index: str, value: str) -> list[Key]:
         """The objects that claim something, whoever has it."""
         return [key for store in self._stores for key in store.by_index(index, value)]
+
+    def uses_zone(self, zone_id: str, role: Role) -> bool:
+        """Does an object name the zone together with the role, in its spec or its inventory? If in doubt, it does."""
+        used = _zone_value(zone_id, role.arn)
+        return any(not store.synced or store.by_index(BY_ZONE, used) for store in self._stores)
 
     def recorder(self, request: Request, entry: InventoryRecord) -> Key | None:
         """Another object to which the record of an inventory entry belongs, as far as the cluster can tell.
@@ -157,21 +173,36 @@ def _domains(obj: JsonObject) -> list[str]:
 def _recorded(obj: JsonObject) -> dict[Place, str]:
     """The places of an object's inventory, and whether a record was written there or is only planned."""
     found: dict[Place, str] = {}
-    for entry in dig_list(obj, "status", "inventory"):
-        if isinstance(entry, dict):
-            place = (
-                bare_zone(str(entry.get("zone"))),
-                normalise_name(str(entry.get("name"))),
-                str(entry.get("type")),
-            )
-            state = "Planned" if entry.get("state") == "Planned" else "Written"
-            found[place] = "Written" if "Written" in (state, found.get(place)) else state
+    for entry in _inventory(obj):
+        place = (
+            bare_zone(str(entry.get("zone"))),
+            normalise_name(str(entry.get("name"))),
+            str(entry.get("type")),
+        )
+        state = "Planned" if entry.get("state") == "Planned" else "Written"
+        found[place] = "Written" if "Written" in (state, found.get(place)) else state
     return found
+
+
+def _inventory(obj: JsonObject) -> list[JsonObject]:
+    return [entry for entry in dig_list(obj, "status", "inventory") if isinstance(entry, dict)]
 
 
 def _certificates(obj: JsonObject) -> list[str]:
     arn = dig(obj, "status", "certificateArn")
     return [arn] if isinstance(arn, str) and arn else []
+
+
+def _zones(obj: JsonObject) -> list[str]:
+    """The zones in which an object has records or wants some, each with the role that reaches it."""
+    named = [(entry.get("zone"), entry.get("role")) for entry in _inventory(obj)]
+    if isinstance(dns := dig(obj, "spec", "dns"), dict):
+        named.append((dns.get("hostedZoneId"), dns.get("assumeRoleArn")))
+    return sorted({_zone_value(str(zone), str(role or "")) for zone, role in named})
+
+
+def _zone_value(zone_id: str, role_arn: str) -> str:
+    return f"{bare_zone(zone_id)} {role_arn}"
 
 
 def _seniority(obj: JsonObject) -> tuple[str, str]:

@@ -43,6 +43,10 @@ class Corrections:
         while not self._recent(oldest := next(iter(self._moments))):
             del self._moments[oldest]
 
+    def forget(self, uid: str) -> None:
+        """The object is gone."""
+        self._moments.pop(uid, None)
+
     def _recent(self, uid: str) -> list[float]:
         since = self._clock.monotonic() - _REMEMBERED
         return [moment for moment in self._moments.get(uid, ()) if moment > since]

@@ -6,6 +6,7 @@ remembers how far we were, so it does not matter where a crash, a lost answer or
     creation      records → propagation → tenant                      DNS first: CloudFront checks it
                   tenant, disabled → records → enable                 where the account has no endpoint yet
     change        new records → records of removed domains → tenant → records to another endpoint
+                  a certificate for new domains is requested with them, once CloudFront can see their records
     conflict      records that we wrote for another's domain go → tenant, disabled → records → enable
     refusal       records of domains that the spec has given up, or lost to another, go; nothing else is done
     deletion      records → disable → delete                          no name ever leads to a tenant that is gone
@@ -27,7 +28,7 @@ from typing import Final
 
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import INVALID, NO_CONNECTION_GROUP
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, INVALID, NO_CONNECTION_GROUP
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
@@ -35,18 +36,26 @@ from edgekeeper.cloud.aws.tenants import (
     TenantSummary,
 )
 from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.certificates import (
+    certificate_to_attach,
+    certificate_waits,
+    is_attached_by_cloudfront,
+    is_request_due,
+    settings_to_send,
+    spec_in_force,
+)
 from edgekeeper.controllers.cloudfront.desired import (
     certificate_request_of,
     differences,
-    is_managed,
-    merged_settings,
-    request_fingerprint,
+    domains_of,
     settings_of,
     tags_of,
 )
 from edgekeeper.controllers.cloudfront.records import (
+    adopting,
     combined,
     dns_differences,
+    kept_back,
     records_to_write,
     refusals_of_removal,
     removing,
@@ -57,7 +66,11 @@ from edgekeeper.controllers.cloudfront.records import (
 )
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
-from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
+from edgekeeper.controllers.cloudfront.validation import (
+    distribution_problems,
+    spec_problems,
+    tag_count_problems,
+)
 from edgekeeper.core.delta import Difference, describe
 from edgekeeper.core.drift import Change, Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
@@ -75,10 +88,6 @@ CREATION_WINDOW: Final = timedelta(minutes=1)
 _NO_ENDPOINT: Final = "the account has no endpoint yet for them to lead to, which comes with the first tenant"
 _SURPLUS: Final = "no domain of the spec needs them, and names must not lead nowhere"
 _WITHDRAWN: Final = "a domain is another's, and names must not lead there"
-
-ISSUED: Final = "issued"
-PENDING: Final = "pending-validation"
-FAILED: Final = frozenset({"failed", "validation-timed-out", "revoked", "expired"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +119,22 @@ def decide(snapshot: Snapshot) -> Plan:
             raise
         is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
         entries = unserved(snapshot, _own(snapshot)) if is_lost else unwanted(snapshot)
+        if not is_lost and _is_deserted(snapshot, refusal):
+            # What is only planned stays so: it would be planned again at the next attempt.
+            entries = tuple(one for one in snapshot.removable if one.state == "Written" or one in entries)
         steps = tuple(removing_all(snapshot, entries, _WITHDRAWN if is_lost else _SURPLUS))
         if not steps:
             raise
         return Plan(steps, _UNCHANGED, refusal=refusal)
+
+
+def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
+    """Do names lead to CloudFront for a tenant that is gone, and that cannot be created again before a person acts?
+
+    Not where some of its records are refused: the others would be written and withdrawn again and again.
+    """
+    is_refused = refusal.reason == DNS_CONFLICT or any(not one.removing for one in snapshot.dns_work.refused)
+    return snapshot.is_missed and not is_refused
 
 
 def _own(snapshot: Snapshot) -> TenantSummary | None:
@@ -126,6 +147,9 @@ def _plan(snapshot: Snapshot) -> Plan:
     _refuse_invalid(snapshot)
     if snapshot.dns_work.error is not None:
         raise snapshot.dns_work.error
+    if snapshot.zone_problem is not None:
+        raise snapshot.zone_problem
+    _refuse_group(snapshot)
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
@@ -161,6 +185,9 @@ def _refuse_rivals(snapshot: Snapshot) -> None:
 def _refuse_invalid(snapshot: Snapshot) -> None:
     spec = snapshot.spec
     problems = [*spec_problems(snapshot.tenant_name, spec), *snapshot.refusals]
+    if snapshot.may_tag:
+        present = snapshot.details.tags if snapshot.details and _own(snapshot) else {}
+        problems += tag_count_problems(spec, snapshot.owner, present)
     if snapshot.distribution is not None:
         problems += distribution_problems(spec, snapshot.distribution)
     elif snapshot.distribution_known:
@@ -169,6 +196,18 @@ def _refuse_invalid(snapshot: Snapshot) -> None:
         problems.append("spec.customizations.certificate.arn: CloudFront manages it for another tenant")
     if problems:
         raise Stall(VALIDATION_FAILED, "; ".join(problems))
+
+
+def _refuse_group(snapshot: Snapshot) -> None:
+    """A connection group that the tenant is to be put into must be there, and enabled."""
+    wanted, group = snapshot.spec.connection_group_id, snapshot.group
+    if not wanted or not snapshot.group_known:
+        return
+    if group is None:
+        raise error_for(NO_CONNECTION_GROUP, f"spec.connectionGroupId: there is no connection group {wanted}")
+    is_new = snapshot.tenant is None or _moves_group(snapshot, snapshot.tenant)
+    if is_new and not group.enabled:
+        raise error_for(INVALID, f"spec.connectionGroupId: connection group {wanted} is disabled")
 
 
 def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:
@@ -214,7 +253,7 @@ def _plan_absent(snapshot: Snapshot) -> Plan:
 
 def _creation(snapshot: Snapshot) -> Iterator[Step]:
     spec = snapshot.spec
-    settings = settings_of(spec)
+    settings = settings_of(spec_in_force(snapshot))
     certificate = certificate_request_of(spec)
     reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
     if snapshot.names_follow:
@@ -297,20 +336,24 @@ def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
 
 
 def _plan_present(snapshot: Snapshot, tenant: TenantSummary) -> Plan:
-    found = (*differences(snapshot.spec, tenant), *dns_differences(snapshot))
-    matches = not found and not _requests_certificate(snapshot)
-    drift = _drift(snapshot, matches=matches)
+    found = (*_differences(snapshot, tenant), *dns_differences(snapshot))
+    drift = _drift(snapshot, matches=not found and not is_request_due(snapshot))
+    if drift.drift_detected and not found:
+        # Nobody has changed anything: a certificate is requested, whatever the policy for drift is.
+        drift = replace(_UNCHANGED, push=True)
     return Plan(tuple(_maintenance(snapshot, tenant, drift)), drift, found)
 
 
-def _requests_certificate(snapshot: Snapshot) -> bool:
-    """Is there a request that CloudFront was not sent? One that it has answered was sent, by whomever."""
-    known, wanted = snapshot.status.certificate_request, request_fingerprint(snapshot.spec)
-    return wanted not in ("", known) and not (known == "" and snapshot.certificate is not None)
+def _differences(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Difference, ...]:
+    """Where the tenant is not what the spec says. That CloudFront is ahead of us with a certificate is none."""
+    found = differences(spec_in_force(snapshot), tenant)
+    is_ahead = is_attached_by_cloudfront(snapshot, tenant)
+    return tuple(one for one in found if one.path != "certificate") if is_ahead else found
 
 
 def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
     yield from _marking(snapshot)
+    yield from adopting(snapshot)
     yield from _attachment(snapshot)
     if drift.push:
         yield from _pushing(snapshot, tenant, drift)
@@ -319,7 +362,7 @@ def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> 
     if not snapshot.dns_in_sync and not snapshot.dns_work.pending:
         why = "the change of the zone is not known everywhere yet"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
-    yield from _certificate_waits(snapshot)
+    yield from certificate_waits(snapshot)
 
 
 def _marking(snapshot: Snapshot) -> Iterator[Step]:
@@ -339,18 +382,7 @@ def _attachment(snapshot: Snapshot) -> Iterator[Step]:
         yield do.AttachCertificate(arn, reason="CloudFront has issued it")
 
 
-def certificate_to_attach(snapshot: Snapshot) -> str:
-    """The ARN that the spec should have: of the certificate that CloudFront has issued; else empty."""
-    certificate, spec = snapshot.certificate, snapshot.spec
-    if not is_managed(spec) or certificate is None or certificate.status != ISSUED:
-        return ""
-    attached = spec.own_certificate
-    is_ours_to_say = attached in ("", snapshot.status.certificate_arn) or snapshot.attached_is_managed
-    return certificate.arn if is_ours_to_say and attached != certificate.arn else ""
-
-
 def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
-    found = differences(snapshot.spec, tenant)
     cause = "it was changed outside the operator" if drift.drift_detected else "the spec has changed"
     moves = _moves_group(snapshot, tenant)
     _refuse_uncovered(snapshot)
@@ -360,26 +392,42 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     if _gives_up_domains(snapshot, tenant) and not snapshot.dns_in_sync:
         why = "a domain must not lead here any more when it is given up"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
-    is_asked = _requests_certificate(snapshot) and not snapshot.is_disputed
-    request = certificate_request_of(snapshot.spec) if is_asked else None
+    yield from _updating(snapshot, tenant, cause, moves=moves)
+
+
+def _updating(snapshot: Snapshot, tenant: TenantSummary, cause: str, *, moves: bool) -> Iterator[Step]:
+    """Change the tenant and request the certificate that it needs, at once unless CloudFront cannot see its names yet."""
+    found = _differences(snapshot, tenant)
+    wish = certificate_request_of(snapshot.spec) if is_request_due(snapshot) else None
+    names_follow = moves and snapshot.spec.dns is not None and not _if_self_hosted(wish)
+    request = None if names_follow or snapshot.is_disputed else wish
     if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
         why = "CloudFront looks the domains up when it requests their certificate"
         yield do.AwaitPropagation(snapshot.change_id, reason=why)
     if found or request:
-        yield do.UpdateTenant(
-            tenant,
-            merged_settings(snapshot.spec, tenant),
-            found,
-            request,
-            reason=f"{cause}: {describe(found)}" if found else "a certificate is requested",
-        )
+        yield _update(snapshot, tenant, found, request, cause)
     if moves:
         yield from writing(snapshot, "the connection group, and with it the endpoint, has changed")
+    if found and wish and not request:
+        yield _update(snapshot, tenant, (), wish, cause)
+
+
+def _update(
+    snapshot: Snapshot,
+    tenant: TenantSummary,
+    found: tuple[Difference, ...],
+    request: ManagedCertificateRequest | None,
+    cause: str,
+) -> Step:
+    why = [f"{cause}: {describe(found)}"] if found else []
+    why += ["a certificate is requested"] if request else []
+    settings = settings_to_send(snapshot, tenant)
+    return do.UpdateTenant(tenant, settings, found, request, reason="; ".join(why))
 
 
 def _gives_up_domains(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     """Does the tenant serve a domain that the spec does not have any more?"""
-    wanted = {normalise_name(item.domain) for item in snapshot.spec.domains}
+    wanted = domains_of(snapshot.spec)
     return any(normalise_name(one.domain) not in wanted for one in tenant.domains)
 
 
@@ -387,18 +435,6 @@ def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     """Is the tenant about to get another endpoint? Its names follow it, they do not go ahead."""
     wanted = snapshot.spec.connection_group_id
     return bool(wanted) and wanted != tenant.connection_group_id
-
-
-def _certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
-    if not is_managed(snapshot.spec):
-        return
-    status = (
-        snapshot.certificate.status if snapshot.certificate else snapshot.status.managed_certificate_status
-    )
-    if status == PENDING:
-        yield do.AwaitCertificate(reason="the domains are not validated yet")
-    elif status == ISSUED and snapshot.tenant and not all(one.is_active for one in snapshot.tenant.domains):
-        yield do.AwaitCertificate(reason="CloudFront has not activated all domains yet")
 
 
 # Deletion
@@ -412,14 +448,14 @@ def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
     """
     tenant = _own(snapshot)
     disabling = tuple(_disabling(tenant)) if tenant else ()
-    if snapshot.dns_work.error is not None:
+    if (error := snapshot.dns_work.error) is not None and (tenant or snapshot.inventory):
         if not disabling:
-            raise snapshot.dns_work.error
+            raise kept_back(error, (), tenant) if isinstance(error, Stall) else error
         return disabling
-    removing = tuple(removing_all(snapshot, snapshot.inventory, "the object is being deleted"))
-    if refused := refusals_of_removal(snapshot, snapshot.inventory):
+    removing = tuple(removing_all(snapshot, snapshot.removable, "the object is being deleted"))
+    if refused := refusals_of_removal(snapshot, snapshot.removable):
         if not removing and not disabling:
-            raise combined(refused)
+            raise kept_back(combined(refused), refused, tenant)
         return (*removing, *disabling)
     return (*removing, *(_tenant_removal(snapshot, tenant) if tenant else ()))
 

@@ -96,6 +96,22 @@ def request_fingerprint(spec: DistributionTenantSpec) -> str:
     return fingerprint(wish.validation_token_host, wish.primary_domain_name, wish.transparency_logging)
 
 
+def sent_fingerprint(spec: DistributionTenantSpec) -> str:
+    """Tells two certificate requests apart by the domains that they are sent with as well; empty where there is none."""
+    request = request_fingerprint(spec)
+    return f"{request}-{fingerprint(*sorted(domains_of(spec)))}" if request else ""
+
+
+def sent_request(sent: str) -> str:
+    """The fingerprint of the request alone, of one that was sent."""
+    return sent.partition("-")[0]
+
+
+def domains_of(spec: DistributionTenantSpec) -> frozenset[str]:
+    """The spec's domains as DNS compares them."""
+    return frozenset(normalise_name(item.domain) for item in spec.domains)
+
+
 def tags_fingerprint(spec: DistributionTenantSpec, owner: Owner) -> str:
     """Tells whether the tags that a tenant should have are those that it was given last."""
     return fingerprint(*(part for pair in sorted(tags_of(spec, owner).items()) for part in pair))

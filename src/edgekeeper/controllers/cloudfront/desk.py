@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
 from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
 from edgekeeper.cloud.aws.records import RecordKey
@@ -28,10 +28,12 @@ from edgekeeper.controllers.cloudfront.desired import Place, place_of, record_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait, fresh
 
 Wake = Callable[[], None]
 
+UNKNOWN_PROPAGATION: Final = timedelta(minutes=1)
+"""How long a change takes to reach all name servers, at most."""
 _PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(minutes=5), jitter=0)
 
 
@@ -41,6 +43,8 @@ class _Errand:
     removing: bool
     generation: int
     tickets: tuple[Ticket[Written], ...]
+    is_first: bool = False
+    """Whether we know that the record was never written before: what already stands there is not ours."""
 
     @property
     def done(self) -> bool:
@@ -64,9 +68,10 @@ class _Errand:
             raise
 
     def apply(self, inventory: tuple[InventoryRecord, ...]) -> tuple[InventoryRecord, ...]:
-        """The inventory after it was done: nothing at this place, or exactly this record."""
+        """The inventory after it was done: nothing at this place, or exactly this record, if it is ours."""
         others = tuple(one for one in inventory if place_of(one) != place_of(self.entry))
-        return others if self.removing else (*others, self.entry)
+        is_anothers = self.is_first and not any(one.change for one in self.results())
+        return others if self.removing or is_anothers else (*others, self.entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,8 @@ class DnsDesk:
         self._refused: dict[str, dict[Place, _Refused]] = {}
         self._streaks: dict[str, int] = {}
         """How often in a row records of an object have failed."""
+        self._unwritten: dict[str, set[InventoryRecord]] = {}
+        """Planned by this process, and certainly not written: not handed in yet, or refused."""
 
     def zone(self, entry: InventoryRecord) -> Zone:
         return self._zones.get(entry.zone, Role(entry.role))
@@ -104,27 +111,50 @@ class DnsDesk:
         The inventory tells what stood at their places before, if that was ours.
         """
         uid, generation = owner
-        ours = {place_of(one): record_of(one) for one in inventory if one.state == "Written"}
+        unwritten = self._unwritten.get(uid, set())
+        ours = {place_of(one): record_of(one) for one in inventory if one not in unwritten}
         for record in records:
             wish = Present(record_of(record), ours.get(place_of(record)))
             ticket = self.zone(record).submit(wish, wake=wake)
-            self._keep(uid, _Errand(replace(record, state="Written"), False, generation, (ticket,)))
+            is_first = record in unwritten and wish.written is None
+            unwritten.discard(record)
+            errand = _Errand(replace(record, state="Written"), False, generation, (ticket,), is_first)
+            self._keep(uid, errand)
 
     def remove(self, owner: tuple[str, int], entries: Iterable[InventoryRecord], wake: Wake) -> None:
-        """Have records removed. A place may have two entries, while it changes: whatever stands there goes."""
+        """Have records removed. A place may have two entries, while it changes: whatever stands there goes.
+
+        What was planned and never written needs no removal: what stands there is somebody else's, and stays.
+        """
         uid, generation = owner
+        unwritten = self._unwritten.get(uid, set())
         places: dict[Place, list[InventoryRecord]] = {}
         for entry in entries:
             places.setdefault(place_of(entry), []).append(entry)
         for found in places.values():
-            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in found)
+            written = [one for one in found if one not in unwritten]
+            tickets = tuple(self.zone(one).submit(Absent(record_of(one)), wake=wake) for one in written)
             self._keep(uid, _Errand(found[0], True, generation, tickets))
+            unwritten.difference_update(found)
+            if not tickets:
+                wake()
 
-    def supersede(self, uid: str, records: Iterable[InventoryRecord]) -> None:
-        """Records are planned anew: what was done at their places before says nothing about them."""
-        errands = self._errands.get(uid, {})
-        for record in records:
-            errands.pop(place_of(record), None)
+    def plan(
+        self, uid: str, inventory: tuple[InventoryRecord, ...], records: tuple[InventoryRecord, ...]
+    ) -> tuple[InventoryRecord, ...]:
+        """The inventory with records that are about to be written.
+
+        What was done at their places before says nothing about them, and what was planned there and never written is
+        planned no more.
+        """
+        errands, unwritten = self._errands.get(uid, {}), self._unwritten.setdefault(uid, set())
+        places = {place_of(record) for record in records}
+        for place in places:
+            errands.pop(place, None)
+        given_up = {one for one in inventory if place_of(one) in places and one in unwritten}
+        unwritten -= given_up
+        unwritten.update(records)
+        return (*(one for one in inventory if one not in given_up), *records)
 
     def reconsider(self, key: RecordKey) -> None:
         """Something has changed where a record was refused: it may be tried again at once."""
@@ -137,8 +167,9 @@ class DnsDesk:
     ) -> tuple[tuple[InventoryRecord, ...], DnsWork]:
         """The inventory with all answers in it, what is still on its way, and what was refused."""
         errands = self._errands.get(uid, {})
-        pending, change_id, error, removed = False, "", None, 0
+        pending, error, removed = False, None, 0
         left: list[str] = []
+        changes: list[DnsChange] = []
         for place, errand in list(errands.items()):
             if not errand.done:
                 pending = True
@@ -153,42 +184,66 @@ class DnsDesk:
                 del errands[place]
                 error = error or self._paused(uid, failure)
                 continue
+            except Exception:
+                del errands[place]  # a mistake of ours ends one pass, and not all that follow
+                raise
             self._streaks.pop(uid, None)
-            done = next((one.change_id for one in results if one.change_id), "")
-            change_id = done or change_id
             after = errand.apply(inventory)
             if set(after) == set(inventory):
                 del errands[place]  # the status has it
             else:
-                removed += bool(errand.removing and done)
+                changes += self._changes(errand, results)
+                removed += bool(errand.removing and any(one.change_id for one in results))
                 left += _kept(errand, results)
             inventory = after
         return inventory, DnsWork(
-            pending, change_id, error, self._refusals(uid, generation), removed, tuple(left)
+            pending,
+            tuple(dict.fromkeys(changes)),
+            error,
+            self._refusals(uid, generation),
+            removed,
+            tuple(left),
         )
 
     def answered(
         self, uid: str, inventory: tuple[InventoryRecord, ...]
-    ) -> tuple[tuple[InventoryRecord, ...], str]:
-        """The inventory with all good answers in it, and the change that the last of them belongs to.
+    ) -> tuple[tuple[InventoryRecord, ...], tuple[DnsChange, ...]]:
+        """The inventory with all good answers in it, and the changes that they belong to.
 
         Unlike `collect` it only looks: for the status of a pass that has failed for another reason.
         """
-        change_id = ""
+        changes: list[DnsChange] = []
         for errand in self._errands.get(uid, {}).values():
             if errand.done and errand.succeeded:
-                inventory = errand.apply(inventory)
-                change_id = next((one.change_id for one in errand.results() if one.change_id), change_id)
-        return inventory, change_id
+                after = errand.apply(inventory)
+                if set(after) != set(inventory):
+                    changes += self._changes(errand, errand.results())
+                inventory = after
+        return inventory, tuple(dict.fromkeys(changes))
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
-        for memory in (self._errands, self._refused, self._streaks):
+        for memory in (self._errands, self._refused, self._streaks, self._unwritten):
             memory.pop(uid, None)
 
+    def _changes(self, errand: _Errand, results: Iterable[Written]) -> Iterable[DnsChange]:
+        """The changes that an errand belongs to.
+
+        A record that was found to be gone may have been removed a moment ago, by a call whose answer was lost: then it
+        is not known which change that was, and it counts as propagated after the time that Route 53 needs at most.
+        """
+        zone, role = errand.entry.zone, errand.entry.role
+        ids = [one.change_id for one in results if one.change_id]
+        if not ids and errand.removing and all(one.left is None for one in results):
+            until = self._clock.now().replace(microsecond=0) + UNKNOWN_PROPAGATION
+            return (DnsChange(zone, role=role, until=until),)
+        return (DnsChange(zone, one, role) for one in ids)
+
     def _refuse(self, uid: str, errand: _Errand, refusal: Stall) -> None:
+        if errand.is_first:
+            self._unwritten.setdefault(uid, set()).add(replace(errand.entry, state="Planned"))
         until = self._clock.monotonic() + STALL_INTERVAL.total_seconds()
-        told = _Refused(Refusal(errand.entry, errand.removing, refusal), errand.generation, until)
+        told = _Refused(Refusal(errand.entry, errand.removing, fresh(refusal)), errand.generation, until)
         self._refused.setdefault(uid, {})[place_of(errand.entry)] = told
 
     def _refusals(self, uid: str, generation: int) -> tuple[Refusal, ...]:
@@ -211,7 +266,7 @@ class DnsDesk:
             return failure
         streak = self._streaks[uid] = self._streaks.get(uid, 0) + 1
         told = Wait(_PAUSES.delay(streak, Random(0)), failure.reason, failure.message)
-        told.error_type = failure.error_type
+        told.error_type, told.unavailable = failure.error_type, failure.unavailable
         return told
 
     def _keep(self, uid: str, errand: _Errand) -> None:

@@ -5,18 +5,19 @@ Stall of DNS                                  Ready and DNSReady False, with the
 Stall of anything else                        Ready and Synced False, with the reason
   of a connection group, with spec.dns        DNSReady False as well: records have nowhere to lead to
 Wait for the domain to be validated, a quota  Ready False, with the reason
+an outage (`unavailable`) of a minute         Synced False/CloudUnavailable, where there is something to do: `core.outages`
 other Wait, Retry, Conflict                   none: they pass by themselves, and are counted
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from edgekeeper.api.cloudfront import read_tenant
+from edgekeeper.api.cloudfront import InventoryRecord, read_tenant
 from edgekeeper.cloud.aws.meanings import (
     DNS_ERROR,
     DOMAIN_VALIDATION_PENDING,
@@ -38,6 +39,7 @@ from edgekeeper.controllers.cloudfront.report import (
     SYNCED,
     is_tried_again,
     resumed,
+    tell_outage,
     told_removal,
 )
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
@@ -45,15 +47,11 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.conditions import READY, Conditions
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE, Outages, has_work, outage_said
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
 from edgekeeper.runtime.contract import Request
 
 _WORTH_TELLING: Final = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
-_KEPT: Final = "the tenant is kept, disabled, while names lead to it"
-_REMEDY: Final = (
-    "let the records be removed, or leave everything as it is with the annotation "
-    "edgekeeper.io/deletion-policy: Orphan"
-)
 _PAUSED: Final = "reconciliation is paused by the annotation edgekeeper.io/paused"
 
 
@@ -65,11 +63,14 @@ class Explainer:
     metrics: TenantMetrics
     intervals: Intervals
     desk: DnsDesk
+    outages: Outages
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         """The write and the event that tell of an error; the event once per fact."""
         if isinstance(error, Conflict):
             return done()
+        if error.unavailable is not None:
+            return self._explain_outage(request, error)
         is_told = isinstance(error, Stall) or error.reason in _WORTH_TELLING
         is_known = is_told and self._is_known(request, error)
         if error.error_type and not is_known:
@@ -77,7 +78,21 @@ class Explainer:
         if not is_told:
             return done()
         outcome = done().writing(self._status(request, error))
-        return outcome if is_known else outcome.saying(Event("Warning", error.reason, _told(request, error)))
+        return outcome if is_known else outcome.saying(Event("Warning", error.reason, _told(error)))
+
+    def _explain_outage(self, request: Request, error: PassError) -> Outcome:
+        """Say why nothing happens to an object that has something to do; the event once per outage."""
+        if error.error_type:
+            self.metrics.error(error.error_type)
+        said = outage_said(request.object, SYNCED)
+        message = self.outages.message(uid_of(request.object), said) if has_work(request.object) else ""
+        if not message:
+            return done()
+        conditions = resumed(request.object, self.clock.now())
+        tell_outage(conditions, request.object, message)
+        status = {**dig_object(request.object, "status"), **self._answered(request)}
+        outcome = done().writing(StatusWrite({**status, "conditions": conditions.to_list()}))
+        return outcome if said else outcome.saying(Event("Warning", CLOUD_UNAVAILABLE, message))
 
     def pause(self, request: Request) -> Outcome:
         """Say that the object is paused. What was known of it stays, as far as it speaks of the present spec."""
@@ -96,13 +111,13 @@ class Explainer:
         ready = Conditions.of(DECLARATION, request.object, self.clock.now()).before(READY)
         return (
             ready is not None
-            and (ready.reason, ready.message) == (error.reason, _told(request, error))
+            and (ready.reason, ready.message) == (error.reason, _told(error))
             and ready.observed_generation == request.generation
         )
 
     def _status(self, request: Request, error: PassError) -> StatusWrite:
         conditions = resumed(request.object, self.clock.now())
-        conditions.mark(DEPLOYED, False, error.reason, _told(request, error))
+        conditions.mark(DEPLOYED, False, error.reason, _told(error))
         if error.reason in DNS_REASONS:
             conditions.mark(DNS, False, error.reason, error.message)
         elif isinstance(error, Stall):
@@ -121,23 +136,30 @@ class Explainer:
         except msgspec.ValidationError:
             return {}
         before = inventory_of(obj.spec, obj.status)
-        after, change_id = self.desk.answered(str(dig(request.object, "metadata", "uid")), before)
+        after, changes = self.desk.answered(uid_of(request.object), before)
         if after == before:
             return {}
-        answered: JsonObject = {"inventory": msgspec.to_builtins(list(after))}
-        return {**answered, "dnsChangeId": change_id} if change_id else answered
+        answered = _noted(after)
+        if not changes:
+            return answered
+        told = msgspec.to_builtins(list(dict.fromkeys((*obj.status.dns_changes, *changes))))
+        return {**answered, "dnsChangeId": changes[-1].id, "dnsChanges": told}
 
     # Deletion
 
-    def removal(self, request: Request, after: Snapshot, plan: Plan) -> Outcome:
-        """How far a deletion is. What was written down about the tenant stays until it is gone."""
+    def removal(self, request: Request, after: Snapshot, plan: Plan, outage: str = "") -> Outcome:
+        """How far a deletion is. What was written down about the tenant stays until it is gone.
+
+        `outage` is what is to be said of an outage that keeps it waiting.
+        """
         step = plan.next
         assert step is not None  # noqa: S101 - with nothing left to do there is nothing to tell
         status = {**dig_object(request.object, "status")}
         if not is_tried_again(request.object, step):
-            status["conditions"] = self._progress(request, step)
-        status["inventory"] = msgspec.to_builtins(list(after.inventory))
-        status["dnsChangeId"] = "" if after.dns_in_sync else after.change_id
+            status["conditions"] = self._progress(request, step, outage)
+        status |= _noted(after.inventory)
+        status["dnsChangeId"] = after.change_id
+        status["dnsChanges"] = msgspec.to_builtins(list(after.dns_changes))
         if after.tenant is not None and is_ours(after, after.tenant):
             status["id"], status["arn"] = after.tenant.id, after.tenant.arn
             status["eTag"] = after.tenant.etag
@@ -148,10 +170,12 @@ class Explainer:
             .saying(*_events(step, after))
         )
 
-    def _progress(self, request: Request, step: do.Step) -> list[Any]:
+    def _progress(self, request: Request, step: do.Step, outage: str) -> list[Any]:
         conditions = resumed(request.object, self.clock.now())
         reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
         conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
+        if outage:
+            tell_outage(conditions, request.object, outage)
         return conditions.to_list()
 
 
@@ -161,13 +185,20 @@ def _events(step: do.Step, after: Snapshot) -> Iterator[Event]:
         yield Event("Normal", "Disabling", f"disabled tenant {step.tenant.id} before it is deleted")
 
 
-def _told(request: Request, error: PassError) -> str:
-    if request.deleting and error.reason in DNS_REASONS:
-        kept = f"{_KEPT}: " if dig(request.object, "status", "id") else ""
-        return f"{error.message}; {kept}{_REMEDY}"
+def _told(error: PassError) -> str:
     if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
         return f"{error.message}; DNS may still be propagating"
     return error.message
+
+
+def uid_of(obj: JsonObject) -> str:
+    return str(dig(obj, "metadata", "uid") or "")
+
+
+def _noted(inventory: Sequence[InventoryRecord]) -> JsonObject:
+    """The inventory in a status. A target without it would be taken for a status from before there was an inventory."""
+    target = next((one.target for one in inventory), "")
+    return {"inventory": msgspec.to_builtins(list(inventory)), "dnsTarget": target}
 
 
 def _without_empty(status: dict[str, object]) -> dict[str, object]:

@@ -46,6 +46,10 @@ class Guards:
             yield from self._role_refusals(f"{path}.role", entry.role)
             yield from self._zone_refusals(f"{path}.zone", entry.zone)
 
+    def allow_zone(self, zone: str, role: str) -> bool:
+        """May a zone be reached in this way?"""
+        return not [*self._role_refusals("", role), *self._zone_refusals("", zone)]
+
     def allow_hostnames(self, namespace: str, domains: Iterable[str]) -> bool:
         """May the objects of a namespace have all of these?"""
         return not any(self.foreign(namespace, domains))

@@ -5,7 +5,8 @@ be lost, copied, and written by whoever may. Therefore
 
     an entry counts                 if we could have written it: a CNAME or an alias that leads to CloudFront
     what stands there is removed    if it is what the entry says, and serves nobody else
-    what stands there is replaced   if it is what the entry says, or if our own tenant serves the name
+    what stands there is replaced   if it is what the entry says, or if our own tenant serves the name; where the entry is
+                                    only planned, because nobody has told whether it was written, only if it says exactly that
 
 Whom a name serves is known from CloudFront, and where no tenant has it, from the claims of the cluster's objects.
 """
@@ -18,8 +19,8 @@ from typing import Final
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.records import RecordKey, is_within, normalise_name
 from edgekeeper.controllers.cloudfront.desired import ENDPOINTS, record_of
+from edgekeeper.controllers.cloudfront.domain_names import is_domain
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.validation import is_domain
 
 _ALIASES: Final = frozenset({"A", "AAAA"})
 
@@ -43,9 +44,17 @@ def replaceable(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     served = {normalise_name(one.domain) for one in snapshot.tenant.domains} if snapshot.tenant else set()
     return tuple(
         entry
-        for entry in snapshot.inventory
-        if entry.state == "Written" and (entry.name in served or _stands(snapshot, entry))
+        for entry in snapshot.removable
+        if (entry.state == "Written" and (entry.name in served or _stands(snapshot, entry)))
+        or _was_written(snapshot, entry)
     )
+
+
+def _was_written(snapshot: Snapshot, entry: InventoryRecord) -> bool:
+    """Does the zone have exactly what an entry says that was planned?"""
+    known = snapshot.zone.records if snapshot.zone else None
+    found = known.get(RecordKey(entry.name, entry.type)) if known else None
+    return found is not None and found.says_what(record_of(entry))
 
 
 def _stands(snapshot: Snapshot, entry: InventoryRecord) -> bool:

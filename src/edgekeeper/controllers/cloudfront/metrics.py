@@ -70,8 +70,8 @@ class TenantMetrics:
         self._drift.inc()
 
     def count(self, stores: Iterable[Store]) -> None:
-        """Count the objects of these stores from now on."""
-        self._stores.extend(stores)
+        """Count the objects of these stores from now on, and no others."""
+        self._stores = list(stores)
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(

@@ -17,27 +17,47 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord, read_tenant
+from edgekeeper.api.cloudfront import (
+    DistributionTenantSpec,
+    DistributionTenantStatus,
+    DnsChange,
+    InventoryRecord,
+    read_tenant,
+)
+from edgekeeper.cloud.aws.acm import CertificateSummary
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.meanings import DNS_ERROR, DOMAIN_CONFLICT
-from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.records import RecordKey, normalise_name
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import NotSyncedError
+from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served
 from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims, Contest
-from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, certificate_to_attach, is_ours
-from edgekeeper.controllers.cloudfront.desired import bare_zone, is_managed, tags_fingerprint
+from edgekeeper.controllers.cloudfront.decide import is_ours
+from edgekeeper.controllers.cloudfront.desired import (
+    bare_zone,
+    domains_of,
+    is_managed,
+    request_fingerprint,
+    sent_request,
+    tags_fingerprint,
+)
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.inventory import inventory_of
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Rival, Snapshot, ZoneView
-from edgekeeper.controllers.cloudfront.validation import inventory_problems, spec_problems
+from edgekeeper.controllers.cloudfront.steps import Step
+from edgekeeper.controllers.cloudfront.validation import (
+    inventory_problems,
+    is_credible_change,
+    spec_problems,
+)
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
@@ -81,12 +101,7 @@ class Observer:
             return snapshot
         snapshot = await self._with_tenant(snapshot, live=live)
         if not snapshot.deleting:
-            attached = self.account.listed_certificate(snapshot.spec.own_certificate)
-            snapshot = replace(
-                snapshot,
-                certificate=await self._certificate(snapshot),
-                attached_is_managed=attached is not None,
-            )
+            snapshot = await self._with_certificate(snapshot)
         snapshot = await self._with_details(snapshot)
         snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
         snapshot = await self._without_others(request, snapshot)
@@ -95,16 +110,30 @@ class Observer:
         if self._is_refused(snapshot):
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
+        zone, problem = self._zone_or_problem(snapshot.spec)
+        group, group_known = await self._group(snapshot.spec, snapshot.tenant)
         return replace(
             snapshot,
             taken=self._taken(snapshot),
             distribution=distribution,
             distribution_known=known,
-            certificate_is_anothers=self._is_managed_for_another(snapshot),
+            certificate_is_anothers=await self._is_managed_for_another(snapshot),
             certificate_names=await self._names(snapshot, distribution),
-            group=await self._group(snapshot.spec, snapshot.tenant),
-            zone=self._zone(snapshot.spec),
+            group=group,
+            group_known=group_known,
+            zone=zone,
+            zone_problem=problem,
         )
+
+    def obstacle(self, step: Step | None, snapshot: Snapshot) -> PassError | None:
+        """Why it cannot be found out at present whether what a step waits for has happened; None where it can."""
+        problem = None
+        if isinstance(step, do.AwaitDeployment):
+            problem = self.account.tenants.problem
+        elif isinstance(step, do.AwaitPropagation):
+            found = (self._zone_of(one).propagation_problem(one.id) for one in snapshot.dns_changes if one.id)
+            problem = next(filter(None, found), None)
+        return problem if problem is not None and problem.unavailable is not None else None
 
     def _of_cluster(self, request: Request) -> Snapshot:
         """What the cluster knows by itself."""
@@ -197,7 +226,10 @@ class Observer:
         if summary is None or snapshot.is_live or not self._needs_details(snapshot, summary):
             return snapshot
         is_live = tenants.recall(summary.id) is None
-        return replace(snapshot, tenant=await tenants.details(summary.id), is_live=is_live)
+        details = await tenants.details(summary.id)
+        read = replace(snapshot, tenant=details, is_live=is_live)
+        is_news = details is not None and details.etag != summary.etag and not snapshot.deleting
+        return await self._with_certificate(read) if is_news else read
 
     def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
         """Could parameters or tags, which no listing tells, be other than we left them?"""
@@ -233,6 +265,37 @@ class Observer:
 
     # The certificate
 
+    async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
+        """What CloudFront manages for the tenant, and whether what the spec names is such a certificate."""
+        snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
+        snapshot = replace(snapshot, managed_names=await self._managed_names(snapshot))
+        attached = await self._attached(snapshot)
+        return replace(
+            snapshot,
+            attached_is_managed=attached is not None,
+            attached_has_failed=attached is not None and attached.status in FAILED,
+        )
+
+    async def _attached(self, snapshot: Snapshot) -> ManagedCertificate | None:
+        """The certificate that the spec names beside a request, if CloudFront manages it."""
+        own, certificate = snapshot.spec.own_certificate, snapshot.certificate
+        if not own or not is_managed(snapshot.spec):
+            return None
+        if certificate is not None and own == certificate.arn:
+            return certificate
+        found = await self.account.managed_certificate(own)
+        return None if found is None else _as_managed(found)
+
+    async def _managed_names(self, snapshot: Snapshot) -> tuple[str, ...] | None:
+        """The names of the managed certificate. They are asked for only if a domain is not served by it yet."""
+        certificate = snapshot.certificate
+        if certificate is None:
+            return None
+        names = self.account.known_names(certificate)
+        if names is not None or not certificate.arn or is_served(snapshot):
+            return names
+        return await self.account.certificate_names(certificate.arn) or None
+
     async def _certificate(self, snapshot: Snapshot) -> ManagedCertificate | None:
         """What CloudFront made of the request: asked once, for the ARN; from then on one listing tells of all.
 
@@ -241,25 +304,21 @@ class Observer:
         tenant, status = snapshot.tenant, snapshot.status
         if not is_managed(snapshot.spec) or tenant is None:
             return None
-        names = tuple(normalise_name(one.domain) for one in tenant.domains)
         listed = self.account.listed_certificate(status.certificate_arn)
-        if listed is not None and not set(names).isdisjoint(listed.names):
-            certificate = ManagedCertificate(listed.arn, _as_cloudfront_says(listed.status), "")
-            if certificate.status not in FAILED:  # one that has failed may have a successor
-                return certificate
+        if listed is not None and _is_current(listed, snapshot.spec, status, tenant):
+            return _as_managed(listed)
         is_attached = status.certificate_arn == tenant.customizations.certificate_arn != ""
         is_settled = status.managed_certificate_status == ISSUED and status.e_tag == tenant.etag
-        if is_attached and is_settled and all(domain.is_active for domain in tenant.domains):
+        is_active = all(domain.is_active for domain in tenant.domains)
+        if is_attached and is_settled and is_active and _is_requested(snapshot.spec, status):
             return ManagedCertificate(status.certificate_arn, ISSUED, "")
         return await self.account.ask_certificate(tenant)
 
-    def _is_managed_for_another(self, snapshot: Snapshot) -> bool:
+    async def _is_managed_for_another(self, snapshot: Snapshot) -> bool:
         """Does the spec name a certificate that CloudFront manages, and for nothing that is ours?"""
-        tenant, arn = snapshot.tenant, snapshot.spec.own_certificate
-        listed = self.account.listed_certificate(arn)
-        if listed is None or (tenant and tenant.customizations.certificate_arn == arn):
-            return False
-        return not any(normalise_name(item.domain) in listed.names for item in snapshot.spec.domains)
+        arn = snapshot.spec.own_certificate
+        found = None if arn in _managed_arns(snapshot) else await self.account.managed_certificate(arn)
+        return found is not None and domains_of(snapshot.spec).isdisjoint(found.names)
 
     async def _names(self, snapshot: Snapshot, distribution: Distribution | None) -> tuple[str, ...] | None:
         """The names that the spec's own certificate covers, or where names lead here, the distribution's."""
@@ -268,7 +327,7 @@ class Observer:
             return None
         inherited = distribution.certificate_arn if distribution and spec.dns else ""
         arn = own or ("" if is_managed(spec) else inherited)
-        return await self.account.certificate_names.get(arn) if arn else None
+        return await self.account.certificate_names(arn) if arn else None
 
     async def _distribution(self, spec: DistributionTenantSpec) -> tuple[Distribution | None, bool]:
         try:
@@ -291,32 +350,65 @@ class Observer:
         inventory, work = self.account.desk.collect(
             snapshot.owner.uid, snapshot.generation, snapshot.inventory
         )
-        change_id = work.change_id or snapshot.status.dns_change_id
-        zone = self._zone_of_change(snapshot) if change_id else None
-        in_sync = zone is None or zone.in_sync(change_id, wake)
-        return replace(snapshot, inventory=inventory, dns_work=work, dns_in_sync=in_sync)
+        changes = tuple(dict.fromkeys((*self._known_changes(snapshot), *work.changes)))
+        try:
+            changes = tuple(one for one in changes if not self._is_propagated(one, wake))
+        except Stall as refusal:
+            if not snapshot.deleting:
+                raise
+            # Whether that keeps a deletion from going on depends on what there is to delete.
+            work = replace(work, error=work.error or refusal)
+        return replace(snapshot, inventory=inventory, dns_work=work, dns_changes=changes)
+
+    def _known_changes(self, snapshot: Snapshot) -> tuple[DnsChange, ...]:
+        """The changes that the status has. One from before there was a list has the id of one, of the spec's zone."""
+        known = tuple(snapshot.status.dns_changes) or tuple(self._implied_change(snapshot))
+        return tuple(
+            one for one in known if is_credible_change(one) and self.guards.allow_zone(one.zone, one.role)
+        )
+
+    def _implied_change(self, snapshot: Snapshot) -> Iterator[DnsChange]:
+        status, dns = snapshot.status, snapshot.spec.dns
+        if not status.dns_change_id:
+            return
+        if dns is not None and not self._is_refused(snapshot):
+            yield DnsChange(bare_zone(dns.hosted_zone_id), status.dns_change_id, dns.assume_role_arn)
+        elif snapshot.inventory:
+            entry = snapshot.inventory[0]
+            yield DnsChange(entry.zone, status.dns_change_id, entry.role)
+
+    def _is_propagated(self, change: DnsChange, wake: Callable[[], None]) -> bool:
+        if not change.id:
+            return change.until is None or self.account.clock.now() >= change.until
+        return self._zone_of(change).in_sync(change.id, wake)
+
+    def _zone_of(self, change: DnsChange) -> Zone:
+        return self.account.zones.get(change.zone, Role(change.role))
 
     async def _without_others(self, request: Request, snapshot: Snapshot) -> Snapshot:
         """An inventory is only a status, which others may write: what belongs to another is not in ours."""
         tenant = snapshot.tenant
         own = tenant if tenant and is_ours(snapshot, tenant) else None
-        anothers = {entry for entry in snapshot.inventory if await self._is_anothers(request, entry, own)}
-        if not anothers:
-            return snapshot
-        names = sorted(entry.name for entry in anothers)
-        log.warning("Records in the status belong to another object and are left alone", names=names)
-        return replace(snapshot, inventory=tuple(one for one in snapshot.inventory if one not in anothers))
+        others = [one for one in snapshot.inventory if own is None or not _serves(own, one.name)]
+        anothers = {one for one in others if self._is_anothers(request, one)}
+        if anothers:
+            names = sorted(entry.name for entry in anothers)
+            log.warning("Records in the status belong to another object and are left alone", names=names)
+        kept = tuple(one for one in snapshot.inventory if one not in anothers)
+        withheld = frozenset([one for one in others if one in kept and await self._is_served(request, one)])
+        return replace(snapshot, inventory=kept, withheld=withheld)
 
-    async def _is_anothers(self, request: Request, entry: InventoryRecord, own: TenantSummary | None) -> bool:
-        """Does the record of an entry belong to another object: by its inventory, or because its tenant serves it?
+    def _is_anothers(self, request: Request, entry: InventoryRecord) -> bool:
+        """Does the record of an entry belong to another object by its inventory, or may the namespace not have it?"""
+        is_ruled_out = any(self.guards.foreign(str(request.key.namespace), [entry.name]))
+        return is_ruled_out or self.claims.recorder(request, entry) is not None
+
+    async def _is_served(self, request: Request, entry: InventoryRecord) -> bool:
+        """Does the tenant of another object serve the name of an entry?
 
         A tenant that is no object's, such as one that somebody has made by hand, proves nothing: the record that we
-        wrote for the name still is ours to withdraw, as long as the namespace may have the name at all.
+        wrote for the name still is ours to withdraw.
         """
-        if own is not None and _serves(own, entry.name):
-            return False
-        if self.claims.recorder(request, entry) is not None:
-            return True
         tenants = self.account.tenants
         holder = tenants.holder_of(entry.name)
         # A listing may be the past, and a record must not be forgotten for it.
@@ -325,10 +417,9 @@ class Observer:
             return False
         owner = Owner.of(request.object, self.cluster)
         whose = is_mine(parse_tags(live.tags), owner)
-        is_objects = whose is Ownership.OTHERS or (
+        return whose is Ownership.OTHERS or (
             whose is Ownership.UNMARKED and self._is_known_to_another(request, live)
         )
-        return is_objects or any(self.guards.foreign(owner.namespace, [entry.name]))
 
     def _is_known_to_another(self, request: Request, tenant: DistributionTenant) -> bool:
         return any(key != request.key for key in self.claims.holders(BY_NAME, tenant.name))
@@ -339,39 +430,37 @@ class Observer:
         holders = {name: self.account.tenants.holder_of(name) for name in names}
         return frozenset(name for name, holder in holders.items() if holder and holder.id != own)
 
-    def _zone_of_change(self, snapshot: Snapshot) -> Zone | None:
-        """A zone through which Route 53 can be asked about a change: any that is, or was, written with the same role.
-
-        What a spec names that is refused is not even asked, also while the object is being deleted.
-        """
-        if snapshot.spec.dns is not None and not self._is_refused(snapshot):
-            return self._zone_named(snapshot.spec)
-        for entry in snapshot.inventory:
-            return self.account.desk.zone(entry)
-        return None
-
     def _zone_named(self, spec: DistributionTenantSpec) -> Zone | None:
         dns = spec.dns
         return self.account.zones.get(dns.hosted_zone_id, Role(dns.assume_role_arn)) if dns else None
 
     async def _group(
         self, spec: DistributionTenantSpec, tenant: TenantSummary | None
-    ) -> ConnectionGroup | None:
-        """The group that the spec names, else the one that the tenant is in, else the one that it would get."""
-        if spec.dns is None:
-            return None
-        groups = self.account.groups
-        group_id = spec.connection_group_id or (tenant.connection_group_id if tenant else "")
+    ) -> tuple[ConnectionGroup | None, bool]:
+        """The group that the spec names, else the one that the tenant is in, else the one that it would get.
+
+        And whether AWS was asked for it by its id. Without records it matters only where the tenant is not in it yet.
+        """
+        present = tenant.connection_group_id if tenant else ""
+        group_id = spec.connection_group_id or present
+        if spec.dns is None and group_id == present:
+            return None, False
         if not group_id:
-            return default_group(groups)
-        return groups.get(group_id) or await self.account.cloudfront.find_connection_group(group_id)
+            return await self.account.connection_group(""), False
+        try:
+            return await self.account.connection_group(group_id), True
+        except Stall as refusal:
+            if spec.dns is not None or refusal.error_type != "access_denied":
+                raise
+            self.account.rights.note("reading connection groups", refusal)
+            return None, False
 
     def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
         zone = self._zone_named(spec)
         if zone is None:
             return None
         if zone.is_blind:
-            return ZoneView("", None)
+            return ZoneView("", None, zone.role_refusal)
         try:
             keys = [RecordKey(normalise_name(item.domain), kind) for item in spec.domains for kind in _TYPES]
             found = {key: zone.mirror.get(key) for key in keys}
@@ -380,6 +469,13 @@ class Observer:
                 raise zone.mirror.problem from None
             raise
         return ZoneView(zone.apex, {key: record for key, record in found.items() if record is not None})
+
+    def _zone_or_problem(self, spec: DistributionTenantSpec) -> tuple[ZoneView | None, Stall | None]:
+        """The zone of the spec, or why it cannot be read until a person acts."""
+        try:
+            return self._zone(spec), None
+        except Stall as problem:
+            return None, problem
 
     def _zone_if_known(self, snapshot: Snapshot) -> ZoneView | None:
         """The zone of the spec; None where it cannot be read, since a deletion does not depend on it."""
@@ -393,6 +489,28 @@ def _managed_arns(snapshot: Snapshot) -> set[str]:
     """The certificates that CloudFront manages for the tenant, or has been given before."""
     certificate, tenant = snapshot.certificate, snapshot.tenant
     return {certificate.arn if certificate else "", tenant.customizations.certificate_arn if tenant else ""}
+
+
+def _is_current(
+    listed: CertificateSummary,
+    spec: DistributionTenantSpec,
+    status: DistributionTenantStatus,
+    tenant: TenantSummary,
+) -> bool:
+    """Is this still the certificate that CloudFront manages for the tenant, so that it need not be asked?
+
+    One that has failed, was requested otherwise, or is for other domains than the tenant has may have a successor.
+    """
+    served, wanted = {normalise_name(one.domain) for one in tenant.domains}, domains_of(spec)
+    if served.isdisjoint(listed.names) or _as_managed(listed).status in FAILED:
+        return False
+    is_of_tenant = listed.issued or served.issuperset(listed.names)
+    return _is_requested(spec, status) and is_of_tenant and listed.covers(served & wanted or served)
+
+
+def _is_requested(spec: DistributionTenantSpec, status: DistributionTenantStatus) -> bool:
+    """Is the spec's request the one that was sent last, as far as we know?"""
+    return sent_request(status.certificate_request) in ("", request_fingerprint(spec))
 
 
 def _serves(tenant: TenantSummary, name: str) -> bool:
@@ -416,6 +534,6 @@ def _is_contested(request: Request) -> bool:
     )
 
 
-def _as_cloudfront_says(status: str) -> str:
-    """`pending-validation` of ACM's `PENDING_VALIDATION`."""
-    return status.lower().replace("_", "-")
+def _as_managed(listed: CertificateSummary) -> ManagedCertificate:
+    """A certificate of ACM in the words of CloudFront: `pending-validation` is `PENDING_VALIDATION` there."""
+    return ManagedCertificate(listed.arn, listed.status.lower().replace("_", "-"), "")

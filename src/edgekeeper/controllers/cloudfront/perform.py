@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, NAME_CONFLICT
+from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import (
     DistributionTenant,
@@ -22,7 +22,7 @@ from edgekeeper.cloud.aws.tenants import (
 )
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.decide import PENDING
+from edgekeeper.controllers.cloudfront.certificates import PENDING
 from edgekeeper.controllers.cloudfront.inventory import replaceable
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.steps import Step
@@ -58,19 +58,15 @@ class Performer:
             case do.CreateTenant():
                 tenant = await self._create(step, snapshot)
                 certificate = await self._requested(tenant) if step.certificate else None
-                return replace(snapshot, tenant=tenant, certificate=certificate)
+                return self._with_certificate(replace(snapshot, tenant=tenant), certificate)
             case do.UpdateTenant():
                 tenant = await self._update(_live(snapshot), step.settings, step.certificate)
-                certificate = snapshot.certificate
-                if step.certificate:
-                    certificate = await self._requested(tenant) or _UNKNOWN
-                return replace(snapshot, tenant=tenant, certificate=certificate)
+                updated = replace(snapshot, tenant=tenant)
+                if not step.certificate:
+                    return updated
+                return self._with_certificate(updated, await self._requested(tenant) or _UNKNOWN)
             case do.DisableTenant():
-                # All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
-                live = _live(snapshot)
-                return replace(
-                    snapshot, tenant=await self._update(live, replace(live.settings, enabled=False))
-                )
+                return replace(snapshot, tenant=await self._disable(_live(snapshot)))
             case do.DeleteTenant():
                 await self._delete(_live(snapshot))
                 return replace(snapshot, tenant=None)
@@ -81,7 +77,9 @@ class Performer:
             case do.RemoveRecords():
                 self.account.desk.remove(_whose(snapshot), step.records, wake)
             case do.RememberRecords():
-                self.account.desk.supersede(snapshot.owner.uid, step.records)
+                inventory = self.account.desk.plan(snapshot.owner.uid, snapshot.inventory, step.records)
+                return replace(snapshot, inventory=inventory)
+            case do.AdoptRecords():
                 return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
         return snapshot
 
@@ -120,6 +118,10 @@ class Performer:
             return await self.account.ask_certificate(tenant)
         except PassError:
             return None  # first it is written down what we have created; the next pass asks again
+
+    def _with_certificate(self, snapshot: Snapshot, certificate: ManagedCertificate | None) -> Snapshot:
+        names = self.account.known_names(certificate) if certificate else None
+        return replace(snapshot, certificate=certificate, managed_names=names)
 
     async def _explained(self, step: do.CreateTenant, snapshot: Snapshot, refusal: Stall) -> PassError:
         """What a refusal to create comes to, after a look at who is in the way."""
@@ -169,6 +171,22 @@ class Performer:
             raise
         self.account.tenants.put(tenant)
         return tenant
+
+    async def _disable(self, live: DistributionTenant) -> DistributionTenant:
+        """All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
+
+        But for a certificate that CloudFront does not take any more, because it has expired say: a tenant that is
+        disabled needs none.
+        """
+        settings = replace(live.settings, enabled=False)
+        custom = settings.customizations
+        try:
+            return await self._update(live, settings)
+        except Stall as refusal:
+            if refusal.error_type != INVALID.error_type or not custom.certificate_arn:
+                raise
+            bare = replace(settings, customizations=replace(custom, certificate_arn=""))
+            return await self._update(live, bare)
 
     async def _delete(self, live: DistributionTenant) -> None:
         await self.account.cloudfront.delete_tenant(live.id, live.etag)

@@ -87,6 +87,8 @@ class Preview:
     verdict: Verdict
     policy: Policy | None = None
     change: Change | None = None
+    """Who changed what; None where the object is being deleted, or nobody has found out."""
+    deleting: bool = False
     steps: tuple[PlannedStep, ...] = ()
     differences: tuple[Difference, ...] = ()
     """Where cloud and spec differ, whether or not anything is done about it."""
@@ -172,7 +174,8 @@ def _preview(key: Key, snapshot: Snapshot, plan: Plan) -> Preview:
         key,
         _verdict(steps, plan),
         snapshot.policy,
-        plan.drift.change,
+        None if snapshot.deleting else plan.drift.change,
+        snapshot.deleting,
         steps,
         differences=plan.differences,
         error=plan.refusal,

@@ -12,6 +12,9 @@ Where a zone may not be listed, what Route 53 has accepted counts as being there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
@@ -30,27 +33,47 @@ from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.errors import Stall
 
+_REMEDY: Final = (
+    "let the records be removed, or leave everything as it is with the annotation "
+    "edgekeeper.io/deletion-policy: Orphan"
+)
+
 
 def writing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
     """Note down what is about to be written, and write it. Raise Stall where nothing is left but what was refused."""
     records = tuple(records_to_write(snapshot))
     if not records:
         return
+    _refuse_unreachable(snapshot)
     _refuse_outside(snapshot, records)
     _refuse_recorded(snapshot, records)
-    refused = [one for one in snapshot.dns_work.refused if not one.removing]
+    asked = {_meaning(record) for record in records}
+    refused = [one for one in snapshot.dns_work.refused if not one.removing and _meaning(one.entry) in asked]
     known = {_meaning(one.entry) for one in refused}
     accepted = tuple(record for record in records if _meaning(record) not in known)
     remembered = {_meaning(entry) for entry in snapshot.inventory}
     forgotten = tuple(record for record in accepted if _meaning(record) not in remembered)
+    if snapshot.dns_work.pending:
+        # Before anything new is planned: what is on its way may stand where the new records are to be.
+        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
+        return
     if forgotten:
         yield do.RememberRecords(forgotten, reason=reason)
-    if snapshot.dns_work.pending:
-        yield do.AwaitRecords(reason="the zone's writer has not answered yet")
-    elif accepted:
-        yield do.WriteRecords(accepted, reason=reason)
-    else:
+    if not accepted:
         raise combined(refused)
+    yield do.WriteRecords(accepted, reason=reason)
+
+
+def adopting(snapshot: Snapshot) -> Iterator[Step]:
+    """Take over records that somebody else has written exactly as wanted, where the object is annotated to do so.
+
+    Not before the tenant is ours: if it cannot be, they must stay as they are.
+    """
+    if snapshot.may_adopt:
+        found = [one for one in _wanted(snapshot) if _is_unmanaged(snapshot, one)]
+        records = tuple(msgspec.structs.replace(one, state="Written") for one in found)
+        if records:
+            yield do.AdoptRecords(records, reason="the object is annotated to take them over")
 
 
 def removing(snapshot: Snapshot, reason: str) -> Iterator[Step]:
@@ -75,16 +98,16 @@ def removing_all(snapshot: Snapshot, entries: Sequence[InventoryRecord], reason:
 def unwanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     """What the inventory has for domains that the spec does not ask for, whatever else is wrong with the spec."""
     if snapshot.spec.dns is None:
-        return snapshot.inventory
+        return snapshot.removable
     domains = {normalise_name(item.domain) for item in snapshot.spec.domains}
-    return tuple(entry for entry in snapshot.inventory if entry.name not in domains)
+    return tuple(entry for entry in snapshot.removable if entry.name not in domains)
 
 
 def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRecord, ...]:
     """What the inventory has for domains that our own tenant does not serve, or that the spec does not ask for."""
     served = {normalise_name(one.domain) for one in own.domains} if own else set()
-    others = {entry for entry in snapshot.inventory if entry.name not in served}
-    return tuple(one for one in snapshot.inventory if one in others or one in unwanted(snapshot))
+    others = {entry for entry in snapshot.removable if entry.name not in served}
+    return tuple(one for one in snapshot.removable if one in others or one in unwanted(snapshot))
 
 
 def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
@@ -119,6 +142,28 @@ def combined(refused: Sequence[Refusal]) -> Stall:
     return told
 
 
+def kept_back(error: Stall, refused: Sequence[Refusal], tenant: TenantSummary | None) -> Stall:
+    """Why a deletion does not end: which records stay, with which role they were to be removed, and what stays with them.
+
+    Without refusals it is the error alone that keeps them.
+    """
+    kept = "the tenant is kept, disabled, as long as names may lead to it: " if tenant else ""
+    what = "; ".join(_kept_records(refused)) or error.message
+    told = Stall(error.reason, f"{what}; {kept}{_REMEDY}", error.after)
+    told.error_type = error.error_type
+    return told
+
+
+def _kept_records(refused: Sequence[Refusal]) -> Iterator[str]:
+    """What cannot be removed, and why: once for all records of a zone and a role that are refused for the same reason."""
+    groups: dict[tuple[str, str, str], list[InventoryRecord]] = {}
+    for one in refused:
+        groups.setdefault((one.entry.zone, one.entry.role, one.error.message), []).append(one.entry)
+    for (zone, role, why), entries in groups.items():
+        using = f" with the role {role}" if role else ""
+        yield f"cannot remove {do.named(entries)} from zone {zone}{using}: {why}"
+
+
 def dns_differences(snapshot: Snapshot) -> tuple[Difference, ...]:
     """Where the zone is not what the spec says, in the words of a difference."""
     missing = (
@@ -136,6 +181,14 @@ def records_to_write(snapshot: Snapshot) -> Iterator[InventoryRecord]:
         is_ours = _meaning(wanted) in written and _zone_has(snapshot, wanted)
         if not is_ours and not _is_unmanaged(snapshot, wanted):
             yield wanted
+
+
+def _refuse_unreachable(snapshot: Snapshot) -> None:
+    refusal = snapshot.zone.refusal if snapshot.zone else None
+    if refusal is not None:
+        told = Stall(refusal.reason, f"spec.dns.assumeRoleArn: {refusal.message}")
+        told.error_type = refusal.error_type
+        raise told
 
 
 def _refuse_outside(snapshot: Snapshot, records: Iterable[InventoryRecord]) -> None:
@@ -174,8 +227,6 @@ def _is_served(snapshot: Snapshot, record: InventoryRecord) -> bool:
 
 def _is_unmanaged(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
     """Has somebody else written the record, exactly so? Then there is nothing to do, and it stays theirs."""
-    if snapshot.may_adopt:
-        return False
     is_remembered = any(place_of(entry) == place_of(wanted) for entry in snapshot.inventory)
     is_listed = snapshot.zone is not None and snapshot.zone.records is not None
     is_recorded = place_of(wanted) in snapshot.recorded
@@ -185,7 +236,7 @@ def _is_unmanaged(snapshot: Snapshot, wanted: InventoryRecord) -> bool:
 def _surplus(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
     """What was written, or may have been, and no domain needs."""
     wanted = {place_of(record) for record in _wanted(snapshot)}
-    return tuple(entry for entry in snapshot.inventory if place_of(entry) not in wanted)
+    return tuple(entry for entry in snapshot.removable if place_of(entry) not in wanted)
 
 
 def _zone_has(snapshot: Snapshot, wanted: InventoryRecord) -> bool:

@@ -20,10 +20,18 @@ from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
 from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.decide import FAILED, ISSUED, Plan
+from edgekeeper.controllers.cloudfront.certificates import (
+    FAILED,
+    ISSUED,
+    is_suitable,
+    recorded_request,
+    uncovered_domains,
+)
+from edgekeeper.controllers.cloudfront.decide import Plan
 from edgekeeper.controllers.cloudfront.desired import (
     is_managed,
-    request_fingerprint,
+    place_of,
+    sent_fingerprint,
     tags_fingerprint,
     tags_of,
 )
@@ -35,6 +43,7 @@ from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.delta import describe
 from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_message
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE
 from edgekeeper.core.outcome import Event, StatusWrite
 
 SYNCED, CERTIFICATE, DNS, PAUSED = "Synced", "CertificateReady", "DNSReady", "Paused"
@@ -75,6 +84,8 @@ class Reporter:
     after: Snapshot
     plan: Plan
     now: datetime
+    outage: str = ""
+    """What is to be said of an outage that keeps the object waiting; empty where there is none."""
 
     @property
     def step(self) -> Step | None:
@@ -112,7 +123,8 @@ class Reporter:
             if certificate
             else _kept(after, status.managed_certificate_status),
             drift_detected=self.plan.drift.drift_detected,
-            dns_change_id="" if after.dns_in_sync else after.change_id,
+            dns_change_id=after.change_id,
+            dns_changes=list(after.dns_changes),
             dns_target=next((one.target for one in after.inventory), ""),
             inventory=list(after.inventory),
             certificate_request=self._certificate_request(),
@@ -148,10 +160,10 @@ class Reporter:
         return isinstance(self.step, do.CreateTenant) and self.before.names_follow
 
     def _certificate_request(self) -> str:
-        sent = isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None
-        known = self.after.status.certificate_request
-        is_known = not known and self.after.certificate is not None
-        return request_fingerprint(self.after.spec) if sent or is_known else known
+        """What CloudFront was sent last: a new tenant nothing yet, if it was created without a request."""
+        if isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None:
+            return sent_fingerprint(self.after.spec)
+        return "" if isinstance(self.step, do.CreateTenant) else recorded_request(self.after)
 
     def _tags_fingerprint(self) -> str:
         """Noted where the tenant was seen with the tags that it should have."""
@@ -171,7 +183,7 @@ class Reporter:
         if (
             conflict
             and self.before.is_contested
-            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords)
+            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords | do.AwaitPropagation)
         ):
             # Whose the domain is stays the news. Nothing else tells the next pass not to write the records again.
             conditions.mark(DEPLOYED, False, conflict.reason, conflict.message)
@@ -182,6 +194,8 @@ class Reporter:
             self._mark_synced(conditions)
             self._mark_certificate(conditions)
         self._mark_dns(conditions)
+        if self.outage:
+            tell_outage(conditions, self.obj, self.outage)
         return conditions.to_list()
 
     def _deployed(self) -> tuple[bool, str, str]:
@@ -190,9 +204,10 @@ class Reporter:
             if isinstance(step, _BEFORE_CREATION):
                 return False, "Creating", self._progress(READY, "Creating", step)
             return False, "ExternalDeletion", "the tenant was deleted outside the operator"
-        if isinstance(step, do.CreateTenant):
+        if isinstance(step, do.CreateTenant) and not self.before.inventory:
             return False, "Creating", f"tenant {tenant.id} is being deployed"
-        if tenant.in_progress or isinstance(step, do.UpdateTenant):
+        # An object with records has said Creating while they were written.
+        if tenant.in_progress or isinstance(step, do.CreateTenant | do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
         left = (one for one in self.plan.steps if isinstance(one, _NOT_AS_DECLARED))
         if (waiting := next(left, None)) is not None:
@@ -220,7 +235,9 @@ class Reporter:
             conditions.mark(CERTIFICATE, True, "NotConfigured", "no managed certificate is requested")
             return
         status = certificate.status if certificate else self.after.status.managed_certificate_status
-        if status == ISSUED and tenant and all(domain.is_active for domain in tenant.domains):
+        if certificate is not None and not is_suitable(self.after):
+            conditions.mark(CERTIFICATE, False, "PendingValidation", _successor_message(self.after))
+        elif status == ISSUED and tenant and all(domain.is_active for domain in tenant.domains):
             conditions.mark(
                 CERTIFICATE, True, "Validated", "the certificate is issued and all domains are active"
             )
@@ -234,12 +251,9 @@ class Reporter:
 
     def _validation_message(self, conditions: Conditions) -> str:
         certificate, wish = self.after.certificate, self.after.spec.managed_certificate_request
-        if (
-            certificate is not None
-            and certificate.tokens
-            and wish
-            and wish.validation_token_host == SELF_HOSTED
-        ):
+        if wish is None or wish.validation_token_host != SELF_HOSTED:
+            return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
+        if certificate is not None and certificate.tokens:
             tokens = "; ".join(
                 f"{token.domain}: redirect {token.redirect_from} -> {token.redirect_to}"
                 for token in certificate.tokens
@@ -248,7 +262,7 @@ class Reporter:
         known = conditions.get(CERTIFICATE)
         if known is not None and known.reason == "PendingValidation":
             return known.message  # listings know no tokens, but they have not changed
-        return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
+        return "waiting for the validation tokens, which CloudFront has not told yet"
 
     def _mark_dns(self, conditions: Conditions) -> None:
         if self.after.spec.dns is None and not self.after.inventory:
@@ -262,7 +276,8 @@ class Reporter:
                 DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
             )
         elif not self.after.dns_in_sync:
-            message = f"change {self.after.change_id} is not known everywhere yet"
+            change = f"change {self.after.change_id}" if self.after.change_id else "a change"
+            message = f"{change} is not known everywhere yet"
             conditions.mark(DNS, False, "DNSPropagating", message)
         else:
             conditions.mark(DNS, True, "DNSReady", _dns_ready_message(self.after))
@@ -305,6 +320,8 @@ class Reporter:
         match self.step:
             case do.CreateTenant() if self.after.tenant:
                 yield Event("Normal", "Created", f"created tenant {self.after.tenant.id}")
+            case do.AdoptRecords(records):
+                yield Event("Normal", "RecordsAdopted", f"took over {do.named(records)}: {self.step.reason}")
             case do.AdoptTenant(tenant):
                 yield Event("Normal", "Adopted", f"took over tenant {tenant.id}: {self.step.reason}")
             case do.UpdateTenant():
@@ -330,6 +347,13 @@ def _kept(snapshot: Snapshot, value: str) -> str:
     return value if is_managed(snapshot.spec) and snapshot.tenant is not None else ""
 
 
+def _successor_message(snapshot: Snapshot) -> str:
+    """Why the certificate that there is will not do."""
+    missing = ", ".join(uncovered_domains(snapshot))
+    why = f"does not cover {missing}" if missing else "is also for domains that were removed"
+    return f"the certificate {why}: another one is requested"
+
+
 def is_tried_again(obj: JsonObject, step: Step | None) -> bool:
     """Are records under way that the object says were refused, for the present spec?"""
     known = _fact(dig_list(obj, "status", "conditions"), DNS)
@@ -352,6 +376,12 @@ def told_unmanaged(snapshot: Snapshot) -> Iterator[Event]:
     if found := unmanaged(snapshot):
         told = do.named(found)
         yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {told}")
+    if snapshot.withheld:
+        withheld = sorted(snapshot.withheld, key=place_of)
+        told = do.named(withheld)
+        yield Event(
+            "Warning", RECORDS_LEFT, f"left as it is, since another object's tenant serves it: {told}"
+        )
 
 
 def _dns_ready_message(snapshot: Snapshot) -> str:
@@ -365,10 +395,24 @@ def _dns_ready_message(snapshot: Snapshot) -> str:
 
 
 def resumed(obj: JsonObject, now: datetime) -> Conditions:
-    """The conditions of an object that is not paused."""
+    """The conditions of an object that is not paused, and not kept waiting by an outage."""
     conditions = Conditions.of(DECLARATION, obj, now)
     conditions.forget(PAUSED)
+    known = conditions.get(SYNCED)
+    if known is not None and known.reason == CLOUD_UNAVAILABLE:
+        conditions.forget(SYNCED)
     return conditions
+
+
+def tell_outage(conditions: Conditions, obj: JsonObject, message: str) -> None:
+    """Say that the cloud cannot be used. What is known of the present spec stays in Ready, if there ever was a tenant."""
+    conditions.mark(SYNCED, False, CLOUD_UNAVAILABLE, message)
+    ready = conditions.before(READY)
+    is_present = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
+    if ready is None or not is_present or ready.reason == CLOUD_UNAVAILABLE or not dig(obj, "status", "id"):
+        conditions.mark(DEPLOYED, "Unknown", CLOUD_UNAVAILABLE, message)
+    elif conditions.get(DEPLOYED) is None:
+        conditions.mark(DEPLOYED, ready.status, ready.reason, ready.message)
 
 
 def _is_pause(condition: Any) -> bool:

@@ -9,7 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
+from edgekeeper.api.cloudfront import (
+    DistributionTenantSpec,
+    DistributionTenantStatus,
+    DnsChange,
+    InventoryRecord,
+)
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
@@ -46,8 +51,8 @@ class DnsWork:
 
     pending: bool = False
     """Not all of them have an answer."""
-    change_id: str = ""
-    """Of the last batch that wrote one of them."""
+    changes: tuple[DnsChange, ...] = ()
+    """The batches that wrote them."""
     error: PassError | None = None
     """What one of them met that will pass by itself."""
     refused: tuple[Refusal, ...] = ()
@@ -66,6 +71,8 @@ class ZoneView:
     """The zone's own name; empty where it is not known."""
     records: Mapping[RecordKey, Record] | None
     """None where the zone may not be listed."""
+    refusal: Stall | None = None
+    """Why nothing at all can be done in the zone: AWS does not let us assume the role for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +109,13 @@ class Snapshot:
     losses: tuple[str, ...] = ()
     """What others would lose if the tenant, which bears no mark, became ours."""
     certificate: ManagedCertificate | None = None
+    """The one that CloudFront manages for the tenant."""
+    managed_names: tuple[str, ...] | None = None
+    """The names of that certificate; None where they are not known."""
     attached_is_managed: bool = False
     """Is the certificate that the spec names one that CloudFront manages, so that its successor may take its place?"""
+    attached_has_failed: bool = False
+    """Has it expired, been revoked or the like? Then CloudFront takes no update that names it."""
     certificate_is_anothers: bool = False
     """Does the spec name a certificate that CloudFront manages for another tenant?"""
     distribution: Distribution | None = None
@@ -113,13 +125,19 @@ class Snapshot:
     """The names of the certificate that the tenant would use; None where they are not known."""
     group: ConnectionGroup | None = None
     """Where records lead: the spec's connection group, or the account's default."""
+    group_known: bool = False
+    """False where the group of the spec was not looked for, or may not be read: it is left to CloudFront then."""
     zone: ZoneView | None = None
     """The zone of `spec.dns`."""
     inventory: tuple[InventoryRecord, ...] = ()
     """The status's, brought up to date with what writers have answered."""
     dns_work: DnsWork = field(default_factory=DnsWork)
-    dns_in_sync: bool = True
-    """Whether the world knows the last change of our records."""
+    withheld: frozenset[InventoryRecord] = frozenset()
+    """Entries whose names another's tenant serves at present: kept in the inventory, and neither removed nor replaced."""
+    zone_problem: Stall | None = None
+    """Why the zone of `spec.dns` cannot be read: a person must act."""
+    dns_changes: tuple[DnsChange, ...] = ()
+    """Changes of our records that may not have reached all name servers."""
 
     @property
     def details(self) -> DistributionTenant | None:
@@ -127,9 +145,19 @@ class Snapshot:
         return self.tenant if isinstance(self.tenant, DistributionTenant) else None
 
     @property
+    def dns_in_sync(self) -> bool:
+        """Have all changes of our records reached all name servers?"""
+        return not self.dns_changes
+
+    @property
     def change_id(self) -> str:
-        """The change of our records that the world may not know yet."""
-        return self.dns_work.change_id or self.status.dns_change_id
+        """The last change of our records that the world may not know yet; empty where its id is not known."""
+        return self.dns_changes[-1].id if self.dns_changes else ""
+
+    @property
+    def removable(self) -> tuple[InventoryRecord, ...]:
+        """The entries of the inventory whose records may be removed or replaced."""
+        return tuple(entry for entry in self.inventory if entry not in self.withheld)
 
     @property
     def endpoint(self) -> str:
@@ -145,6 +173,11 @@ class Snapshot:
     def names_follow(self) -> bool:
         """Is the tenant created before its records? Names must have somewhere to lead to, and that must be ours."""
         return self.spec.dns is not None and (not self.endpoint or self.is_disputed)
+
+    @property
+    def is_missed(self) -> bool:
+        """Is there no tenant, though a spec of this object was carried out before?"""
+        return self.tenant is None and self.status.observed_generation is not None
 
     @property
     def was_created(self) -> bool:

@@ -4,6 +4,7 @@ A step is a value: what, and why in words. `decide` lines them up, `perform` doe
 `edgekeeper plan` prints them all. The steps of a tenant's life, in the order in which they are usually taken:
 
     RememberRecords     the records that will be written go into the inventory, so that they cannot be forgotten
+    AdoptRecords        records of somebody else that say the same become ours, where the object may adopt
     WriteRecords        they are handed to the writer of the zone
     AwaitRecords        the writer has not answered yet
     AwaitPropagation    the world does not know them yet
@@ -45,6 +46,14 @@ class RememberRecords(_Step):
 
 
 @dataclass(frozen=True, slots=True)
+class AdoptRecords(_Step):
+    records: tuple[InventoryRecord, ...]
+
+    def __str__(self) -> str:
+        return f"take over {named(self.records)}"
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRecords(_Step):
     records: tuple[InventoryRecord, ...]
 
@@ -71,7 +80,7 @@ class AwaitPropagation(_Step):
     change_id: str
 
     def __str__(self) -> str:
-        return f"wait for change {self.change_id} to be known everywhere"
+        return f"wait for {f'change {self.change_id}' if self.change_id else 'the change'} to be known everywhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,7 @@ class AwaitCertificate(_Step):
 
 Step: TypeAlias = (
     RememberRecords
+    | AdoptRecords
     | WriteRecords
     | RemoveRecords
     | AwaitRecords
@@ -175,9 +185,10 @@ Step: TypeAlias = (
     | AwaitCertificate
 )
 
-_AT_ONCE = (RememberRecords, NoteCreation, AdoptTenant, MarkTenant)
+_AT_ONCE = (RememberRecords, AdoptRecords, NoteCreation, AdoptTenant, MarkTenant)
 _CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
-_CHANGING_RECORDS = (WriteRecords, RemoveRecords)
+_CHANGING_RECORDS = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords)
+_ASKING_NOTHING = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords, AwaitRecords, NoteCreation)
 _WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
 
 
@@ -192,8 +203,13 @@ def changes_tenant(step: Step | None) -> bool:
 
 
 def changes_records(step: Step | None) -> bool:
-    """Is something about to be written into a zone?"""
+    """Is something about to be written into a zone, or noted down for it?"""
     return isinstance(step, _CHANGING_RECORDS)
+
+
+def asks_nothing(step: Step | None) -> bool:
+    """Does a step end without an answer of AWS, because it only writes something down, or hands it to a writer?"""
+    return isinstance(step, _ASKING_NOTHING)
 
 
 def is_waiting(step: Step) -> bool:

@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+from unicodedata import category
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
-from edgekeeper.cloud.aws.distributions import Distribution
+from edgekeeper.api.cloudfront import DistributionTenantSpec, DnsChange, InventoryRecord
+from edgekeeper.api.cloudfront_rules import MOST_TAGS
+from edgekeeper.cloud.aws.distributions import TENANT_ONLY, Distribution
 from edgekeeper.cloud.aws.records import normalise_name
-from edgekeeper.cloud.aws.roles import PARTITION, is_role_arn
-from edgekeeper.controllers.cloudfront.countries import COUNTRIES
-from edgekeeper.core.ownership import TAG_PREFIX
+from edgekeeper.cloud.aws.roles import is_role_arn
+from edgekeeper.controllers.cloudfront.domain_names import is_domain, problem_of
+from edgekeeper.core.aws_identifiers import (
+    CERTIFICATE_ARN,
+    CONNECTION_GROUP_ID,
+    DISTRIBUTION_ID,
+    HOSTED_ZONE_ID,
+    WEB_ACL_ARN,
+    is_form,
+)
+from edgekeeper.core.countries import COUNTRIES
+from edgekeeper.core.ownership import TAG_PREFIX, Owner
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{1,126}[a-z0-9]")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_DISTRIBUTION = re.compile(r"[A-Z0-9]{1,32}")
-_ZONE = re.compile(r"(?:/hostedzone/)?[A-Z0-9]{1,32}")
-_GROUP = re.compile(r"[\w.-]{1,128}", re.ASCII)
-_CERTIFICATE = re.compile(rf"arn:{PARTITION}:acm:[a-z0-9-]+:\d{{12}}:certificate/[\w-]+", re.ASCII)
-_LONGEST_DOMAIN = 253
+_CHANGE = re.compile(r"[A-Z0-9]{1,32}")
+_TAG_PUNCTUATION: Final = frozenset("_.:/=+-@")
+_TAG_CATEGORIES: Final = frozenset("LNZ")
+"""Letters, numbers and separators of Unicode."""
 
 
 def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
@@ -32,6 +42,7 @@ def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
         *_name_problems(tenant_name),
         *_domain_problems(spec),
         *_certificate_problems(spec),
+        *_web_acl_problems(spec),
         *_location_problems(spec),
         *_repeated("spec.parameters", (item.name for item in spec.parameters)),
         *_tag_problems(spec),
@@ -49,8 +60,14 @@ def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
     return problems
 
 
+def is_credible_change(change: DnsChange) -> bool:
+    """Could we have made a change that a status names? Its ids become part of requests."""
+    is_named = not change.id or bool(_CHANGE.fullmatch(change.id))
+    return is_named and not [*_zone_problems("", change.zone), *_role_problems("", change.role)]
+
+
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
-    """Everything that the distribution asks for and the spec lacks."""
+    """Everything in which the spec does not fit the distribution."""
     own = spec.own_certificate
     problems = list(_account_problems(own, distribution)) if own else []
     if not distribution.covers_tenants and not own and spec.managed_certificate_request is None:
@@ -58,11 +75,27 @@ def distribution_problems(spec: DistributionTenantSpec, distribution: Distributi
             f"distribution {distribution.id} has no certificate for tenants: set "
             "spec.customizations.certificate.arn or spec.managedCertificateRequest"
         )
-    given = {item.name for item in spec.parameters}
-    missing = [item.name for item in distribution.parameters if item.must_be_given and item.name not in given]
-    if missing:
-        problems.append(f"spec.parameters lacks what the distribution requires: {', '.join(missing)}")
-    return problems
+    if distribution.connection_mode not in ("", TENANT_ONLY):
+        problems.append(
+            f"spec.distributionId: distribution {distribution.id} takes no tenants, since its connection mode is "
+            f"{distribution.connection_mode}: name a multi-tenant distribution"
+        )
+    return [*problems, *_parameter_problems(spec, distribution)]
+
+
+def tag_count_problems(
+    spec: DistributionTenantSpec, owner: Owner, present: Mapping[str, str]
+) -> Iterator[str]:
+    """More tags than AWS allows: those of the spec, those that mark the tenant as ours, and those that it has."""
+    mark = owner.tags()
+    others = present.keys() - mark.keys() - {tag.key for tag in spec.tags}
+    total = len({tag.key for tag in spec.tags}) + len(mark) + len(others)
+    if total > MOST_TAGS:
+        had = f" and the {len(others)} that it has from others" if others else ""
+        yield (
+            f"spec.tags: {len(spec.tags)} tags, the {len(mark)} that mark the tenant as this object's{had} are "
+            f"{total}, and AWS allows {MOST_TAGS}: remove {total - MOST_TAGS}"
+        )
 
 
 def _name_problems(name: str) -> Iterator[str]:
@@ -76,20 +109,21 @@ def _name_problems(name: str) -> Iterator[str]:
 def _domain_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     for item in spec.domains:
         if not is_domain(item.domain):
-            yield f"spec.domains: {item.domain!r} is not a domain name"
+            yield f"spec.domains: {problem_of(item.domain)}"
     yield from _repeated("spec.domains", (normalise_name(item.domain) for item in spec.domains))
 
 
-def is_domain(name: str) -> bool:
-    """Is this a name that DNS and CloudFront take? A wildcard may stand for the first label.
-
-    In ASCII only, before anything else: there are letters beyond it whose lower case is within, such as the Kelvin sign.
-    """
-    labels = name.lower().removesuffix(".").split(".")
-    if labels[0] == "*":
-        labels = labels[1:]
-    is_short = len(name) <= _LONGEST_DOMAIN
-    return name.isascii() and is_short and len(labels) >= 2 and all(map(_LABEL.fullmatch, labels))
+def _parameter_problems(spec: DistributionTenantSpec, distribution: Distribution) -> Iterator[str]:
+    given = {item.name for item in spec.parameters}
+    missing = [item.name for item in distribution.parameters if item.must_be_given and item.name not in given]
+    if missing:
+        yield f"spec.parameters lacks what the distribution requires: {', '.join(missing)}"
+    defined = [item.name for item in distribution.parameters]
+    if unknown := sorted(given.difference(defined)):
+        yield (
+            f"spec.parameters has what distribution {distribution.id} does not define: {', '.join(unknown)}; "
+            f"it defines {', '.join(defined) or 'none'}"
+        )
 
 
 def _account_problems(certificate: str, distribution: Distribution) -> Iterator[str]:
@@ -107,7 +141,7 @@ def _account_of(arn: str) -> str:
 
 
 def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
-    if (own := spec.own_certificate) and not _CERTIFICATE.fullmatch(own):
+    if (own := spec.own_certificate) and not is_form(CERTIFICATE_ARN, own):
         yield (
             f"spec.customizations.certificate.arn {own!r} is not the ARN of a certificate, such as "
             "arn:aws:acm:us-east-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"
@@ -121,6 +155,18 @@ def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
             f"spec.managedCertificateRequest.primaryDomainName {wish.primary_domain_name!r} "
             "is none of spec.domains"
         )
+
+
+def _web_acl_problems(spec: DistributionTenantSpec) -> Iterator[str]:
+    acl = spec.customizations.web_acl if spec.customizations else None
+    if acl is None:
+        return
+    path = "spec.customizations.webAcl.arn"
+    form = "arn:aws:wafv2:us-east-1:111122223333:global/webacl/NAME/ID"
+    if acl.action == "override" and not acl.arn:
+        yield f"{path} is required when action is override: it reads {form}"
+    elif acl.arn and not is_form(WEB_ACL_ARN, acl.arn):
+        yield f"{path} {acl.arn!r} is not the ARN of a web ACL with global scope: it reads {form}"
 
 
 def _location_problems(spec: DistributionTenantSpec) -> Iterator[str]:
@@ -141,14 +187,21 @@ def _tag_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     for tag in spec.tags:
         if tag.key.lower().startswith(("aws:", TAG_PREFIX)):
             yield f"spec.tags: the key {tag.key!r} is reserved"
+        for text in (tag.key, tag.value):
+            if not all(map(_is_for_tags, text)):
+                yield f"spec.tags: {text!r} has characters other than letters, digits, spaces and _ . : / = + - @"
+
+
+def _is_for_tags(character: str) -> bool:
+    return character in _TAG_PUNCTUATION or category(character)[0] in _TAG_CATEGORIES
 
 
 def _id_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     """Ids travel in the paths of requests: what is none must not."""
     distribution, group = spec.distribution_id, spec.connection_group_id
-    if not _DISTRIBUTION.fullmatch(distribution):
+    if not is_form(DISTRIBUTION_ID, distribution):
         yield f"spec.distributionId {distribution!r} is not the id of a distribution: it takes capitals and digits"
-    if group and not _GROUP.fullmatch(group):
+    if group and not is_form(CONNECTION_GROUP_ID, group):
         yield f"spec.connectionGroupId {group!r} is not the id of a connection group: it begins with cg_"
 
 
@@ -159,7 +212,7 @@ def _dns_problems(spec: DistributionTenantSpec) -> Iterator[str]:
 
 
 def _zone_problems(path: str, zone: str) -> Iterator[str]:
-    if not _ZONE.fullmatch(zone):
+    if not is_form(HOSTED_ZONE_ID, zone):
         yield f"{path} {zone!r} is not the id of a hosted zone: it takes capitals and digits"
 
 

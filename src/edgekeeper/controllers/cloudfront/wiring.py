@@ -100,17 +100,33 @@ class TenantController(Controller):
         reconciler = TenantReconciler(
             Observer(account, claims, options.guards, options.cluster, options.drift_policy),
             Performer(account),
-            Explainer(services.clock, metrics, options.intervals, account.desk),
+            Explainer(services.clock, metrics, options.intervals, account.desk, account.outages),
             metrics,
             services.clock,
             self.wake,
             options.intervals,
             options.cleanup_timeout,
         )
-        self.predecessor = Predecessor(services.client, services.clock, options.predecessor_namespace)
+        self.predecessor = Predecessor(services, options.predecessor_namespace)
         settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
         super().__init__(settings, Successor(reconciler, self.predecessor), services, [_Rivals(claims)])
         self.account = account
+        self._claims = claims
+        self._tenant_metrics = metrics
+
+    def attach(self) -> None:
+        super().attach()
+        self._follow([informer.store for informer in self.informers if informer.kind == KIND])
+
+    def detach(self) -> None:
+        super().detach()
+        self._follow(())
+
+    def _follow(self, stores: Iterable[Store]) -> None:
+        """Let claims and metrics know the objects of these stores, each of which may come from several sources."""
+        known = list(dict.fromkeys(stores))
+        self._claims.follow(known)
+        self._tenant_metrics.count(known)
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name="AWS account")]
@@ -148,18 +164,10 @@ def tenant_controller(
     intervals = options.intervals
     pace = MirrorOptions(intervals.in_progress, intervals.steady, settling=intervals.settling)
     account = Account(access, services.clock, cloud_metrics, options=pace)
-    metrics = TenantMetrics(registry)
-    stores = _stores(services)
-    metrics.count(stores)
-    claims = Claims(stores, options.tenant_name_template, options.cluster, options.guards)
-    controller = TenantController(services, account, claims, metrics, options)
+    claims = Claims((), options.tenant_name_template, options.cluster, options.guards)
+    controller = TenantController(services, account, claims, TenantMetrics(registry), options)
     _listen(controller, account, claims)
     return controller
-
-
-def _stores(services: Services) -> list[Store]:
-    namespaces = services.namespaces or ("",)
-    return [services.informers.acquire(KIND, namespace=namespace).store for namespace in namespaces]
 
 
 def _domains(tenant: TenantSummary | None) -> set[str]:
@@ -201,3 +209,4 @@ def _listen(controller: TenantController, account: Account, claims: Claims) -> N
     account.certificates.subscribe(on_certificate)
     account.groups.subscribe(on_group)
     account.zones.on_new(on_zone)
+    account.zones.add_user(claims.uses_zone)

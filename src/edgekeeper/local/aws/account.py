@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
+from edgekeeper.local.aws.acm.certificate import Certificate
 from edgekeeper.local.aws.acm.store import Certificates
-from edgekeeper.local.aws.apigateway.state import ApiGateway
-from edgekeeper.local.aws.cloudfront.state import CloudFront
-from edgekeeper.local.aws.functions.state import Functions
-from edgekeeper.local.aws.route53.state import Route53
+from edgekeeper.local.aws.apigateway.state import ApiGateway, SavedApiGateway
+from edgekeeper.local.aws.cloudfront.state import CloudFront, SavedCloudFront
+from edgekeeper.local.aws.functions.state import Function, Functions
+from edgekeeper.local.aws.route53.state import Route53, SavedRoute53
 from edgekeeper.local.aws.world import World
 
 CLOUDFRONT_REGION = "us-east-1"
 """Where CloudFront's certificates live."""
+
+
+class SavedAccount(msgspec.Struct):
+    """An account's services; the regional ones by region."""
+
+    cloudfront: SavedCloudFront
+    route53: SavedRoute53
+    certificates: dict[str, list[Certificate]]
+    gateways: dict[str, SavedApiGateway]
+    functions: dict[str, list[Function]]
 
 
 class Account:
@@ -42,3 +55,22 @@ class Account:
         if region not in self._functions:
             self._functions[region] = Functions(self.world, self.id, region)
         return self._functions[region]
+
+    def save(self) -> SavedAccount:
+        return SavedAccount(
+            self.cloudfront.save(),
+            self.route53.save(),
+            {region: one.save() for region, one in self._certificates.items()},
+            {region: one.save() for region, one in self._gateways.items()},
+            {region: one.save() for region, one in self._functions.items()},
+        )
+
+    def restore(self, saved: SavedAccount) -> None:
+        for region, certificates in saved.certificates.items():
+            self.certificates(region).restore(certificates)
+        for region, gateway in saved.gateways.items():
+            self.apigateway(region).restore(gateway)
+        for region, functions in saved.functions.items():
+            self.functions(region).restore(functions)
+        self.cloudfront.restore(saved.cloudfront)
+        self.route53.restore(saved.route53)

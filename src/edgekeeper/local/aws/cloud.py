@@ -23,6 +23,7 @@ Caveats
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -115,15 +116,22 @@ class AwsCloud:
         self.faults = FaultPlan(self.time, seed)
         self.throttle = Throttle(self.time, rates)
         self.guard = Guard()
-        self._accounts: dict[str, Account] = {}
+        self.accounts: dict[str, Account] = {}
+        self.on_change: Callable[[], None] | None = None
+        """Told after every change, before whoever asked for it gets an answer."""
         self._numbers = count(1)
 
     def account(self, number: str | None = None) -> Account:
         """An account, which exists from the moment at which somebody asks for it."""
         id_ = number or self.world.identities.account
-        if id_ not in self._accounts:
-            self._accounts[id_] = Account(self.world, id_, self.account)
-        return self._accounts[id_]
+        if id_ not in self.accounts:
+            self.accounts[id_] = Account(self.world, id_, self.account)
+        return self.accounts[id_]
+
+    def changed(self) -> None:
+        """Something has changed. Scenarios that change the cloud behind everybody's back say so themselves."""
+        if self.on_change is not None:
+            self.on_change()
 
     def serve_token(self, domain: str) -> None:
         """Let a domain's own web server answer with the validation token of a managed certificate."""
@@ -180,7 +188,12 @@ class AwsCloud:
         account = self.account(principal.account)
         call = Call(self.world, account, principal, region, operation.service, operation.name, params)
         self.guard.admit(call, request.method, request.path)
-        return run(call)
+        drawn = self.world.ids.drawn
+        result = run(call)
+        # What time alone has changed shows in a new ETag, or is worked out again at any time with the same result.
+        if operation.mutating or self.world.ids.drawn != drawn:
+            self.changed()
+        return result
 
     def _principal(self, addressed: _Addressed) -> Principal:
         if addressed.scope.access_key:

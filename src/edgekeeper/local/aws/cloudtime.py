@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
+
 from edgekeeper.core.clock import Clock
+
+
+class SavedTime(msgspec.Struct):
+    """A moment, by both clocks, and how much of it was skipped."""
+
+    now: datetime
+    monotonic: float
+    skipped: timedelta
 
 
 class CloudTime:
@@ -13,12 +23,14 @@ class CloudTime:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._skipped = timedelta()
+        self._shift = 0.0
+        """Seconds by which our monotonic clock is ahead of the machine's, which starts anew with it."""
 
     def now(self) -> datetime:
         return self._clock.now() + self._skipped
 
     def monotonic(self) -> float:
-        return self._clock.monotonic() + self._skipped.total_seconds()
+        return self._clock.monotonic() + self._skipped.total_seconds() + self._shift
 
     def advance(self, interval: timedelta) -> None:
         """Let time pass in the cloud, and nowhere else."""
@@ -32,3 +44,14 @@ class CloudTime:
 
     def passed(self, moment: float) -> bool:
         return self.monotonic() >= moment
+
+    # --- Over a restart ---
+
+    def save(self) -> SavedTime:
+        return SavedTime(self.now(), self.monotonic(), self._skipped)
+
+    def restore(self, saved: SavedTime) -> None:
+        """Go on from a moment that another process has seen. Time has passed since, by the clock on the wall."""
+        self._skipped = saved.skipped
+        absence = max(self.now() - saved.now, timedelta())
+        self._shift += saved.monotonic + absence.total_seconds() - self.monotonic()

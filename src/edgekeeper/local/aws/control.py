@@ -45,6 +45,7 @@ def handle(cloud: AwsCloud, request: Request) -> Answer:
         result = command(cloud, **arguments)
     except (TypeError, ValueError, KeyError, AwsError) as error:
         return _answer(400, {"error": f"{type(error).__name__}: {error}"})
+    cloud.changed()
     return _answer(200, result)
 
 

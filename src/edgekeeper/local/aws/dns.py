@@ -45,7 +45,8 @@ class PublicDns:
 
     def __init__(self) -> None:
         self._zones: defaultdict[str, list[ZoneAnswers]] = defaultdict(list)
-        self._elsewhere: dict[str, str] = {}
+        self.elsewhere: dict[str, str] = {}
+        """Where names lead that no hosted zone answers for."""
         self._watchers: list[Callable[[], None]] = []
 
     def watch(self, changed: Callable[[], None]) -> None:
@@ -65,9 +66,9 @@ class PublicDns:
 
     def publish(self, name: str, target: str | None) -> None:
         """Let a name that no hosted zone answers for point somewhere, or nowhere any more."""
-        self._elsewhere.pop(absolute(name), None)
+        self.elsewhere.pop(absolute(name), None)
         if target is not None:
-            self._elsewhere[absolute(name)] = absolute(target)
+            self.elsewhere[absolute(name)] = absolute(target)
         self.changed()
 
     def target(self, name: str) -> str | None:
@@ -75,7 +76,7 @@ class PublicDns:
             found = zone.target(name)
             if found is not None:
                 return found
-        return self._elsewhere.get(name)
+        return self.elsewhere.get(name)
 
     def texts(self, name: str) -> list[str]:
         return [text for zone in self._enclosing(absolute(name)) for text in zone.texts(absolute(name))]

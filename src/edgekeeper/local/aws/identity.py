@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from edgekeeper.local.aws.cloudtime import CloudTime
 from edgekeeper.local.aws.errors import AwsError
 from edgekeeper.local.aws.ids import Ids
@@ -22,6 +24,9 @@ Policy = Mapping[str, Any]
 
 _SCOPE = re.compile(r"Credential=([^/,\s]*)/\d{8}/([^/,\s]+)/([^/,\s]+)/aws4_request")
 _ACCOUNT = re.compile(r"\d{12}")
+
+_REMEMBERED = timedelta(days=1)
+"""How long after its end a session's key is known to have expired. An unknown key may be anybody's."""
 
 INVALID = "The security token included in the request is invalid."
 EXPIRED = "The security token included in the request is expired"
@@ -82,6 +87,13 @@ class Role:
         return any(trusted in own for trusted in self.trusted)
 
 
+class SavedIdentities(msgspec.Struct):
+    """Roles, and who has which key."""
+
+    roles: list[Role]
+    keys: dict[str, Principal]
+
+
 @dataclass
 class Identities:
     """Everybody that the cloud knows."""
@@ -130,6 +142,21 @@ class Identities:
             raise AwsError("InvalidClientTokenId", INVALID)
         account = access_key if _ACCOUNT.fullmatch(access_key) else self.account
         return Principal(account, f"arn:aws:iam::{account}:root", account)
+
+    # --- Over a restart ---
+
+    def save(self) -> SavedIdentities:
+        now = self.time.now()
+        lasting = {
+            key: one
+            for key, one in self._keys.items()
+            if one.expires is None or one.expires > now - _REMEMBERED
+        }
+        return SavedIdentities(list(self.roles.values()), lasting)
+
+    def restore(self, saved: SavedIdentities) -> None:
+        self.roles = {role.arn: role for role in saved.roles}
+        self._keys = dict(saved.keys)
 
 
 def scope_of(headers: Mapping[str, str]) -> Scope | None:

@@ -86,6 +86,8 @@ class Behaviour:
 
     attach_managed_certificate: bool = False
     """CloudFront puts an issued managed certificate into the tenant by itself. Otherwise the caller has to."""
+    tokens_of_issued: bool = True
+    """The details of a managed certificate have its validation tokens even after it is issued."""
     read_lag: timedelta = timedelta()
     """How old the state is that reads show: 404 after a create, yesterday's values after an update."""
     page_size: int = 100

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
+from unicodedata import category
 
 from edgekeeper.local.aws.errors import AwsError
 from edgekeeper.local.aws.world import World
 
-_ALLOWED = re.compile(r"[\w\s.:/=+\-@]*")
+_PUNCTUATION = frozenset("_.:/=+-@")
+_CATEGORIES = frozenset("LNZ")
+"""Letters, numbers and separators, as in the pattern of the service models, which Python's `re` cannot read."""
 
 Tags = dict[str, str]
 
@@ -24,7 +26,7 @@ def from_list(
     for key, value in given.items():
         if key.lower().startswith("aws:"):
             raise AwsError(code, "Tag keys that begin with aws: are reserved.")
-        if not _ALLOWED.fullmatch(key) or not _ALLOWED.fullmatch(value):
+        if not all(one in _PUNCTUATION or category(one)[0] in _CATEGORIES for one in key + value):
             raise AwsError(code, f"The tag {key} contains characters that are not allowed.")
     tags = {**(before or {}), **given}
     if len(tags) > world.quotas.tags_per_resource:

@@ -2,7 +2,7 @@
 
     application/json                        json_text    the rule; an empty content type means the same
     application/yaml                        yaml_text    and server-side apply, which is YAML by name
-    application/vnd.kubernetes.protobuf     protobuf     what kubectl's imperative commands send
+    application/vnd.kubernetes.protobuf     protobuf     what client-go sends of built-in kinds, kubectl at times
 
 A body that cannot be read becomes a 400 with the real server's words, an unknown format a 415.
 """
@@ -36,12 +36,12 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower() or JSON
 
 
-def decode_body(content_type: str, body: bytes, kind: str = "") -> JsonObject:
+def decode_body(content_type: str, body: bytes, kind: str = "", api_version: str = "") -> JsonObject:
     """Decode an object. `kind` is what the resource expects; the server names it when it cannot read the body.
 
     Emptiness in the form of null is an empty object: the complaint about what it lacks comes from validation.
     """
-    decode = _reader(content_type)
+    decode = _reader(content_type, kind, api_version)
     try:
         tree = decode(body)
     except MalformedBodyError as problem:
@@ -67,18 +67,16 @@ def _json_object(body: bytes) -> Any:
         raise MalformedBodyError(f"{_NO_TYPE}{problem}") from problem
 
 
-_READERS: dict[str, Callable[[bytes], Any]] = {
-    JSON: _json_object,
-    YAML: decode_yaml,
-    PROTOBUF: decode_protobuf,
-}
+_READERS: dict[str, Callable[[bytes], Any]] = {JSON: _json_object, YAML: decode_yaml}
 
 
-def _reader(content_type: str) -> Callable[[bytes], Any]:
-    reader = _READERS.get(media_type(content_type))
-    if reader is None:
+def _reader(content_type: str, kind: str, api_version: str) -> Callable[[bytes], Any]:
+    name = media_type(content_type)
+    if name == PROTOBUF:
+        return lambda body: decode_protobuf(body, api_version, kind)
+    if name not in _READERS:
         raise unsupported_media_type(SUPPORTED)
-    return reader
+    return _READERS[name]
 
 
 def unrecognized(kind: str, problem: str, body: bytes) -> StatusError:

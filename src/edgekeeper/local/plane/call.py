@@ -25,6 +25,7 @@ from edgekeeper.local.plane.errors import (
     unsupported_value,
 )
 from edgekeeper.local.plane.gotext import parse_integer
+from edgekeeper.local.plane.negotiate import Wanted, negotiate
 from edgekeeper.local.plane.registry import Registry
 from edgekeeper.local.plane.request import Request, User
 from edgekeeper.local.plane.requestinfo import RequestInfo
@@ -87,6 +88,10 @@ class Call:
     @property
     def subresource(self) -> str:
         return self.info.subresource
+
+    def negotiated(self) -> Wanted:
+        """Return the representation to answer in, or raise a 406."""
+        return negotiate(self.request.header("accept"), protobuf=not self.resource.custom)
 
     def current(self) -> Item | None:
         return self.collection.items.get(self.key)

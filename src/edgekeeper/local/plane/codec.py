@@ -9,11 +9,19 @@ import msgspec
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.body import decode_body, duplicate_keys, unrecognized
 from edgekeeper.local.plane.call import Call
-from edgekeeper.local.plane.errors import StatusError, bad_request, invalid, invalid_value
+from edgekeeper.local.plane.errors import (
+    StatusError,
+    bad_request,
+    cannot_be_handled,
+    invalid,
+    invalid_value,
+    not_registered,
+)
 from edgekeeper.local.plane.kinds.typed import TypedSchema
 from edgekeeper.local.plane.resource import Resource
 
 encode = msgspec.json.Encoder().encode
+_EXTENSIONS = "apiextensions.k8s.io"
 _TEXTS = frozenset({"name", "namespace", "generateName", "uid", "resourceVersion"})
 _TEXT_MAPS = frozenset({"labels", "annotations"})
 
@@ -22,7 +30,7 @@ def decode_object(call: Call) -> JsonObject:
     """Read the body of a create or replace as an object of the call's resource."""
     request = call.request
     content_type = request.header("content-type")
-    tree = decode_body(content_type, request.body, call.resource.kind)
+    tree = decode_body(content_type, request.body, call.resource.kind, call.resource.api_version)
     # Most clients send what the encoder would write. Then no key can be there twice, and there is no need to look.
     complaints: list[str] = []
     if call.field_validation != "Ignore" and encode(tree) != request.body:
@@ -119,9 +127,7 @@ def _check_kind(call: Call, tree: JsonObject) -> None:
         raise _other_kind(resource, tree)
     if api_version != resource.api_version:
         if not resource.custom and not call.cluster.registry.find_kind(api_version, kind):
-            version = api_version.rpartition("/")[2]
-            named = f'{kind} in version "{version}" cannot be handled as a {resource.kind}'
-            raise bad_request(f'{named}: no kind "{kind}" is registered for version "{api_version}"')
+            raise cannot_be_handled(api_version, kind, resource.kind, not_registered(api_version, kind))
         raise bad_request(
             f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
         )
@@ -134,8 +140,12 @@ def _other_kind(resource: Resource, tree: JsonObject) -> StatusError:
         metadata = tree.get("metadata")
         name = metadata.get("name", "") if isinstance(metadata, dict) else ""
         return invalid(group, kind, name, [invalid_value("kind", kind, f"must be {resource.kind}")])
-    why = f"converting ({version}.{kind}) to ({resource.version}.{resource.kind}): unknown conversion"
-    return bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
+    if _EXTENSIONS in (group, resource.group):  # definitions are served by a server of their own
+        why = not_registered(tree["apiVersion"], kind)
+    else:
+        package = resource.stored_as.group.partition(".")[0] or "core"
+        why = f"converting ({version}.{kind}) to ({package}.{resource.kind}): unknown conversion"
+    return cannot_be_handled(tree["apiVersion"], kind, resource.kind, why)
 
 
 def _cannot_handle(resource: Resource) -> str:

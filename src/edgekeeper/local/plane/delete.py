@@ -25,7 +25,7 @@ from edgekeeper.local.plane.errors import (
     unsupported_value,
 )
 from edgekeeper.local.plane.read import Selection
-from edgekeeper.local.plane.render import Page, encode, render_item, render_page
+from edgekeeper.local.plane.render import Page, render_item, render_page, respond
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.store import Item
 
@@ -57,7 +57,7 @@ async def delete(call: Call) -> Response:
     gone, remains = await _delete_item(call, item, options)
     if remains or call.resource.shows_deleted:
         return render_item(call, gone)
-    return Response(200, encode(_success(call, item)))
+    return respond(_success(call, item), media_type=call.negotiated().media_type)
 
 
 async def delete_collection(call: Call) -> Response:

@@ -222,7 +222,8 @@ def method_not_allowed(
     return StatusError(405, "MethodNotAllowed", message, details={})
 
 
-def not_acceptable(message: str) -> StatusError:
+def not_acceptable(offered: Sequence[str]) -> StatusError:
+    message = f"only the following media types are accepted: {', '.join(offered)}"
     return StatusError(406, "NotAcceptable", message)
 
 
@@ -238,6 +239,17 @@ def too_large(limit: int) -> StatusError:
 def failure(message: str) -> StatusError:
     """500 without a reason: how the server words an error that nobody thought of classifying."""
     return StatusError(500, "", message)
+
+
+def cannot_be_handled(api_version: str, kind: str, expected: str, problem: str) -> StatusError:
+    """400: a body whose kind is known, but which cannot be turned into the kind that is expected."""
+    version = api_version.rpartition("/")[2]
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {problem}')
+
+
+def not_registered(api_version: str, kind: str) -> str:
+    """How the server words that it does not know a kind, at least not where it is looking for it."""
+    return f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
 
 
 def unsupported_media_type(supported: Sequence[str]) -> StatusError:

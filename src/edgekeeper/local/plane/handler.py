@@ -25,9 +25,10 @@ from edgekeeper.local.plane.errors import (
     no_such_resource,
     too_large,
 )
+from edgekeeper.local.plane.negotiate import negotiate_status
 from edgekeeper.local.plane.patching import patch
 from edgekeeper.local.plane.read import get, list_page
-from edgekeeper.local.plane.render import encode, prettied
+from edgekeeper.local.plane.render import prettied, respond
 from edgekeeper.local.plane.request import Request, Response
 from edgekeeper.local.plane.requestinfo import RequestInfo, parse_request_info
 from edgekeeper.local.plane.resource import Resource
@@ -77,12 +78,12 @@ class ApiHandler:
         try:
             answer = await self._answer(request, warnings)
         except StatusError as error:
-            answer = refusal(error)
+            answer = refusal(error, request)
         except UnservedPathError:
             answer = Response(404, b"404 page not found\n", PLAIN, {"X-Content-Type-Options": "nosniff"})
         except Exception:
             log.exception("request failed: %s %s", request.method, request.path)
-            answer = refusal(internal("the server made a mistake; its log has the details"))
+            answer = refusal(internal("the server made a mistake; its log has the details"), request)
         answer.warnings.extend(warnings)
         return prettied(answer) if request.parameter("pretty") in ("true", "1") else answer
 
@@ -96,7 +97,9 @@ class ApiHandler:
         call = Call(self.cluster, request, info, self._resource(info), user, warnings)
         if call.resource.deprecation_warning:
             call.warn(call.resource.deprecation_warning)
-        answer = self._verb(call)(call)
+        verb = self._verb(call)
+        call.negotiated()  # what cannot be answered must not be done
+        answer = verb(call)
         return answer if isinstance(answer, Response) else await answer
 
     def _resource(self, info: RequestInfo) -> Resource:
@@ -143,10 +146,14 @@ def _misaddressed(info: RequestInfo, resource: Resource) -> Exception:
     return method_not_allowed()
 
 
-def refusal(error: StatusError) -> Response:
-    return Response(
-        error.code, encode(error.status()), headers=dict(error.headers), warnings=list(error.warnings)
+def refusal(error: StatusError, request: Request | None = None) -> Response:
+    """The answer that says so, in a format that the client accepts."""
+    answer = respond(
+        error.status(), error.code, negotiate_status(request.header("accept") if request else "")
     )
+    answer.headers.update(error.headers)
+    answer.warnings.extend(error.warnings)
+    return answer
 
 
 def _has_subresource(call: Call) -> bool:

@@ -15,15 +15,12 @@ import msgspec
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.local.plane.errors import UnservedPathError
+from edgekeeper.local.plane.openapi_custom import REF, custom_schemas
 from edgekeeper.local.plane.registry import Registry
 from edgekeeper.local.plane.resource import Resource
 
-_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-_LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
-_REF = "#/definitions/"
-_NOT_IN_V2 = frozenset({"anyOf", "oneOf", "not", "nullable", "x-kubernetes-validations", "default"})
-_API_VERSION_TEXT = "The version of the schema that this object is written in."
-_KIND_TEXT = "The kind of object, in CamelCase. It cannot be changed."
+_NOT_IN_V2 = frozenset({"allOf", "anyOf", "oneOf", "not", "nullable", "x-kubernetes-validations", "default"})
+_NESTED = frozenset({"items", "additionalProperties"})
 _INFO = {"title": "Kubernetes", "version": "v1.36.3"}
 
 
@@ -82,7 +79,7 @@ class OpenApi:
             "swagger": "2.0",
             "info": _INFO,
             "paths": _paths(resources),
-            "definitions": {name: _simplify(schema) for name, schema in schemas.items()},
+            "definitions": {name: _simplify(_one_type(schema)) for name, schema in schemas.items()},
         }
 
     def _schemas(self, resources: Iterable[Resource]) -> dict[str, JsonObject]:
@@ -90,57 +87,12 @@ class OpenApi:
         definitions = self.registry.definitions
         versions = {(one.group, one.version) for one in resources}
         roots = {name: schema for name, schema in definitions.items() if versions & _versions_of(schema)}
-        return _closure({**roots, **_custom_schemas(resources)}, definitions)
+        return _closure({**roots, **custom_schemas(resources)}, definitions)
 
 
 def _versions_of(schema: JsonObject) -> set[tuple[str, str]]:
     """The groups and versions in which a definition is a kind of its own."""
     return {(kind["group"], kind["version"]) for kind in schema.get("x-kubernetes-group-version-kind", ())}
-
-
-def definition_name(resource: Resource) -> str:
-    """`com.example.v1.Widget`: the group reversed, the version, the kind."""
-    reversed_group = ".".join(reversed(resource.group.split(".")))
-    return f"{reversed_group}.{resource.version}.{resource.kind}"
-
-
-def _custom_schemas(resources: Iterable[Resource]) -> dict[str, JsonObject]:
-    """The schemas of custom kinds and of their lists."""
-    schemas: dict[str, JsonObject] = {}
-    for resource in resources:
-        if resource.custom:
-            name = definition_name(resource)
-            schemas[name] = _custom_schema(resource)
-            schemas[f"{name}List"] = _list_schema(resource, name)
-    return schemas
-
-
-def _custom_schema(resource: Resource) -> JsonObject:
-    source = resource.schema.source
-    properties = {
-        **source.get("properties", {}),
-        "apiVersion": {"type": "string", "description": _API_VERSION_TEXT},
-        "kind": {"type": "string", "description": _KIND_TEXT},
-        "metadata": {"$ref": _REF + _OBJECT_META},
-    }
-    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
-    return {**source, "type": "object", "properties": properties, "x-kubernetes-group-version-kind": [kind]}
-
-
-def _list_schema(resource: Resource, item: str) -> JsonObject:
-    list_kind = resource.list_kind or f"{resource.kind}List"
-    kind = {"group": resource.group, "version": resource.version, "kind": list_kind}
-    return {
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string", "description": _API_VERSION_TEXT},
-            "kind": {"type": "string", "description": _KIND_TEXT},
-            "metadata": {"$ref": _REF + _LIST_META},
-            "items": {"type": "array", "items": {"$ref": _REF + item}},
-        },
-        "x-kubernetes-group-version-kind": [kind],
-    }
 
 
 def _closure(schemas: dict[str, JsonObject], definitions: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
@@ -159,7 +111,7 @@ def _closure(schemas: dict[str, JsonObject], definitions: Mapping[str, JsonObjec
 
 def _references(node: Any) -> list[str]:
     if isinstance(node, dict):
-        own = [node["$ref"].removeprefix(_REF)] if isinstance(node.get("$ref"), str) else []
+        own = [node["$ref"].removeprefix(REF)] if isinstance(node.get("$ref"), str) else []
         return own + [name for value in node.values() for name in _references(value)]
     if isinstance(node, list):
         return [name for value in node for name in _references(value)]
@@ -171,7 +123,7 @@ def _rewrite(node: Any, prefix: str, *, wrap: bool) -> Any:
     if isinstance(node, dict):
         reference = node.get("$ref")
         if isinstance(reference, str):
-            moved = {"$ref": prefix + reference.removeprefix(_REF)}
+            moved = {"$ref": prefix + reference.removeprefix(REF)}
             siblings = {
                 key: _rewrite(value, prefix, wrap=wrap) for key, value in node.items() if key != "$ref"
             }
@@ -182,16 +134,25 @@ def _rewrite(node: Any, prefix: str, *, wrap: bool) -> Any:
     return node
 
 
-def _simplify(node: Any) -> Any:
-    """Drop what OpenAPI v2 cannot say."""
-    if isinstance(node, dict):
-        inner = node.get("allOf")
-        if isinstance(inner, list) and len(inner) == 1 and "$ref" in inner[0]:
-            return {**inner[0], **{key: _simplify(value) for key, value in node.items() if key != "allOf"}}
-        return {key: _simplify(value) for key, value in node.items() if key not in _NOT_IN_V2}
-    if isinstance(node, list):
-        return [_simplify(value) for value in node]
-    return node
+def _one_type(definition: JsonObject) -> JsonObject:
+    """Call a union of scalars, IntOrString or Quantity, a string: v2 has one type for each value."""
+    if "oneOf" in definition and "type" not in definition:
+        return {**definition, "type": "string"}
+    return definition
+
+
+def _simplify(schema: Any) -> Any:
+    """Drop what OpenAPI v2 cannot say. The names of properties are not keywords, whatever they are."""
+    if isinstance(schema, list):
+        return [_simplify(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    simple = {key: value for key, value in schema.items() if key not in _NOT_IN_V2}
+    for key in _NESTED & simple.keys():
+        simple[key] = _simplify(simple[key])
+    if isinstance(properties := simple.get("properties"), dict):
+        simple["properties"] = {name: _simplify(child) for name, child in properties.items()}
+    return simple
 
 
 def _paths(resources: Iterable[Resource]) -> JsonObject:

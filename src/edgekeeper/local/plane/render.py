@@ -10,15 +10,16 @@ import msgspec
 import yaml
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.local.plane.body import JSON, PROTOBUF, YAML
 from edgekeeper.local.plane.call import Call
-from edgekeeper.local.plane.negotiate import Wanted, negotiate
+from edgekeeper.local.plane.negotiate import Wanted
+from edgekeeper.local.plane.protobuf import encode_protobuf
 from edgekeeper.local.plane.request import JSON_TYPE, Response
 from edgekeeper.local.plane.resource import Resource
 from edgekeeper.local.plane.store import Item
 from edgekeeper.local.plane.table import build_table
 
 encode = msgspec.json.Encoder().encode
-_YAML_TYPE = "application/yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,15 @@ class Page:
 
 def render_item(call: Call, item: Item, status: int = 200) -> Response:
     """Answer one object in the form the client wants."""
-    wanted = negotiate(call.request.header("accept"))
-    if wanted.form == "object" and not wanted.yaml:
+    wanted = call.negotiated()
+    if wanted.form == "object" and wanted.media_type == JSON:
         return Response(status, item_bytes(call.resource, item))
     return render_tree(call, call.in_own_version(item), status)
 
 
 def render_tree(call: Call, tree: JsonObject, status: int = 200) -> Response:
     """Answer an object that is not, or not yet, stored: dry runs, subresources, reviews."""
-    wanted = negotiate(call.request.header("accept"))
+    wanted = call.negotiated()
     shown = tree
     if wanted.form == "table":
         shown = build_table(
@@ -58,12 +59,12 @@ def render_tree(call: Call, tree: JsonObject, status: int = 200) -> Response:
         )
     elif wanted.form == "partial":
         shown = partial(tree, wanted)
-    return respond(shown, status, as_yaml=wanted.yaml)
+    return respond(shown, status, wanted.media_type)
 
 
 def render_page(call: Call, page: Page) -> Response:
-    wanted = negotiate(call.request.header("accept"))
-    if wanted.form == "object" and not wanted.yaml:
+    wanted = call.negotiated()
+    if wanted.form == "object" and wanted.media_type == JSON:
         return Response(200, _list_bytes(call.resource, page))
     trees = [call.in_own_version(item) for item in page.items]
     if wanted.form == "table":
@@ -83,7 +84,7 @@ def render_page(call: Call, page: Page) -> Response:
             "metadata": page.metadata(),
             "items": trees,
         }
-    return respond(shown, as_yaml=wanted.yaml)
+    return respond(shown, media_type=wanted.media_type)
 
 
 def prettied(response: Response) -> Response:
@@ -93,11 +94,18 @@ def prettied(response: Response) -> Response:
     return response
 
 
-def respond(tree: JsonObject, status: int = 200, *, as_yaml: bool = False) -> Response:
-    if as_yaml:
+def respond(tree: JsonObject, status: int = 200, media_type: str = JSON) -> Response:
+    """Answer a tree as it is."""
+    return Response(status, encode_as(media_type, tree), media_type)
+
+
+def encode_as(media_type: str, tree: JsonObject) -> bytes:
+    if media_type == PROTOBUF:
+        return encode_protobuf(tree)
+    if media_type == YAML:
         text = yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=True, allow_unicode=True)
-        return Response(status, text.encode(), _YAML_TYPE)
-    return Response(status, encode(tree))
+        return text.encode()
+    return encode(tree)
 
 
 def partial(tree: JsonObject, wanted: Wanted) -> JsonObject:

@@ -9,7 +9,7 @@ from edgekeeper.local.plane.errors import bad_request, invalid, invalid_value, n
 from edgekeeper.local.plane.patch import json_patch, merge_patch
 from edgekeeper.local.plane.patch.golang import json_name
 from edgekeeper.local.plane.patching import APPLY_PATCH, JSON_PATCH, merged_with, patch_type
-from edgekeeper.local.plane.render import respond
+from edgekeeper.local.plane.render import render_tree
 from edgekeeper.local.plane.replicas import scale_of, with_replicas
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.update import Change, check_identity, write_existing
@@ -19,7 +19,7 @@ def get_scale(call: Call) -> Response:
     item = call.current()
     if item is None:
         raise not_found(call.resource.group, call.resource.plural, call.info.name)
-    return respond(scale_of(call.resource, call.in_own_version(item)))
+    return render_tree(call, scale_of(call.resource, call.in_own_version(item)))
 
 
 async def write_scale(call: Call) -> Response:
@@ -30,7 +30,7 @@ async def write_scale(call: Call) -> Response:
         item = await write_existing(call, lambda live: merged_with(call, live, applied), applied=True)
     else:
         item = await write_existing(call, _scale_change(call))
-    return respond(scale_of(call.resource, call.in_own_version(item)))
+    return render_tree(call, scale_of(call.resource, call.in_own_version(item)))
 
 
 def _scale_change(call: Call) -> Change:
@@ -47,7 +47,7 @@ def _scale_change(call: Call) -> Change:
 
 def _wanted_scale(call: Call, current: JsonObject) -> JsonObject:
     if call.info.verb == "update":
-        return decode_body(call.request.header("content-type"), call.request.body, "Scale")
+        return decode_body(call.request.header("content-type"), call.request.body, "Scale", "autoscaling/v1")
     media_type = patch_type(call)
     patch = decode_patch_body(media_type, call.request.body)
     return json_patch(current, patch) if media_type == JSON_PATCH else merge_patch(current, patch)

@@ -16,11 +16,20 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.local.plane.body import JSON, PROTOBUF, YAML
 from edgekeeper.local.plane.call import Call
-from edgekeeper.local.plane.errors import FieldError, StatusError, expired, failure, invalid
-from edgekeeper.local.plane.negotiate import Wanted, negotiate
+from edgekeeper.local.plane.errors import (
+    FieldError,
+    StatusError,
+    expired,
+    failure,
+    invalid,
+    not_acceptable,
+)
+from edgekeeper.local.plane.negotiate import Wanted
+from edgekeeper.local.plane.protobuf import encode_watch_event
 from edgekeeper.local.plane.read import Selection, parse_revision, too_large_revision
-from edgekeeper.local.plane.render import encode, item_bytes, partial
+from edgekeeper.local.plane.render import encode, encode_as, item_bytes, partial
 from edgekeeper.local.plane.request import Response
 from edgekeeper.local.plane.store import Collection, CompactedError, Event, Item
 from edgekeeper.local.plane.table import build_table
@@ -36,7 +45,9 @@ def watch(call: Call) -> Response:
     """Open a watch. Bad options are refused here; a revision too old is told inside the stream, as the server does."""
     selection = Selection(call)
     options = _read_options(call)
-    wanted = negotiate(call.request.header("accept"))
+    wanted = call.negotiated()
+    if wanted.media_type == YAML:
+        raise not_acceptable([f"{media_type};stream=watch" for media_type in (JSON, PROTOBUF)])
     lines = _Lines(call, selection, wanted)
     try:
         beginning = _begin(call, options)
@@ -44,7 +55,7 @@ def watch(call: Call) -> Response:
         stream = _complain(lines, error)
     else:
         stream = _stream(call, lines, options, beginning)
-    return Response(200, stream=stream, content_type="application/json")
+    return Response(200, stream=stream, content_type=lines.content_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +198,12 @@ class _Lines:
         self._call = call
         self._selection = selection
         self._wanted = wanted
-        self._render: Callable[[Item], bytes] = self._plain if wanted.form == "object" else self._formed
+        plain = wanted.form == "object" and wanted.media_type != PROTOBUF
+        self._render: Callable[[Item], bytes] = self._plain if plain else self._formed
+
+    @property
+    def content_type(self) -> str:
+        return f"{PROTOBUF};stream=watch" if self._wanted.media_type == PROTOBUF else JSON
 
     def initial(self, item: Item) -> bytes:
         return self._line(b"ADDED", item) if self._selection.matches(item) else b""
@@ -215,13 +231,21 @@ class _Lines:
         if self._wanted.form == "partial":
             kind, version = "PartialObjectMetadata", f"meta.k8s.io/{self._wanted.meta_version}"
         tree: JsonObject = {"kind": kind, "apiVersion": version, "metadata": metadata}
-        return b'{"type":"BOOKMARK","object":' + encode(tree) + b"}\n"
+        return self._framed(b"BOOKMARK", self._encoded(tree))
 
     def error(self, error: StatusError) -> bytes:
-        return b'{"type":"ERROR","object":' + encode(error.status()) + b"}\n"
+        return self._framed(b"ERROR", self._encoded(error.status()))
 
     def _line(self, kind: bytes, item: Item) -> bytes:
-        return b'{"type":"%b","object":%b}\n' % (kind, self._render(item))
+        return self._framed(kind, self._render(item))
+
+    def _framed(self, kind: bytes, encoded: bytes) -> bytes:
+        if self._wanted.media_type == PROTOBUF:
+            return encode_watch_event(kind, encoded)
+        return b'{"type":"%b","object":%b}\n' % (kind, encoded)
+
+    def _encoded(self, tree: JsonObject) -> bytes:
+        return encode_as(PROTOBUF if self._wanted.media_type == PROTOBUF else JSON, tree)
 
     def _plain(self, item: Item) -> bytes:
         return item_bytes(self._call.resource, item)
@@ -229,10 +253,10 @@ class _Lines:
     def _formed(self, item: Item) -> bytes:
         tree = self._call.in_own_version(item)
         if self._wanted.form == "table":
-            return encode(
-                build_table(self._call, [tree], {"resourceVersion": str(item.revision)}, self._wanted)
-            )
-        return encode(partial(tree, self._wanted))
+            tree = build_table(self._call, [tree], {"resourceVersion": str(item.revision)}, self._wanted)
+        elif self._wanted.form == "partial":
+            tree = partial(tree, self._wanted)
+        return self._encoded(tree)
 
 
 def _at_revision(item: Item, revision: int) -> Item:

@@ -13,6 +13,7 @@ from edgekeeper.local.plane.json_text import MalformedBodyError
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10
 _WIDTHS = {FIXED64: 8, FIXED32: 4}
+_ONE_BYTE = [bytes([value]) for value in range(0x80)]
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
@@ -38,6 +39,19 @@ def fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
             raise MalformedBodyError("unexpected EOF")
         yield number, wire_type, data[position:end]
         position = end
+
+
+def varint(value: int) -> bytes:
+    """Encode an integer; negative ones as the 64-bit two's complement that protobuf uses."""
+    if 0 <= value < 0x80:
+        return _ONE_BYTE[value]
+    rest = value & 0xFFFF_FFFF_FFFF_FFFF
+    encoded = bytearray()
+    while rest >= 0x80:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    return bytes(encoded)
 
 
 def packed_varints(data: bytes) -> Iterator[int]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
+from aiobotocore.credentials import AioCredentials
+from botocore.exceptions import NoCredentialsError
 
 from edgekeeper import __version__
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError, AwsSettings, InsecureEndpointError
 from edgekeeper.cloud.aws.credentials import new_session, static_session
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.local.aws.cloud import AwsCloud
@@ -106,6 +110,72 @@ def test_endpoint_of_the_environment_is_checked_too(monkeypatch: pytest.MonkeyPa
     run_virtual(main)
 
 
+ROLE_WITHOUT_SOURCE = "[profile a]\nrole_arn = arn:aws:iam::111122223333:role/a\nsource_profile = gone\n"
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "region", "complaint"),
+    [
+        (
+            {"AWS_PROFILE": "nobody"},
+            "",
+            "",
+            "the AWS profile 'nobody' does not exist: create it in ~/.aws/config",
+        ),
+        ({}, "[half", "", "Unable to parse config file: .*: correct the environment, ~/.aws/config or"),
+        (
+            {"AWS_PROFILE": "a"},
+            ROLE_WITHOUT_SOURCE,
+            "",
+            'source_profile "gone" referenced in the profile "a" does not',
+        ),
+        (
+            {"AWS_ACCESS_KEY_ID": "k"},
+            "",
+            "",
+            "Partial credentials found in env, missing: AWS_SECRET_ACCESS_KEY: correct",
+        ),
+        ({}, "", "eu west", "region_name 'eu west' doesn't match a supported format: correct"),
+    ],
+    ids=["profile", "file", "source profile", "half a key", "region"],
+)
+def test_configuration_that_cannot_be_used_is_told_before_the_work(
+    environ: dict[str, str],
+    config: str,
+    region: str,
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "config").write_text(config)
+    files = {"AWS_CONFIG_FILE": "config", "AWS_SHARED_CREDENTIALS_FILE": "credentials"}
+    for name, value in {**{name: str(tmp_path / file) for name, file in files.items()}, **environ}.items():
+        monkeypatch.setenv(name, value)
+
+    async def main() -> None:
+        clients = AwsClients(AwsSettings(region=region))
+        with pytest.raises(AwsConfigError, match=complaint):
+            await clients.confirm()
+        await clients.close()
+
+    run_virtual(main)
+
+
+def test_session_with_a_key_of_its_own_reads_no_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text("[half")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+
+    async def main() -> None:
+        clients = _clients(AwsSettings())
+        await clients.confirm()
+        await clients.close()
+
+    run_virtual(main)
+
+
 def test_credentials_of_the_environment_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDENV")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
@@ -133,3 +203,65 @@ async def test_every_service_has_a_client(world: World) -> None:
     assert await world.access.clients.get(
         "route53", "", role, credentials
     ) is not await world.access.clients.get("route53")
+
+
+def test_released_role_is_left_without_clients_and_others_keep_theirs() -> None:
+    async def main() -> None:
+        closed: list[object] = []
+        cloud = AwsCloud(LoopClock())
+
+        class Session(session_class(cloud)):  # type: ignore[misc] # made by a function
+            async def __aexit__(self, *ended: object) -> None:
+                closed.append(self)
+                await super().__aexit__(*ended)
+
+        clients = AwsClients(
+            AwsSettings(region="eu-west-1"), session=static_session("k", "s"), http_session_class=Session
+        )
+        role, other = (Role(f"arn:aws:iam::222222222222:role/{name}") for name in ("dns", "other"))
+        credentials = await static_session("k", "s").get_credentials()
+        lent = await clients.get("route53", "", role, credentials)
+        acm = await clients.get("acm", "", role, credentials)
+        own, others = await clients.get("route53"), await clients.get("route53", "", other, credentials)
+        assert acm is not lent
+        await clients.release(role)
+        assert len(closed) == 2
+        assert await clients.get("route53") is own
+        assert await clients.get("route53", "", other, credentials) is others
+        assert await clients.get("route53", "", role, credentials) is not lent
+        await clients.close()
+        assert len(closed) == 5
+
+    run_virtual(main)
+
+
+class _Purse:
+    """Where credentials are, from some day on."""
+
+    def __init__(self) -> None:
+        self.credentials: AioCredentials | None = None
+        self.looked = 0
+
+    async def load_credentials(self) -> AioCredentials | None:
+        self.looked += 1
+        return self.credentials
+
+
+def test_credentials_that_come_later_are_found_without_a_restart() -> None:
+    """botocore's clients keep what they were made with, and be it nothing."""
+
+    async def main() -> None:
+        purse, session = _Purse(), new_session()
+        session.register_component("credential_provider", purse)
+        clients = AwsClients(session=session, http_session_class=session_class(AwsCloud(LoopClock())))
+        for service in ("cloudfront", "route53", "cloudfront"):
+            with pytest.raises(NoCredentialsError):
+                await clients.get(service)
+        assert purse.looked == 1, "not once per call"
+        purse.credentials = AioCredentials("key", "secret")
+        await asyncio.sleep(6)
+        client: Any = await clients.get("route53")
+        assert (await client.list_hosted_zones())["HostedZones"] == []
+        await clients.close()
+
+    run_virtual(main)

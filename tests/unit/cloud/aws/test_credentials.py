@@ -21,7 +21,7 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import Cause, Wait
 from edgekeeper.local.aws import identity
 from edgekeeper.local.aws.cloud import AwsCloud
 from edgekeeper.local.aws.http import serve
@@ -107,9 +107,29 @@ async def test_pod_identity_is_asked_with_the_pods_token(
     assert _whoever(cloud) == {"arn:aws:iam::111122223333:user/pod"}
 
 
-async def test_nobody_at_all_stalls_with_a_reason() -> None:
+@pytest.mark.parametrize("profile", ["", "nowhere"], ids=["nobody", "a profile that is not there"])
+async def test_nobody_at_all_waits_for_credentials(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
+    if profile:
+        monkeypatch.setenv("AWS_PROFILE", profile)
     async with _access("http://127.0.0.1:9") as access:
-        with pytest.raises(Stall) as nobody:
+        with pytest.raises(Wait) as nobody:
             await access.identify()
-    assert (nobody.value.reason, nobody.value.error_type) == ("AccessDenied", "access_denied")
-    assert "credentials" in nobody.value.message
+    assert (nobody.value.reason, nobody.value.unavailable) == ("CredentialsRefused", Cause.CREDENTIALS)
+    assert (profile or "credentials") in nobody.value.message
+
+
+async def test_token_that_is_not_exchanged_is_a_matter_of_credentials(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The role does not trust the service account: that is the operator's problem, and no object's."""
+    token = tmp_path / "token"
+    token.write_text("eyJhbGciOiJub25lIn0.e30.")
+    async with serve(AwsCloud(strict=True)) as server:
+        monkeypatch.setenv("AWS_ROLE_ARN", ROLE)
+        monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(token))
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", server.url)
+        async with _access(server.url) as access:
+            with pytest.raises(Wait) as refused:
+                await access.identify()
+    assert refused.value.unavailable is Cause.CREDENTIALS
+    assert "AssumeRoleWithWebIdentity: AccessDenied" in refused.value.message

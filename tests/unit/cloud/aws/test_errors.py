@@ -14,7 +14,10 @@ from botocore.exceptions import (
     EndpointConnectionError,
     NoCredentialsError,
     ParamValidationError,
+    PartialCredentialsError,
+    ProfileNotFound,
     ReadTimeoutError,
+    TokenRetrievalError,
 )
 from botocore.parsers import ResponseParserError
 
@@ -23,7 +26,7 @@ from edgekeeper.cloud.aws.errors import classify
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.meanings import UNVALIDATED
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 
 
 def _refusal(code: str, message: str = "because", status: int = 400, **more: Any) -> ClientError:
@@ -60,8 +63,8 @@ def _classified(operation: Operation, error: Exception) -> Failure:
         (op.GET_TENANT, BrokenAnswerError("html"), Retry, Verdict.UNANSWERED),
         (op.GET_TENANT, MalformedAnswerError("no id"), Retry, Verdict.REFUSED),
         (op.GET_TENANT, TimeoutError(), Retry, Verdict.UNANSWERED),
-        (op.GET_TENANT, NoCredentialsError(), Stall, Verdict.REFUSED),
-        (op.GET_TENANT, CredentialRetrievalError(provider="p", error_msg="m"), Retry, Verdict.REFUSED),
+        (op.GET_TENANT, NoCredentialsError(), Wait, Verdict.REFUSED),
+        (op.GET_TENANT, CredentialRetrievalError(provider="p", error_msg="m"), Wait, Verdict.REFUSED),
         (op.GET_TENANT, ParamValidationError(report="too short"), Stall, Verdict.REFUSED),
     ],
     ids=lambda value: getattr(value, "name", "") or type(value).__name__,
@@ -74,6 +77,47 @@ def test_error_becomes_one_of_four(
     assert failure.verdict is verdict
     assert failure.error_type
     assert failure.error.error_type == failure.error_type
+
+
+@pytest.mark.parametrize("service", [op.GET_TENANT, op.LIST_RECORDS], ids=lambda one: one.service)
+@pytest.mark.parametrize(
+    "error",
+    [
+        NoCredentialsError(),
+        PartialCredentialsError(provider="env", cred_var="secret_key"),
+        CredentialRetrievalError(provider="container-role", error_msg="no answer"),
+        ProfileNotFound(profile="prod"),
+        TokenRetrievalError(provider="sso", error_msg="no"),
+        *(
+            ClientError({"Error": {"Code": code, "Message": "no"}}, "Any")
+            for code in (
+                *("ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch"),
+                *("UnrecognizedClientException", "MissingAuthenticationToken", "RequestTimeTooSkewed"),
+            )
+        ),
+        ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "AssumeRoleWithWebIdentity"),
+        ClientError({"Error": {"Code": "InternalError", "Message": "no"}}, "GetRoleCredentials"),
+    ],
+    ids=lambda error: getattr(error, "response", {}).get("Error", {}).get("Code") or type(error).__name__,
+)
+def test_failure_of_our_identity_is_nobodys_fault(service: Operation, error: Exception) -> None:
+    """Whatever was asked, and whoever should have given us credentials: it is not AccessDenied of an object."""
+    failure = _classified(service, error)
+    assert failure.error.unavailable is Cause.CREDENTIALS
+    assert (type(failure.error), failure.error.reason) == (Wait, "CredentialsRefused")
+    assert failure.error_type.removeprefix("dns_") == "retryable"
+
+
+def test_role_that_we_may_not_assume_is_no_failure_of_our_identity() -> None:
+    denied = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "AssumeRole")
+    failure = _classified(op.ASSUME_ROLE, denied)
+    assert (type(failure.error), failure.error.unavailable) == (Stall, None)
+
+
+def test_request_that_aws_repeats_with_its_token_is_not_told() -> None:
+    said = "The request signature we calculated does not match.\n\nThe Canonical String was 'x-amz-security-token:t0k'"
+    message = _classified(op.GET_TENANT, _refusal("SignatureDoesNotMatch", said)).error.message
+    assert message.endswith("SignatureDoesNotMatch: The request signature we calculated does not match.")
 
 
 def test_message_of_aws_is_kept_word_for_word() -> None:

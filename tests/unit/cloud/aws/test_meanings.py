@@ -11,6 +11,7 @@ from botocore.model import ServiceModel
 
 from edgekeeper.cloud.aws import meanings, operations
 from edgekeeper.cloud.aws.meanings import Meaning, Noun, is_known, meaning_of
+from edgekeeper.core.errors import Cause
 
 BOTOCORE_NAMES = {"apigateway": "apigatewayv2"}
 
@@ -65,10 +66,10 @@ def test_every_operation_that_writes_says_so() -> None:
         ("RequestLimitExceeded", Noun.WAIT),
         ("AccessDenied", Noun.STALL),
         ("AccessDeniedException", Noun.STALL),
-        ("InvalidClientTokenId", Noun.STALL),
-        ("SignatureDoesNotMatch", Noun.STALL),
-        ("ExpiredToken", Noun.RETRY),
-        ("RequestTimeTooSkewed", Noun.RETRY),
+        ("InvalidClientTokenId", Noun.WAIT),
+        ("SignatureDoesNotMatch", Noun.WAIT),
+        ("ExpiredToken", Noun.WAIT),
+        ("RequestTimeTooSkewed", Noun.WAIT),
         ("ServiceUnavailable", Noun.RETRY),
         ("InternalFailure", Noun.RETRY),
         ("ValidationException", Noun.STALL),
@@ -79,7 +80,8 @@ def test_codes_that_are_declared_nowhere_mean_the_same_everywhere(
 ) -> None:
     meaning = meaning_of(service, "Any", code)
     assert meaning.noun is noun
-    assert meaning.throttled == (noun is Noun.WAIT)
+    assert (meaning.throttled or meaning.unavailable is Cause.CREDENTIALS) == (noun is Noun.WAIT)
+    assert not (meaning.throttled and meaning.unavailable)
     assert meaning.error_type.startswith("dns_") == (service == "route53")
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from edgekeeper.cloud.aws.roles import OWN, Role
-from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.errors import PassError, Retry, Stall
 from edgekeeper.local.aws import faults, identity
 from tests.unit.cloud.aws.world import World, both_ways, in_virtual_time
 
@@ -70,15 +70,32 @@ async def test_role_that_is_not_lent_to_us_stalls(world: World) -> None:
 
 
 @in_virtual_time
-async def test_refusal_is_remembered_for_a_moment(world: World) -> None:
+async def test_refusal_is_remembered_for_some_minutes(world: World) -> None:
     wrong = Role("arn:aws:iam::222222222222:role/other")
     results = await asyncio.gather(*(_zones(world, wrong) for _ in range(100)), return_exceptions=True)
     assert all(isinstance(result, Stall) for result in results)
     assert world.counts == {"AssumeRole": 1}
-    await asyncio.sleep(11)
+    await asyncio.sleep(239)
+    with pytest.raises(Stall):
+        await _zones(world, wrong)
+    assert world.counts == {"AssumeRole": 1}
+    await asyncio.sleep(1)
     with pytest.raises(Stall):
         await _zones(world, wrong)
     assert world.counts == {"AssumeRole": 2}
+
+
+@in_virtual_time
+async def test_failure_is_remembered_for_a_moment(world: World) -> None:
+    _lend(world)
+    world.cloud.faults.add(faults.error("ServiceUnavailable", status=503), operation="AssumeRole", times=None)
+    with pytest.raises(Retry):
+        await _zones(world, DNS)
+    world.cloud.faults.clear()
+    with pytest.raises(Retry):
+        await _zones(world, DNS)
+    await asyncio.sleep(10)
+    assert await _zones(world, DNS) == 0
 
 
 @both_ways

@@ -280,11 +280,37 @@ async def test_change_that_we_may_not_ask_about_says_so(world: World) -> None:
         world.cloud.faults.add(denied, operation="GetChange")
         written = await _one(zone, Present(_record(1)))
         await asyncio.sleep(31)
-        with pytest.raises(Stall, match="not yours"):
-            zone.in_sync(written.change_id)
-        assert not zone.in_sync(written.change_id)
-        await asyncio.sleep(90)
+        for _ in range(3):  # the refusal is the answer until there is another one
+            with pytest.raises(Stall, match="not yours"):
+                zone.in_sync(written.change_id)
+        assert world.cloud.journal.counts["GetChange"] == 1
+
+
+@in_virtual_time
+async def test_change_that_we_may_not_ask_about_is_asked_about_again_after_minutes(world: World) -> None:
+    async with _zone(world) as (zone, _):
+        denied = faults.error("AccessDenied", "not yours", 403)
+        world.cloud.faults.add(denied, operation="GetChange", times=2)
+        written = await _one(zone, Present(_record(1)))
+        await asyncio.sleep(31)
+        woken: list[int] = []
+        for number in range(3):  # refused twice, and then not any more
+            with pytest.raises(Stall, match="not yours"):
+                zone.in_sync(written.change_id, wake=lambda number=number: woken.append(number))  # type: ignore[misc]
+            await asyncio.sleep(301)
+        assert woken == [1, 2]
         assert zone.in_sync(written.change_id)
+
+
+@in_virtual_time
+async def test_change_of_somebody_who_does_not_ask_any_more_is_not_followed_for_ever(world: World) -> None:
+    async with _zone(world) as (zone, _):
+        world.cloud.faults.add(
+            faults.error("AccessDenied", "not yours", 403), operation="GetChange", times=None
+        )
+        await _one(zone, Present(_record(1)))
+        await asyncio.sleep(3600)
+        assert world.cloud.journal.counts["GetChange"] == 1
 
 
 async def _insist(zone: Zone, wish: Wish) -> None:

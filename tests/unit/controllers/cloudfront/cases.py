@@ -8,7 +8,12 @@ from typing import Any
 
 import msgspec
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
+from edgekeeper.api.cloudfront import (
+    DistributionTenantSpec,
+    DistributionTenantStatus,
+    DnsChange,
+    InventoryRecord,
+)
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.records import Record, RecordKey
 from edgekeeper.cloud.aws.tenants import Customizations, DistributionTenant, TenantDomain
@@ -26,6 +31,7 @@ MANAGED: Mapping[str, object] = {
     "validationTokenHost": "cloudfront",
     "primaryDomainName": "shop.example.com",
 }
+PENDING_CHANGES = (DnsChange(ZONE, "C1"),)
 CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/own"
 ISSUED_CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/managed"
 

@@ -22,6 +22,7 @@ from tests.unit.controllers.cloudfront.cases import (
     GROUP,
     ISSUED_CERTIFICATE,
     MANAGED,
+    PENDING_CHANGES,
     absent,
     live,
     present,
@@ -62,7 +63,9 @@ def _steps(snapshot: Snapshot) -> list[str]:
             id="handed in",
         ),
         pytest.param(
-            absent(spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN, dns_in_sync=False),
+            absent(
+                spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN, dns_changes=PENDING_CHANGES
+            ),
             ["AwaitPropagation", "CreateTenant"],
             id="written",
         ),
@@ -425,7 +428,7 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
         ),
         pytest.param(present(tenant=DISABLED), ["DeleteTenant"], id="disabled everywhere"),
         pytest.param(
-            present(tenant=DISABLED, dns_in_sync=False),
+            present(tenant=DISABLED, dns_changes=PENDING_CHANGES),
             ["AwaitPropagation", "DeleteTenant"],
             id="names still known",
         ),
@@ -496,7 +499,7 @@ _SNAPSHOTS = st.builds(
     policy=st.sampled_from(list(Policy)),
     may_adopt=st.booleans(),
     deleting=st.booleans(),
-    dns_in_sync=st.booleans(),
+    dns_changes=st.sampled_from([(), PENDING_CHANGES]),
     dns_work=st.sampled_from([DnsWork(), DnsWork(pending=True)]),
 )
 

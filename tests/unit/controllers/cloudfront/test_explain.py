@@ -20,8 +20,9 @@ from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.report import DECLARATION
 from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
 from edgekeeper.core.conditions import status_violations
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outages import Outages
 from edgekeeper.core.outcome import Outcome, StatusWrite
 from edgekeeper.kube.kinds import Key
 from edgekeeper.local.virtual import START
@@ -48,7 +49,8 @@ class Witness:
         self._registry = CollectorRegistry()
         desk = create_autospec(DnsDesk, instance=True)
         desk.answered.side_effect = lambda _, inventory: (inventory, "")
-        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals(), desk)
+        self.outages = Outages(_Still())
+        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals(), desk, self.outages)
 
     def explain(self, error: PassError, obj: JsonObject) -> Outcome:
         return self._explainer.explain(_request(obj), error)
@@ -158,6 +160,83 @@ def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: m
     assert (_status(again), again.events, witness.counted(meaning.error_type)) == (status, (), 1)
     newer = witness.explain(error, _object(status, generation=2, dns=DNS))
     assert (len(newer.events), witness.counted(meaning.error_type)) == (1, 2)
+
+
+# Outages
+
+LONG = -timedelta(hours=1).total_seconds()
+"""Since when something has not been answered, by a clock that stands at zero."""
+
+
+def _outage(message: str = "no route") -> PassError:
+    error = error_for(meanings.BUSY, message)
+    error.unavailable = Cause.UNREACHABLE
+    return error
+
+
+def _told_of_outage(witness: Witness, obj: JsonObject) -> Outcome:
+    witness.outages.note("6f1c", _outage(), LONG)
+    return witness.explain(_outage(), obj)
+
+
+def _tenant(generation: int, *conditions: JsonObject, **status: object) -> JsonObject:
+    metadata = {"name": NAME, "generation": generation, "uid": "6f1c"}
+    return {"metadata": metadata, "spec": {}, "status": {"conditions": list(conditions), **status}}
+
+
+def _ready(status: str, reason: str, generation: int) -> JsonObject:
+    told = {"status": status, "reason": reason, "message": "so", "observedGeneration": generation}
+    return {"type": "Ready", **told, "lastTransitionTime": "2025-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("obj", "ready"),
+    [
+        pytest.param(_tenant(1), ("Unknown", "CloudUnavailable"), id="new"),
+        pytest.param(
+            _tenant(1, _ready("False", "Creating", 1)), ("Unknown", "CloudUnavailable"), id="being created"
+        ),
+        pytest.param(
+            _tenant(2, _ready("True", "Deployed", 1), id="dt_1", observedGeneration=1),
+            ("Unknown", "CloudUnavailable"),
+            id="changed",
+        ),
+        pytest.param(
+            _tenant(2, _ready("False", "Deploying", 2), id="dt_1", observedGeneration=1),
+            ("False", "Deploying"),
+            id="changed, and known to be at work",
+        ),
+    ],
+)
+def test_outage_says_of_ready_only_what_is_known(obj: JsonObject, ready: tuple[str, str]) -> None:
+    outcome = _told_of_outage(Witness(), obj)
+    assert _facts(outcome) == {"Ready": ready, "Synced": ("False", "CloudUnavailable")}
+    assert [(one.type, one.reason) for one in outcome.events] == [("Warning", "CloudUnavailable")]
+    after = {**obj, "status": _status(outcome)}
+    assert status_violations(after, obj, declaration=DECLARATION, now=START) == []
+
+
+def test_outage_is_written_and_told_once() -> None:
+    witness, obj = Witness(), _tenant(1)
+    first = _told_of_outage(witness, obj)
+    witness.outages.note("6f1c", _outage("another route"), LONG)
+    again = witness.explain(_outage("another route"), {**obj, "status": _status(first)})
+    assert _status(again) == _status(first)
+    assert again.events == ()
+    assert witness.counted("retryable") == 2
+
+
+def test_outage_is_not_told_of_an_object_at_rest() -> None:
+    obj = _tenant(1, _ready("True", "Deployed", 1), id="dt_1", observedGeneration=1)
+    outcome = _told_of_outage(Witness(), obj)
+    assert (outcome.write, outcome.events) == (None, ())
+
+
+def test_refusal_ends_what_was_said_of_an_outage() -> None:
+    witness = Witness()
+    status = _status(_told_of_outage(witness, _tenant(1)))
+    refused = witness.explain(error_for(meanings.DNS_DENIED, "no"), {**_tenant(1), "status": status})
+    assert _facts(refused) == {"Ready": ("False", "DNSError"), "DNSReady": ("False", "DNSError")}
 
 
 # Deletion

@@ -8,8 +8,17 @@ import pytest
 
 from edgekeeper.controllers.cloudfront.decide import decide
 from edgekeeper.controllers.cloudfront.intervals import Intervals
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
-from tests.unit.controllers.cloudfront.cases import DNS, absent, live, present, record, spec, zone
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from tests.unit.controllers.cloudfront.cases import (
+    DNS,
+    PENDING_CHANGES,
+    absent,
+    live,
+    present,
+    record,
+    spec,
+    zone,
+)
 
 AT_ONCE, IN_PROGRESS, STEADY = timedelta(0), timedelta(seconds=30), timedelta(minutes=5)
 WITH_DNS = spec(dns=DNS)
@@ -34,8 +43,7 @@ WITH_DNS = spec(dns=DNS)
                 spec=WITH_DNS,
                 zone=zone("shop.example.com"),
                 inventory=(record(),),
-                dns_work=DnsWork(change_id="C1"),
-                dns_in_sync=False,
+                dns_changes=PENDING_CHANGES,
             ),
             IN_PROGRESS,
             id="records not known everywhere",

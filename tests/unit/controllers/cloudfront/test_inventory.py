@@ -92,5 +92,24 @@ OTHER = "elsewhere.example.net"
 def test_record_is_replaced_if_it_is_ours(snapshot: Snapshot, is_replaceable: bool) -> None:
     written = replace(snapshot, inventory=(record(),))
     assert replaceable(written) == ((record(),) if is_replaceable else ())
-    planned = replace(snapshot, inventory=(record(state="Planned"),))
-    assert replaceable(planned) == ()
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "is_replaceable"),
+    [
+        pytest.param(absent(zone=zone("shop.example.com")), True, id="it stands there as planned"),
+        pytest.param(present(zone=zone("shop.example.com")), True, id="it does, and our tenant serves it"),
+        pytest.param(absent(zone=zone("shop.example.com", ttl=60)), False, id="with another time to live"),
+        pytest.param(absent(zone=zone()), False, id="nothing is there"),
+        pytest.param(
+            present(zone=zone("shop.example.com", target=OTHER)), False, id="something else is there"
+        ),
+        pytest.param(present(zone=ZoneView("", None)), False, id="nobody knows what is there"),
+    ],
+)
+def test_planned_record_is_replaced_if_it_was_written_after_all(
+    snapshot: Snapshot, is_replaceable: bool
+) -> None:
+    """A process that dies after the zone was written cannot say that it was."""
+    planned = record(state="Planned")
+    assert replaceable(replace(snapshot, inventory=(planned,))) == ((planned,) if is_replaceable else ())

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from edgekeeper.cloud.aws.distributions import ParameterDefinition
+from edgekeeper.controllers.cloudfront.domain_names import correction, is_domain
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.validation import (
     distribution_problems,
     inventory_problems,
-    is_domain,
     spec_problems,
+    tag_count_problems,
 )
+from edgekeeper.core.ownership import Owner
 from tests.unit.controllers.cloudfront.cases import (
     CERTIFICATE,
     DISTRIBUTION,
@@ -71,8 +73,54 @@ def test_what_is_no_domain_name_is_not_taken_for_one(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("*.bücher.example", "*.xn--bcher-kva.example"),
+        ("straße.example", "xn--strae-oqa.example"),
+        ("BÜCHER.example.", "xn--bcher-kva.example."),
+        ("https://shop.example.com/cart?x=1", "shop.example.com"),
+        ("http://user:secret@shop.example.com:8443", "shop.example.com"),
+        ("shop.example.com:443", "shop.example.com"),
+        ("shop.example.com/", "shop.example.com"),
+        (" shop.example.com ", "shop.example.com"),
+        ("https://bücher.example/", "xn--bcher-kva.example"),
+        ("shop example.com", ""),
+        ("a.*.io", ""),
+        ("https://", ""),
+        ("http://[::1", ""),
+        ("ü", ""),
+        ("\u2603\ufe0f..example", ""),
+        ("ü" * 2000 + ".example", ""),
+    ],
+)
+def test_name_that_was_meant_is_offered(written: str, meant: str) -> None:
+    assert correction(written) == meant
+    (problem,) = spec_problems(NAME, spec(written))
+    assert problem.startswith(f"spec.domains: {written!r} is not a domain name")
+    assert problem.endswith(f": write {meant}") == bool(meant)
+
+
+@pytest.mark.parametrize(
     ("wanted", "told"),
     [
+        pytest.param(spec("a.*.io"), "only the first label may be *", id="wildcard in the middle"),
+        pytest.param(
+            spec(customizations={"webAcl": {"action": "override", "arn": "nonsense"}}),
+            "spec.customizations.webAcl.arn 'nonsense' is not the ARN of a web ACL",
+            id="web ACL",
+        ),
+        pytest.param(
+            spec(customizations={"webAcl": {"action": "override"}}),
+            "spec.customizations.webAcl.arn is required",
+            id="no web ACL",
+        ),
+        pytest.param(spec(tags=[{"key": "a,b"}]), "'a,b' has characters other than", id="character of a key"),
+        pytest.param(
+            spec(tags=[{"key": "a", "value": "b\n"}]),
+            "'b\\n' has characters other",
+            id="character of a value",
+        ),
         pytest.param(spec("a.io", "A.io."), "'a.io' is listed 2 times", id="domain twice"),
         pytest.param(
             spec(managedCertificateRequest={**MANAGED, "primaryDomainName": "x.io"}),
@@ -154,6 +202,48 @@ def test_only_parameters_without_a_default_are_asked_for() -> None:
     (problem,) = distribution_problems(spec(), distribution)
     assert problem.endswith("requires: origin")
     assert distribution_problems(spec(parameters=[{"name": "origin", "value": "o"}]), distribution) == []
+
+
+def test_parameters_that_the_distribution_does_not_define_are_told() -> None:
+    distribution = replace(DISTRIBUTION, parameters=(ParameterDefinition("tier", required=False),))
+    given = [{"name": name, "value": "1"} for name in ("tier", "teir", "colour")]
+    (problem,) = distribution_problems(spec(parameters=given), distribution)
+    assert (
+        problem == "spec.parameters has what distribution E1 does not define: colour, teir; it defines tier"
+    )
+    (problem,) = distribution_problems(spec(parameters=given[:1]), DISTRIBUTION)
+    assert problem.endswith("does not define: tier; it defines none")
+
+
+@pytest.mark.parametrize(("mode", "is_refused"), [("tenant-only", False), ("", False), ("direct", True)])
+def test_distribution_must_take_tenants(mode: str, is_refused: bool) -> None:
+    problems = distribution_problems(spec(), replace(DISTRIBUTION, connection_mode=mode))
+    assert [("takes no tenants" in problem) for problem in problems] == [True] * is_refused
+
+
+@pytest.mark.parametrize(
+    ("wanted", "present", "told"),
+    [
+        pytest.param(46, 0, "", id="with our mark as many as AWS allows"),
+        pytest.param(
+            47,
+            0,
+            "spec.tags: 47 tags, the 4 that mark the tenant as this object's are 51, and AWS allows 50: remove 1",
+            id="one too many",
+        ),
+        pytest.param(40, 6, "", id="with others as many as AWS allows"),
+        pytest.param(
+            40, 9, "and the 9 that it has from others are 53, and AWS allows 50: remove 3", id="others"
+        ),
+    ],
+)
+def test_tags_are_as_many_as_aws_allows(wanted: int, present: int, told: str) -> None:
+    owner = Owner("c", "ns", "shop", "1")
+    tags = [{"key": f"k{number}"} for number in range(wanted)]
+    there = {f"other{number}": "" for number in range(present)} | {"k0": "", **owner.tags()}
+    problems = list(tag_count_problems(spec(tags=tags), owner, there))
+    assert len(problems) == bool(told)
+    assert all(told in problem for problem in problems)
 
 
 def _refusals(guards: Guards, *domains: str, namespace: str = "shop", **fields: Any) -> list[str]:

@@ -22,6 +22,7 @@ from tests.unit.controllers.cloudfront.cases import (
     ISSUED_CERTIFICATE,
     MANAGED,
     NAME,
+    PENDING_CHANGES,
     absent,
     live,
     present,
@@ -158,8 +159,7 @@ def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -
                 spec=WITH_DNS,
                 zone=zone("shop.example.com"),
                 inventory=WRITTEN,
-                dns_work=DnsWork(change_id="C1"),
-                dns_in_sync=False,
+                dns_changes=PENDING_CHANGES,
             ),
             None,
             DNS_READY,
@@ -368,7 +368,7 @@ def test_status_says_what_cloudfront_says(field: str, expected: object) -> None:
         present(tenant=live(enabled=False), policy=Policy.REPORT),
         present(tenant=None, policy=Policy.SUSPEND),
         _certified("issued", active=False),
-        replace(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), dns_in_sync=False),
+        replace(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), dns_changes=PENDING_CHANGES),
     ],
 )
 def test_every_status_keeps_the_laws(snapshot: Snapshot) -> None:

@@ -213,6 +213,101 @@ async def test_asking_again_while_one_is_under_way_keeps_it() -> None:
         assert (await details(aws))["CertificateArn"] != first
 
 
+async def update(aws: Clients, *domains: str, arn: str = "", **details: Any) -> None:
+    """A full update of the tenant to these domains, and this certificate of its own."""
+    found = await aws.cloudfront.get_distribution_tenant(Identifier="shop")
+    own: Any = {"Customizations": {"Certificate": {"Arn": arn}}} if arn else {}
+    await aws.cloudfront.update_distribution_tenant(
+        Id=found["DistributionTenant"]["Id"],
+        IfMatch=found["ETag"],
+        ConnectionGroupId="edge",
+        Domains=[{"Domain": domain} for domain in domains],
+        **own,
+        **details,
+    )
+
+
+async def statuses(aws: Clients) -> dict[str, str]:
+    found = await aws.cloudfront.get_distribution_tenant(Identifier="shop")
+    return {each["Domain"]: each["Status"] for each in found["DistributionTenant"]["Domains"]}
+
+
+async def served(aws: Clients, cloud: AwsCloud) -> str:
+    """A tenant whose one domain is served by its managed certificate. Return that certificate's ARN."""
+    await endpoint(aws)
+    cloud.serve_token("shop.example.com")
+    await create(aws, "self-hosted")
+    await asyncio.sleep(ISSUANCE)
+    arn = str((await details(aws))["CertificateArn"])
+    await update(aws, "shop.example.com", arn=arn)
+    await asyncio.sleep(DEPLOYMENT)
+    assert await statuses(aws) == {"shop.example.com": "active"}
+    return arn
+
+
+BOTH = ("shop.example.com", "more.example.com")
+SELF_HOSTED: Any = {"ManagedCertificateRequest": {"ValidationTokenHost": "self-hosted"}}
+
+
+@virtual_time
+async def test_a_domain_that_is_added_without_a_request_is_not_served() -> None:
+    cloud, _ = bare_cloud()
+    async with clients(cloud) as aws:
+        arn = await served(aws, cloud)
+        cloud.serve_token("more.example.com")
+        await update(aws, *BOTH, arn=arn)
+        await asyncio.sleep(timedelta(days=1).total_seconds())
+        assert await statuses(aws) == {"shop.example.com": "active", "more.example.com": "inactive"}
+        assert (await details(aws))["CertificateArn"] == arn
+
+
+@virtual_time
+async def test_a_domain_that_is_added_with_a_request_is_served_once_its_certificate_is_attached() -> None:
+    cloud, _ = bare_cloud()
+    async with clients(cloud) as aws:
+        first = await served(aws, cloud)
+        await update(aws, *BOTH, arn=first, **SELF_HOSTED)
+        second = (await details(aws))["CertificateArn"]
+        assert second != first
+        await asyncio.sleep(10 * ISSUANCE)
+        assert (await details(aws))["CertificateStatus"] == "pending-validation"
+        cloud.serve_token("more.example.com")
+        await asyncio.sleep(10 * ISSUANCE)
+        assert (await details(aws))["CertificateStatus"] == "issued"
+        assert await statuses(aws) == {"shop.example.com": "active", "more.example.com": "inactive"}
+        await update(aws, *BOTH, arn=second)
+        await asyncio.sleep(DEPLOYMENT)
+        assert await statuses(aws) == {"shop.example.com": "active", "more.example.com": "active"}
+
+
+@virtual_time
+async def test_cloudfront_may_replace_the_certificate_that_was_requested_before() -> None:
+    cloud, _ = bare_cloud()
+    cloud.world.behaviour.attach_managed_certificate = True
+    async with clients(cloud) as aws:
+        first = await served(aws, cloud)
+        cloud.serve_token("more.example.com")
+        await update(aws, *BOTH, arn=first, **SELF_HOSTED)
+        await asyncio.sleep(ISSUANCE + DEPLOYMENT)
+        second = (await details(aws))["CertificateArn"]
+        tenant = (await aws.cloudfront.get_distribution_tenant(Identifier="shop"))["DistributionTenant"]
+        assert tenant["Customizations"] == {"Certificate": {"Arn": second}}
+        assert set((await statuses(aws)).values()) == {"active"}
+
+
+@virtual_time
+async def test_tokens_may_be_shown_until_the_certificate_is_issued() -> None:
+    cloud, _ = bare_cloud()
+    cloud.world.behaviour.tokens_of_issued = False
+    async with clients(cloud) as aws:
+        await endpoint(aws)
+        await create(aws, "self-hosted")
+        assert len((await details(aws))["ValidationTokenDetails"]) == 1
+        cloud.serve_token("shop.example.com")
+        await asyncio.sleep(ISSUANCE)
+        assert (await details(aws)).get("ValidationTokenDetails", []) == []
+
+
 @virtual_time
 async def test_the_primary_domain_must_be_one_of_the_tenants() -> None:
     cloud, _ = bare_cloud()

@@ -11,9 +11,22 @@ from edgekeeper.local.virtual import virtual_time
 from tests.unit.local.aws.driver import DISTRIBUTION, clients, code, refusal
 from tests.unit.local.aws.tenancy import cloud_with_parent, create, wanted
 
+ACL = "arn:aws:wafv2:us-east-1:111122223333:global/webacl/shop/a1b2c3d4-5678-90ab-cdef-EXAMPLE11111"
+
+
+def _acl(action: str, arn: str = "") -> dict[str, Any]:
+    return {"Customizations": {"WebAcl": {"Action": action, **({"Arn": arn} if arn else {})}}}
+
+
+def _geo(restriction: str, *countries: str) -> dict[str, Any]:
+    locations = {"Locations": list(countries)} if countries else {}
+    return {"Customizations": {"GeoRestrictions": {"RestrictionType": restriction, **locations}}}
+
+
 REFUSED = [
     pytest.param({"Name": "ab"}, 400, "InvalidArgument", id="short-name"),
     pytest.param({"Name": "a" * 129}, 400, "InvalidArgument", id="long-name"),
+    pytest.param({"Name": "UPPER"}, 400, "InvalidArgument", id="name-in-capitals"),
     pytest.param({"Name": "taken"}, 409, "EntityAlreadyExists", id="name-taken"),
     pytest.param({"DistributionId": "EOTHER"}, 404, "EntityNotFound", id="no-parent"),
     pytest.param({"DistributionId": "EDIRECT"}, 409, "InvalidAssociation", id="parent-without-tenants"),
@@ -48,8 +61,29 @@ REFUSED = [
         "InvalidArgument",
         id="no-certificate",
     ),
+    pytest.param(_acl("override", "nonsense"), 400, "InvalidArgument", id="no-web-acl"),
+    pytest.param(
+        _acl("override", "arn:aws:wafv2:us-east-1:111122223333:regional/webacl/x/1"),
+        400,
+        "InvalidArgument",
+        id="regional-web-acl",
+    ),
+    pytest.param(
+        _acl("override", "a1b2c3d4-5678-90ab-cdef-EXAMPLE11111"), 400, "InvalidArgument", id="classic-web-acl"
+    ),
+    pytest.param(_acl("override"), 400, "InvalidArgument", id="override-without-web-acl"),
+    pytest.param(_geo("whitelist", "Germany"), 400, "InvalidArgument", id="no-country"),
+    pytest.param(_geo("whitelist", "de"), 400, "InvalidArgument", id="country-in-lower-case"),
+    pytest.param(_geo("blacklist", "DE", "XX"), 400, "InvalidArgument", id="no-such-country"),
+    pytest.param(_geo("blacklist"), 400, "InvalidArgument", id="blacklist-without-countries"),
     pytest.param(
         {"Tags": {"Items": [{"Key": "aws:x", "Value": "1"}]}}, 400, "InvalidTagging", id="reserved-tag"
+    ),
+    pytest.param(
+        {"Tags": {"Items": [{"Key": "x", "Value": "a,b"}]}}, 400, "InvalidTagging", id="tag-with-a-comma"
+    ),
+    pytest.param(
+        {"Tags": {"Items": [{"Key": "x", "Value": "a\tb"}]}}, 400, "InvalidTagging", id="tag-with-a-tab"
     ),
     pytest.param(
         {"Tags": {"Items": [{"Key": f"k{n}", "Value": ""} for n in range(51)]}},
@@ -77,6 +111,45 @@ async def test_what_cloudfront_refuses_leaves_nothing_behind(
         assert (await refusal(call))[:2] == (status, refused)
         assert len(cloud.cloudfront.tenants) == 1
         await create(aws, "good", Parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        pytest.param(_acl("override", ACL), id="web-acl"),
+        pytest.param(_acl("disable"), id="no-web-acl"),
+        pytest.param(_geo("whitelist", "DE", "XK"), id="countries"),
+        pytest.param(_geo("none"), id="no-restriction"),
+        pytest.param({"Tags": {"Items": [{"Key": "Zürich 1", "Value": "a=b+c@d:/.-_"}]}}, id="tag"),
+    ],
+)
+@virtual_time
+async def test_what_cloudfront_takes_is_kept_and_told(details: dict[str, Any]) -> None:
+    async with clients(cloud_with_parent()) as aws:
+        tenant = (await create(aws, **details))["DistributionTenant"]
+        assert details.items() <= tenant.items()
+
+
+@pytest.mark.parametrize("details", [_acl("override", "nonsense"), _geo("whitelist", "Germany")])
+@virtual_time
+async def test_update_with_what_cloudfront_refuses_changes_nothing(details: dict[str, Any]) -> None:
+    async with clients(cloud_with_parent()) as aws:
+        made = await create(aws, **_geo("whitelist", "DE"))
+        change = aws.cloudfront.update_distribution_tenant(
+            Id=made["DistributionTenant"]["Id"], IfMatch=made["ETag"], **details
+        )
+        assert await code(change) == "InvalidArgument"
+        found = await aws.cloudfront.get_distribution_tenant(Identifier=made["DistributionTenant"]["Id"])
+        assert found["ETag"] == made["ETag"]
+
+
+@virtual_time
+async def test_web_acl_is_associated_only_by_its_arn() -> None:
+    async with clients(cloud_with_parent()) as aws:
+        id_ = (await create(aws))["DistributionTenant"]["Id"]
+        associate = aws.cloudfront.associate_distribution_tenant_web_acl
+        assert await code(associate(Id=id_, WebACLArn="nonsense")) == "InvalidArgument"
+        assert (await associate(Id=id_, WebACLArn=ACL))["WebACLArn"] == ACL
 
 
 @virtual_time

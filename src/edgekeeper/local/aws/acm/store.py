@@ -14,7 +14,7 @@ from datetime import timedelta
 from math import inf
 from typing import Any
 
-from edgekeeper.local.aws.acm.certificate import ISSUED, TIMED_OUT, Certificate, validation_record
+from edgekeeper.local.aws.acm.certificate import ISSUED, PENDING, TIMED_OUT, Certificate, validation_record
 from edgekeeper.local.aws.shelf import Shelf
 from edgekeeper.local.aws.world import World
 
@@ -134,6 +134,18 @@ class Certificates:
         if certificate.validated_since is not None:
             self.shelf.put(certificate.arn, replace(certificate, validated_since=None))
         return timeout
+
+    # --- Over a restart ---
+
+    def save(self) -> list[Certificate]:
+        return list(self.shelf.values())
+
+    def restore(self, saved: Iterable[Certificate]) -> None:
+        """Those that wait are looked at with the next change of DNS, which the whole cloud reports in the end."""
+        for certificate in saved:
+            self.shelf.put(certificate.arn, certificate)
+            if certificate.status == PENDING:
+                self._pending[certificate.arn] = inf
 
     def _issue(self, certificate: Certificate, ago: timedelta = timedelta()) -> None:
         self._pending.pop(certificate.arn, None)

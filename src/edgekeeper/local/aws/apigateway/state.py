@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from edgekeeper.local.aws.acm.certificate import ISSUED
 from edgekeeper.local.aws.acm.store import Certificates
 from edgekeeper.local.aws.errors import AwsError
@@ -63,6 +65,13 @@ class ApiDomain:
     tags: Mapping[str, str] = field(default_factory=dict)
     mappings: tuple[Mapped, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+
+class SavedApiGateway(msgspec.Struct):
+    """What an account has in a region."""
+
+    domains: list[ApiDomain]
+    apis: dict[str, tuple[str, ...]]
 
 
 class ApiGateway:
@@ -124,6 +133,14 @@ class ApiGateway:
             raise AwsError(
                 "BadRequestException", f"The domain name {name} is not covered by the specified certificate."
             )
+
+    def save(self) -> SavedApiGateway:
+        return SavedApiGateway(list(self.domains.values()), self.apis)
+
+    def restore(self, saved: SavedApiGateway) -> None:
+        self.apis = dict(saved.apis)
+        for domain in saved.domains:
+            self.domains.put(domain.name, domain)
 
     def _uses(self) -> Iterator[tuple[str, str]]:
         """Certificates in use, and what uses them."""

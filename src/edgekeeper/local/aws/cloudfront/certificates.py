@@ -2,6 +2,9 @@
 
 With `ValidationTokenHost=cloudfront` CloudFront serves the proof itself, so the domains must point to it before it
 even accepts the request. With `self-hosted` somebody's web server must serve it.
+
+A certificate is for the domains that the tenant has when it is requested. A domain that is added without a request is
+accepted, but not served: it stays inactive until a certificate that covers it is issued and attached.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from edgekeeper.local.aws.acm.certificate import PENDING, Certificate
+from edgekeeper.local.aws.acm.certificate import ISSUED, PENDING, Certificate
 from edgekeeper.local.aws.call import Call, Result
 from edgekeeper.local.aws.cloudfront.resources import Tenant
 from edgekeeper.local.aws.cloudfront.state import CloudFront
@@ -48,12 +51,13 @@ def details(call: Call) -> Result:
     certificate = _current(state, tenant)
     if certificate is None:
         raise AwsError("EntityNotFound", "The distribution tenant has no managed certificate.")
+    is_shown = certificate.status != ISSUED or state.world.behaviour.tokens_of_issued
     return {
         "ManagedCertificateDetails": {
             "CertificateArn": certificate.arn,
             "CertificateStatus": certificate.status.lower().replace("_", "-"),
             "ValidationTokenHost": certificate.validation_host,
-            "ValidationTokenDetails": [_token(certificate, name) for name in certificate.names],
+            "ValidationTokenDetails": [_token(certificate, name) for name in certificate.names if is_shown],
         }
     }
 

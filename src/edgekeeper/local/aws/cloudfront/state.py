@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from edgekeeper.local.aws.acm.certificate import ISSUED, Certificate
 from edgekeeper.local.aws.acm.store import Certificates
 from edgekeeper.local.aws.cloudfront.resources import (
@@ -30,6 +32,16 @@ DISTRIBUTION = "distribution"
 CNAME_TAKEN = "One or more of the CNAMEs you provided are already associated with a different resource."
 STALE = "The request failed because it didn't meet the preconditions in one or more request-header fields."
 NO_VERSION = "The If-Match version is missing or not valid for the resource."
+
+
+class SavedCloudFront(msgspec.Struct):
+    """What an account has. Which names and domains are taken follows from it."""
+
+    distributions: list[Distribution]
+    groups: list[ConnectionGroup]
+    tenants: list[Tenant]
+    certified: dict[str, str]
+    etags: dict[str, str]
 
 
 class CloudFront:
@@ -240,8 +252,7 @@ class CloudFront:
     def claim(self, domains: Collection[str], kind: str, owner: str) -> None:
         """Take domains for a resource. Nothing is taken where one of them belongs to another."""
         self.check_free(domains, owner)
-        for domain in domains:
-            self.world.edge_domains[domain] = DomainOwner(self.account, kind, owner)
+        self._own(domains, kind, owner)
 
     def check_free(self, domains: Collection[str], owner: str) -> None:
         """Refuse domains that belong to another resource than this one."""
@@ -251,6 +262,10 @@ class CloudFront:
     def release(self, domains: Iterable[str]) -> None:
         for domain in domains:
             self.world.edge_domains.pop(domain, None)
+
+    def _own(self, domains: Iterable[str], kind: str, owner: str) -> None:
+        for domain in domains:
+            self.world.edge_domains[domain] = DomainOwner(self.account, kind, owner)
 
     def _taken(self, domain: str, owner: str) -> bool:
         """Whether another resource has a domain, or another account its wildcard."""
@@ -286,11 +301,17 @@ class CloudFront:
         if tenant is None:
             return
         changed = replace(tenant, etag=self.new_etag(tenant.id), modified=self.world.time.now())
-        attach = self.world.behaviour.attach_managed_certificate and certificate.status == ISSUED
-        if attach and not tenant.certificate:
+        if self.world.behaviour.attach_managed_certificate and self._may_attach(certificate, tenant):
             customizations = {**tenant.customizations, "Certificate": {"Arn": certificate.arn}}
             changed = replace(changed, customizations=customizations)
         self.tenants.put(tenant.id, changed)
+
+    def _may_attach(self, certificate: Certificate, tenant: Tenant) -> bool:
+        """Whether a tenant may get a certificate unasked: the one that it has requested last, in place of none, or of one
+        that was requested before."""
+        attached = self.certificates.shelf.get(tenant.certificate) if tenant.certificate else None
+        is_free = attached is None or attached.managed_by == certificate.managed_by
+        return certificate.status == ISSUED and certificate.arn == tenant.managed_certificate and is_free
 
     def _uses(self) -> Iterator[tuple[str, str]]:
         """Certificates in use, and what uses them."""
@@ -298,6 +319,29 @@ class CloudFront:
         for resource in resources:
             if resource.certificate:
                 yield resource.certificate, resource.arn
+
+    # --- Over a restart ---
+
+    def save(self) -> SavedCloudFront:
+        return SavedCloudFront(
+            list(self.distributions.values()),
+            list(self.groups.values()),
+            list(self.tenants.values()),
+            self._certified,
+            self._etags,
+        )
+
+    def restore(self, saved: SavedCloudFront) -> None:
+        self._certified, self._etags = dict(saved.certified), dict(saved.etags)
+        for distribution in saved.distributions:
+            self.distributions[distribution.id] = distribution
+            self._own(distribution.aliases, DISTRIBUTION, distribution.id)
+        for group in saved.groups:
+            self.groups.put(group.id, group)
+        for tenant in saved.tenants:
+            self.tenants.put(tenant.id, tenant)
+            self._tenant_names[tenant.name] = tenant.id
+            self._own(tenant.domains, TENANT, tenant.id)
 
     # --- New names ---
 

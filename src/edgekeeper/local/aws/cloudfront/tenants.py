@@ -11,6 +11,7 @@ from edgekeeper.local.aws.acm.certificate import ISSUED
 from edgekeeper.local.aws.call import Call, Result
 from edgekeeper.local.aws.cloudfront import views
 from edgekeeper.local.aws.cloudfront.certificates import request_managed
+from edgekeeper.local.aws.cloudfront.customizations import check_customizations, check_name, check_web_acl
 from edgekeeper.local.aws.cloudfront.resources import DEPLOYED, ConnectionGroup, Distribution, Tenant
 from edgekeeper.local.aws.cloudfront.state import CloudFront
 from edgekeeper.local.aws.errors import AwsError
@@ -24,6 +25,7 @@ def create(call: Call) -> Result:
     state, params = call.account.cloudfront, call.params
     world = state.world
     state.certificates.settle()
+    check_name(params["Name"])
     if state.tenants.get(state.tenant_id(params["Name"])) is not None:
         raise AwsError("EntityAlreadyExists", "A distribution tenant with the specified name already exists.")
     if len(state.tenants) >= world.quotas.distribution_tenants:
@@ -120,6 +122,7 @@ def list_by_customization(call: Call) -> Result:
 
 
 def associate_web_acl(call: Call) -> Result:
+    check_web_acl(call.params["WebACLArn"])
     tenant = _with_web_acl(call, {"Action": "override", "Arn": call.params["WebACLArn"]})
     return {"Id": tenant.id, "WebACLArn": tenant.web_acl, "ETag": tenant.etag}
 
@@ -145,12 +148,14 @@ def _written(state: CloudFront, before: Tenant, params: Mapping[str, Any]) -> Te
     distribution = _parent(state, params["DistributionId"])
     domains = _domains(state, params["Domains"])
     parameters = _parameters(distribution, params.get("Parameters") or [])
+    customizations = params.get("Customizations") or {}
+    check_customizations(customizations)
     tenant = replace(
         before,
         distribution=distribution.id,
         domains=domains,
         parameters=parameters,
-        customizations=params.get("Customizations") or {},
+        customizations=customizations,
         enabled=params.get("Enabled", True),
     )
     request = params.get("ManagedCertificateRequest")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,12 @@ class Functions:
         arn = f"arn:aws:lambda:{self.region}:{self.account}:function:{name}"
         self._functions[name] = Function(name, arn, self.world.ids.uuid())
         return self._functions[name]
+
+    def save(self) -> list[Function]:
+        return list(self._functions.values())
+
+    def restore(self, saved: Iterable[Function]) -> None:
+        self._functions = {function.name: function for function in saved}
 
     def find(self, name: str) -> tuple[Function, str]:
         """A function by name or ARN, and the qualifier that the name carries."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from edgekeeper.local.aws.errors import AwsError
 from edgekeeper.local.aws.route53.names import normal, within
 from edgekeeper.local.aws.route53.records import Key, Record
@@ -74,6 +76,25 @@ class Zone:
         return own
 
 
+class SavedZone(msgspec.Struct):
+    """A hosted zone with its records."""
+
+    id: str
+    name: str
+    caller_reference: str
+    private: bool
+    comment: str | None
+    name_servers: tuple[str, ...]
+    records: list[Record]
+
+
+class SavedRoute53(msgspec.Struct):
+    """What an account has."""
+
+    zones: list[SavedZone]
+    changes: list[Change]
+
+
 class Route53:
     """See the module."""
 
@@ -93,22 +114,36 @@ class Route53:
         caller_reference: str | None = None,
     ) -> Zone:
         """A hosted zone with the records that every zone begins with."""
-        world = self.world
+        ids, full_name = self.world.ids, normal(name)
         servers = tuple(f"ns-{512 * number + 7}.awsdns-{number:02}.example." for number in range(4))
+        soa = f"{servers[0]} awsdns-hostmaster.amazon.com. 1 7200 900 1209600 86400"
+        return self._open(
+            SavedZone(
+                id=id or "Z" + ids.upper(20),
+                name=full_name,
+                caller_reference=caller_reference or ids.uuid(),
+                private=private,
+                comment=comment,
+                name_servers=servers,
+                records=[Record(full_name, "NS", 172800, servers), Record(full_name, "SOA", 900, (soa,))],
+            )
+        )
+
+    def _open(self, saved: SavedZone) -> Zone:
+        world = self.world
         zone = Zone(
-            id=id or "Z" + world.ids.upper(20),
-            name=normal(name),
-            caller_reference=caller_reference or world.ids.uuid(),
-            private=private,
-            comment=comment,
-            name_servers=servers,
+            saved.id,
+            saved.name,
+            saved.caller_reference,
+            saved.private,
+            saved.comment,
+            saved.name_servers,
             records=Shelf(world.time, lambda: world.behaviour.read_lag),
         )
-        soa = f"{servers[0]} awsdns-hostmaster.amazon.com. 1 7200 900 1209600 86400"
-        zone.put(Record(zone.name, "NS", 172800, servers))
-        zone.put(Record(zone.name, "SOA", 900, (soa,)))
+        for record in saved.records:
+            zone.put(record)
         self.zones[zone.id] = zone
-        if not private:
+        if not zone.private:
             world.dns.add_zone(zone)
         return zone
 
@@ -143,3 +178,25 @@ class Route53:
         )
         self.changes[change.id] = change
         return change
+
+    # --- Over a restart ---
+
+    def save(self) -> SavedRoute53:
+        return SavedRoute53([_saved(zone) for zone in self.zones.values()], list(self.changes.values()))
+
+    def restore(self, saved: SavedRoute53) -> None:
+        self.changes = {change.id: change for change in saved.changes}
+        for zone in saved.zones:
+            self._open(zone)
+
+
+def _saved(zone: Zone) -> SavedZone:
+    return SavedZone(
+        zone.id,
+        zone.name,
+        zone.caller_reference,
+        zone.private,
+        zone.comment,
+        zone.name_servers,
+        list(zone.records.values()),
+    )

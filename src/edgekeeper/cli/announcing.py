@@ -1,0 +1,81 @@
+"""What `edgekeeper run` says first: which cluster, which account, which region, and what it is going to do there.
+
+One line that tells at a glance whether this is the process that was meant. Whatever of it cannot be found out is said
+to be unknown, with the reason, and keeps nobody from working.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from datetime import timedelta
+from typing import Final
+
+from edgekeeper import __version__
+from edgekeeper.api.definition import CustomKind
+from edgekeeper.cli.assembly import Operator
+from edgekeeper.cli.crds import INSTALL, KINDS
+from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.core.duration import format_duration
+from edgekeeper.core.errors import PassError
+from edgekeeper.core.log import get_logger
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.cluster import ClusterConfig
+from edgekeeper.kube.errors import ApiError, NotFoundError
+from edgekeeper.kube.kinds import Kind
+from edgekeeper.runtime.logs import STARTED
+
+log = get_logger(__name__)
+
+PATIENCE: Final = timedelta(seconds=5)
+"""For AWS to say which account this is."""
+UNKNOWN: Final = "unknown"
+
+
+async def announce(operator: Operator, cluster: ClusterConfig) -> None:
+    """Tell what has been started, and which kinds the cluster does not know."""
+    options = operator.options
+    account, problem = await _account(operator.access)
+    log.info(
+        STARTED,
+        version=__version__,
+        server=cluster.server,
+        cluster=cluster.origin,
+        cluster_id=options.tenants.cluster,
+        account=account,
+        **({"account_error": problem} if problem else {}),
+        region=operator.access.clients.region,
+        drift_policy=str(options.tenants.drift_policy),
+        dry_run=options.runtime.dry_run,
+        leader_elect=options.runtime.leader_elect,
+        namespaces=list(options.runtime.namespaces) or "all",
+        kinds=[kind.kind for kind in KINDS],
+    )
+    for kind in KINDS:
+        if not await _is_served(operator.client, kind, options.runtime.namespaces):
+            log.warning("Kind is not installed and is waited for", resource=kind.name, remedy=INSTALL)
+
+
+async def _account(access: AwsAccess) -> tuple[str, str]:
+    """Our account, or why it is not known."""
+    try:
+        async with asyncio.timeout(PATIENCE.total_seconds()):
+            return await access.identify(), ""
+    except PassError as error:
+        return UNKNOWN, error.message
+    except TimeoutError:
+        return UNKNOWN, f"AWS gave no answer within {format_duration(PATIENCE)}"
+
+
+async def _is_served(client: KubeClient, kind: CustomKind, namespaces: tuple[str, ...]) -> bool:
+    """Whether the cluster knows a kind. What else may be wrong is for the watch to tell, which asks the same."""
+    addressed = Kind(kind.group, kind.version, kind.kind, kind.plural)
+    pages = client.pages(addressed, namespace=namespaces[0] if namespaces else "", page_size=1)
+    try:
+        async with aclosing(pages):
+            await anext(pages)
+    except NotFoundError:
+        return False
+    except ApiError as error:
+        log.debug("Kind cannot be listed", resource=kind.name, error=str(error))
+    return True

@@ -1,0 +1,135 @@
+"""Whether clouds can be used at present, service by service: in a metric, and once in the log.
+
+    edgekeeper_cloud_available{provider,service}      1, or 0 where calls fail for a reason that is no object's fault
+
+    credentials that are missing or not accepted      at once: nothing of that provider will work
+    no answer, throttling                             after `PATIENCE`, in which not one call was answered
+
+A refusal is an answer: who refuses is there. What a failure means for an object is not decided here.
+
+*Guarantees*
+ - An outage is told in one line when it begins and in one when it ends, whoever meets it and however often; that of
+   credentials in one for all services that they are good for.
+ - A service that nobody calls any more is not shown for longer than `REMEMBERED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Cause, PassError
+from edgekeeper.core.log import get_logger
+
+log = get_logger(__name__)
+
+PATIENCE: Final = timedelta(seconds=60)
+"""How long a provider may be silent before that counts as an outage."""
+REMEMBERED: Final = timedelta(minutes=15)
+"""Longer than any pause between two attempts of somebody who needs the service."""
+
+
+class Service(NamedTuple):
+    """A service of a provider, as one credential reaches it."""
+
+    provider: str
+    service: str
+    credential: str
+    """Names, and never is, the secret that signs calls."""
+
+
+@dataclass(slots=True)
+class _State:
+    """How the last calls of a service ended."""
+
+    since: float
+    last: float
+    cause: Cause | None = None
+    """Why it cannot be used; None where the last call was answered."""
+    told: Cause | None = None
+    """What was told of this outage."""
+
+
+class Availability:
+    """Told how calls end, it knows which services can be used."""
+
+    def __init__(self, clock: Clock, metrics: CloudMetrics) -> None:
+        self._clock = clock
+        self._states: dict[Service, _State] = {}
+        metrics.watch_availability(self.figures)
+
+    def answered(self, service: Service) -> None:
+        """A call was answered, if only by a refusal."""
+        now = self._clock.monotonic()
+        before = self._states.get(service)
+        self._states[service] = _State(now, now)
+        if before is not None and before.told is not None:
+            self._tell_end(service, before.told)
+
+    def failed(self, service: Service, error: PassError) -> None:
+        """A call failed because the service cannot be used (`unavailable`)."""
+        now = self._clock.monotonic()
+        state = self._states.get(service)
+        if state is None or state.cause is None:
+            state = self._states[service] = _State(now, now)
+        state.last, state.cause = now, error.unavailable
+        is_worse = state.cause is Cause.CREDENTIALS and state.told is not Cause.CREDENTIALS
+        if (state.told is None or is_worse) and self._is_out(state):
+            self._tell_begin(service, state, error)
+
+    def figures(self) -> dict[tuple[str, str], bool]:
+        """Whether each service can be used, with every credential that it is used with."""
+        now = self._clock.monotonic()
+        found: dict[tuple[str, str], bool] = {}
+        for service, state in list(self._states.items()):
+            if now - state.last > REMEMBERED.total_seconds():
+                del self._states[service]
+                continue
+            place = (service.provider, service.service)
+            found[place] = found.get(place, True) and not self._is_out(state)
+        return found
+
+    def _is_out(self, state: _State) -> bool:
+        if state.cause is None:
+            return False
+        lasting = self._clock.monotonic() - state.since
+        return state.cause is Cause.CREDENTIALS or lasting >= PATIENCE.total_seconds()
+
+    def _tell_begin(self, service: Service, state: _State, error: PassError) -> None:
+        is_known = any(self._others_told(service))
+        state.told = state.cause
+        if state.cause is Cause.CREDENTIALS:
+            if not is_known:
+                log.error(
+                    "Credentials are missing or not accepted: nothing can be done until they are",
+                    provider=service.provider,
+                    account=service.credential,
+                    error=error.message,
+                )
+            return
+        log.warning(
+            "Cloud cannot be used",
+            provider=service.provider,
+            service=service.service,
+            cause=str(state.cause),
+            error=error.message,
+        )
+
+    def _tell_end(self, service: Service, cause: Cause) -> None:
+        if cause is Cause.CREDENTIALS:
+            for state in self._others_told(service):
+                state.told = None  # the first service that accepts them speaks for all
+            log.info("Credentials are accepted", provider=service.provider, account=service.credential)
+        else:
+            log.info("Cloud can be used again", provider=service.provider, service=service.service)
+
+    def _others_told(self, service: Service) -> Iterator[_State]:
+        """Other services of the same credential of which it was told that it is not accepted."""
+        for other, state in self._states.items():
+            is_same = (other.provider, other.credential) == (service.provider, service.credential)
+            if is_same and other != service and state.told is Cause.CREDENTIALS:
+                yield state

@@ -1,0 +1,148 @@
+"""Sequences that once broke a law, as short as they could be made.
+
+`make chaos` prints such a case for everything that it finds. Put it here with the change that makes it pass, under a name
+that says what went wrong.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.operation import Operation, op
+from tests.chaos.runner import play
+from tests.chaos.tenants import TENANTS
+
+DNS = {"provider": "route53", "hostedZoneId": "$zone:main"}
+
+
+def spec(*domains: str, **more: object) -> dict[str, object]:
+    return {"distributionId": "$distribution:main", "domains": [{"domain": one} for one in domains], **more}
+
+
+SHOP, API = "shop.example.com", "api.example.com"
+
+ANOTHERS = {
+    "edgekeeper.io/cluster": "another",
+    "edgekeeper.io/namespace": "default",
+    "edgekeeper.io/name": "gamma",
+    "edgekeeper.io/uid": "00000000-0000-4000-8000-000000000000",
+}
+"""The mark of an object of another cluster."""
+
+TENANT_CASES = {
+    "deletion after a creation whose answer was lost leaves the tenant": [
+        op("fail", fault="lost-response", operation="CreateDistributionTenant", seconds=60),
+        op("create", key="alpha", spec=spec(API)),
+        op("wait", seconds=1),
+        op("delete", key="alpha"),
+    ],
+    "corrections of an object that is gone are remembered": [
+        op("create", key="alpha", spec=spec(SHOP)),
+        op("wait", seconds=180),
+        op("change_tenant", name="alpha", change="toggle"),
+        op("wait", seconds=600),
+    ],
+    "object is in conflict with records that it was about to write when its spec changed": [
+        op("create", key="alpha", spec=spec(SHOP, dns=DNS)),
+        op("wait", seconds=5.35),
+        op("edit", key="alpha", spec={"connectionGroupId": "$group:fast"}),
+    ],
+    "object is in conflict with records that it wrote before it died and its spec changed": [
+        op("kill_at", target="route53", mutating=True, when="after"),
+        op("create", key="alpha", spec=spec(SHOP, dns=DNS)),
+        op("wait", seconds=6.5),
+        op("edit", key="alpha", spec={"dns": {"ttl": 60}}),
+    ],
+    "record that is refused is planned twice after an edit": [
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint", type="A"),
+        op("create", key="beta", spec=spec(API, dns=DNS)),
+        op("wait", seconds=10),
+        op("edit", key="beta", spec={"dns": {"ttl": 60}}),
+    ],
+    "record that somebody else wrote meanwhile becomes ours": [
+        op("create", key="alpha", spec=spec("example.com", dns=DNS)),
+        op("wait", seconds=0.1),
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint"),
+        op("edit", key="alpha", spec={"domains": [{"domain": API}]}),
+    ],
+    "record that somebody else wrote meanwhile is removed with the object": [
+        op("create", key="alpha", spec=spec("example.com", dns=DNS)),
+        op("wait", seconds=0.1),
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint"),
+        op("edit", key="alpha", spec={"domains": [{"domain": API}]}),
+        op("wait", seconds=30),
+        op("delete", key="alpha"),
+    ],
+    "domain that a stranger has is written and withdrawn for ever": [
+        op("create", key="alpha", spec=spec("*.example.com", dns=DNS)),
+        op("squat", domain="example.com"),
+        op("wait", seconds=71),
+        op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}]}),
+    ],
+    "inventory that became empty is taken for one of an earlier operator": [
+        op("create", key="alpha", spec=spec(SHOP, "example.com", dns=DNS)),
+        op("squat", domain=SHOP),
+    ],
+    "record is adopted for a tenant that cannot be adopted, and removed": [
+        op("wait", seconds=0.1),
+        op("make_tenant", name="gamma", domains=["*.example.com"], tags=ANOTHERS),
+        op("write_record", zone="$zone:main", domain="www.example.com", target="$endpoint"),
+        op(
+            "create",
+            key="gamma",
+            spec=spec("www.example.com", dns=DNS),
+            annotations={"edgekeeper.io/adopt": "true"},
+        ),
+    ],
+    "record is forgotten because another's tenant serves its name": [
+        op("wait", seconds=0.1),
+        op("create", key="gamma", spec=spec("*.example.com", dns=DNS)),
+        op("make_tenant", name="gamma", domains=[SHOP, "*.example.com"], tags=ANOTHERS),
+    ],
+    "records of a deleted tenant stay where its zone cannot be reached with a new role": [
+        op("create", key="alpha", spec=spec("new.example.com", "*.example.com", "example.com", dns=DNS)),
+        op("wait", seconds=114),
+        op("edit", key="alpha", spec={"dns": {"assumeRoleArn": "$role:dns"}}),
+        op("delete_tenant", name="alpha"),
+    ],
+    "zone that cannot be read keeps records of another zone": [
+        op("create", key="alpha", spec=spec(SHOP, "example.com", dns=DNS)),
+        op("wait", seconds=0.1),
+        op("edit", key="alpha", spec={"dns": {"hostedZoneId": "$zone:none"}}),
+        op("edit", key="alpha", spec={"domains": [{"domain": SHOP}]}),
+    ],
+    "domain is given up while the change of another zone propagates": [
+        op(
+            "create",
+            key="alpha",
+            spec=spec(
+                "*.example.com",
+                "new.example.com",
+                dns={**DNS, "hostedZoneId": "$zone:theirs", "assumeRoleArn": "$role:dns"},
+            ),
+        ),
+        op("wait", seconds=120),
+        op("restore", key="alpha", spec=spec("example.com", API, dns=DNS)),
+    ],
+    "domain is given up after a removal whose answer was lost": [
+        op("create", key="alpha", spec=spec(SHOP, "*.example.com", dns=DNS)),
+        op("wait", seconds=114),
+        op("lose", target="route53", skip=1, mutating=True, times=1, when="after"),
+        op("edit", key="alpha", spec={"domains": [{"domain": "example.com"}, {"domain": API}]}),
+        op("wait", seconds=5),
+    ],
+    "records of a tenant that is gone are written and withdrawn while another is refused": [
+        op("create", key="alpha", spec=spec(SHOP)),
+        op("wait", seconds=0.1),
+        op("write_record", zone="$zone:main", domain=SHOP, target="$endpoint", ttl=17),
+        op("fail", fault="AccessDenied", operation="ListResourceRecordSets", times=5, seconds=600),
+        op("edit", key="alpha", spec=spec("new.example.com", SHOP, "example.com", dns=DNS)),
+        op("delete_tenant", name="alpha"),
+        op("wait", seconds=5),
+    ],
+}
+
+
+@pytest.mark.parametrize("operations", TENANT_CASES.values(), ids=TENANT_CASES)
+def test_sequence_of_tenants_breaks_no_law(operations: list[Operation]) -> None:
+    assert not play(TENANTS, operations).violations
