@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 import msgspec
+from prometheus_client.registry import Collector
 
 from benchmarks.plane.process import CLIENT_CORE, pin_to_core
 from benchmarks.plane.target import Target
@@ -42,7 +43,6 @@ from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.queue import Priority
-from edgekeeper.runtime.tallies import ControllerTally
 
 NAME = "site"
 LOOK_SECONDS = 0.005
@@ -77,7 +77,10 @@ class Operator:
         options = ControllerOptions(NAME, SITE, finalizer=FINALIZER)
         self._reconciler = SiteReconciler()
         self._controller = Controller(options, self._reconciler, services)
-        self._tally: ControllerTally = metrics.controller(NAME, options.max_concurrent)
+        self._passes_ended = metrics.registry.restricted_registry(["controller_runtime_reconcile_total"])
+        self._troubles = metrics.registry.restricted_registry(
+            ["controller_runtime_reconcile_errors_total", "controller_runtime_reconcile_panics_total"]
+        )
         self.manager = Manager(services, [self._controller])
 
     async def synced(self) -> Figures:
@@ -86,7 +89,7 @@ class Operator:
 
     async def passes(self, count: float) -> Figures:
         await until(lambda: self._passes() >= count, LOOK_SECONDS)
-        return {"reached": time.monotonic(), "errors": float(self._tally.errors + self._tally.panics)}
+        return {"reached": time.monotonic(), "errors": _sum(self._troubles)}
 
     async def resync(self) -> Figures:
         started, cpu = time.perf_counter(), time.process_time()
@@ -112,14 +115,24 @@ class Operator:
         percentiles = statistics.quantiles(latencies, n=100)
         return {"p50": percentiles[49], "p99": percentiles[98], "seen": float(len(latencies))}
 
-    def _passes(self) -> int:
-        return sum(self._tally.results.values())
+    def _passes(self) -> float:
+        return _sum(self._passes_ended)
 
     def _wake_all(self) -> int:
         keys = self._controller.informers[0].store.keys()
         for key in keys:
             self._controller.wake(key, priority=Priority.RESYNC)
         return len(keys)
+
+
+def _sum(counters: Collector) -> float:
+    """All counters together."""
+    return sum(
+        sample.value
+        for family in counters.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    )
 
 
 async def main(target: Target) -> None:
