@@ -4,23 +4,30 @@
     log.info("Tenant created", tenant=tenant_id)
 
 They are the standard library's loggers underneath: a line is a `logging.LogRecord` whose `fields` attribute holds the
-key/values, with secrets already redacted. Handlers of other libraries (OpenTelemetry, Sentry, pytest's caplog) receive
-it like any other record. `runtime.logs` installs the handler that renders lines as JSON or text; until a program
-configures logging, nothing is written.
+key/values. Handlers of other libraries (OpenTelemetry, Sentry, pytest's caplog) receive it like any other record.
+`runtime.logs` installs the handler that renders lines as JSON or text; until a program configures logging, nothing is
+written.
 
-`threshold` overrides the level for everything that runs in a context, so that one object's passes can be logged at
-another level than the rest of the process.
+Two things hold for a context, that is, for a function and whatever it calls or starts as a task: `scope`, fields that
+all lines have, and `threshold`, a level in place of the logger's, so that one object's passes can be logged at another
+level than the rest of the process.
+
+Guarantees
+    - Secrets are redacted in the message, the fields and the text of the traceback when the record is made, before any
+      handler sees it. The exception object itself (`exc_info`) is handed on as it is, for those who collect errors.
+    - A call never raises, whatever is logged.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.logline import clean
+from edgekeeper.core.logline import clean, clean_message, clean_within
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 """The levels by name, with the numbers of the standard library."""
@@ -30,6 +37,32 @@ ROOT.addHandler(logging.NullHandler())
 
 threshold: ContextVar[int | None] = ContextVar("log threshold", default=None)
 """The level of the current context; None for the level of the logger."""
+
+
+class Fields(dict[str, Any]):
+    """Fields of a record that are redacted. Libraries may give their records an attribute of the same name."""
+
+
+class Scope:
+    """The fields that all lines of a context have."""
+
+    __slots__ = ("_fields", "_given", "_outer")
+
+    def __init__(self, outer: Scope | None, given: Mapping[str, Any]) -> None:
+        self._outer = outer
+        self._given = given
+        self._fields: JsonObject | None = None
+
+    @property
+    def fields(self) -> JsonObject:
+        """Redacted for the first line that needs them: most passes log nothing."""
+        if self._fields is None:
+            beyond = self._outer.fields if self._outer is not None else {}
+            self._fields = {**beyond, **clean(self._given)}
+        return self._fields
+
+
+scope: ContextVar[Scope] = ContextVar("log scope", default=Scope(None, {}))  # noqa: B039 - never changed
 
 
 class Logger:
@@ -73,17 +106,21 @@ class Logger:
         if level < override if override is not None else not self._logger.isEnabledFor(level):
             return
         caller = sys._getframe(2)  # noqa: SLF001 - as `logging` finds the caller
+        told = _cleaned({**self._fields, **fields} if self._fields else fields)
         record = self._logger.makeRecord(
             self._logger.name,
             level,
             caller.f_code.co_filename,
             caller.f_lineno,
-            message,
+            clean_message(message),
             (),
             _exc_info(fields.get("exc_info")),
             caller.f_code.co_name,
         )
-        record.fields = _cleaned({**self._fields, **fields} if self._fields else fields)
+        record.fields = Fields(told)
+        record.exc_text = told.get(
+            "stack"
+        )  # formatters take it in place of a text of their own, with secrets
         self._logger.handle(record)
 
 
@@ -93,9 +130,9 @@ def get_logger(name: str) -> Logger:
 
 
 def _cleaned(fields: JsonObject) -> JsonObject:
-    """The fields without secrets. Whatever is wrong with them, the caller must not fail because it logged something."""
+    """The fields and those of the scope, redacted. Whatever is wrong with them, the caller must not fail."""
     try:
-        return clean(fields)
+        return clean_within(scope.get().fields, fields)
     except Exception as error:  # noqa: BLE001 - see above
         return {"unreadable": type(error).__name__}
 

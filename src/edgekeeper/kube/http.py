@@ -7,6 +7,7 @@ Guarantees
     - Redirects are not followed (an API server sends none, and the token must not leave), cookies are not stored.
     - A request is sent once. aiohttp repeats idempotent requests by itself when a kept connection turns out to be
       closed; that is disabled here, because retries are the client's decision and every attempt has a number.
+    - What a server sends unasked on a kept connection is never taken for the answer to the next request.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from datetime import timedelta
 from urllib.parse import quote, urlencode
 
 import aiohttp
+from aiohttp.connector import Connection
 from yarl import URL
 
 from edgekeeper.core.clock import Clock, SystemClock
@@ -177,10 +179,20 @@ class HttpTransport:
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=options.connect.total_seconds()),
             cookie_jar=aiohttp.DummyCookieJar(),
+            request_class=_Request,
             middlewares=(_send_once,),
             skip_auto_headers=_AUTO_HEADERS,
             read_bufsize=_MIB,
         )
+
+
+class _Request(aiohttp.ClientRequest):
+    """Is not sent on a kept connection on which something has come since: that would be read as the answer."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        if conn.protocol is not None and conn.protocol.should_close:
+            raise aiohttp.ServerDisconnectedError("the server sent an answer that nobody asked for")
+        return await super().send(conn)
 
 
 async def _send_once(

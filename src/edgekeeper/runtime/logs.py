@@ -23,43 +23,29 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal, TextIO
 
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.log import LEVELS, ROOT, threshold
-from edgekeeper.core.logline import COMPLETED, FAILED, STARTED, clean, compose, render_json, render_text
+from edgekeeper.core.log import LEVELS, ROOT, Fields, Scope, scope, threshold
+from edgekeeper.core.logline import (
+    COMPLETED,
+    FAILED,
+    STARTED,
+    clean_message,
+    clean_within,
+    render_json,
+    render_text,
+)
 
 __all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level"]
 
 Format = Literal["json", "text"]
 Colour = Literal["auto", "always", "never"]
 
+_NAMES = {number: name for name, number in LEVELS.items()}
 _ALIASES = {"warn": "warning", "fatal": "critical"}
-
-
-class _Scope:
-    """The fields that all lines of a context have."""
-
-    __slots__ = ("_fields", "_outer", "_told")
-
-    def __init__(self, outer: _Scope | None, told: Mapping[str, Any]) -> None:
-        self._outer = outer
-        self._told = told
-        self._fields: JsonObject | None = None
-
-    @property
-    def fields(self) -> JsonObject:
-        """Redacted for the first line that needs them: most passes log nothing."""
-        if self._fields is None:
-            beyond = self._outer.fields if self._outer is not None else {}
-            self._fields = {**beyond, **clean(self._told)}
-        return self._fields
-
-
-_scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope(None, {}))  # noqa: B039 - never changed
 
 
 def configure(
@@ -97,13 +83,13 @@ def about(*, level: str | None = None, **fields: Any) -> Iterator[None]:
     The level may come from an object that a user wrote, so one that is not known is ignored.
     """
     lowest = LEVELS.get(_canonical(level)) if level else None
-    scope = _scope.set(_Scope(_scope.get(), fields))
+    inner = scope.set(Scope(scope.get(), fields))
     override = threshold.set(threshold.get() if lowest is None else lowest)
     try:
         yield
     finally:
         threshold.reset(override)
-        _scope.reset(scope)
+        scope.reset(inner)
 
 
 def parse_level(text: str) -> int:
@@ -129,20 +115,24 @@ class _Handler(logging.Handler):
             return  # the stream is closed, and there is nowhere else to say so
 
     def _line(self, record: logging.LogRecord) -> str:
-        level = _canonical(record.levelname)
         head: JsonObject = {
             "ts": self._clock.now(),
-            "level": level if level in LEVELS else "info",
+            "level": _NAMES.get(record.levelno, "info"),
             "logger": record.name,
-            "msg": _message(record),
+            "msg": clean_message(_message(record)),
         }
-        fields = getattr(record, "fields", None)
         try:
-            if fields is None:
-                fields = clean({"exc_info": record.exc_info})
-            return self._render(compose(head, _scope.get().fields, fields))
+            return self._render({**head, **_fields(record)})
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a line, it is not lost
             return self._render({**head, "msg": "Cannot render log line", "error": type(error).__name__})
+
+
+def _fields(record: logging.LogRecord) -> JsonObject:
+    """What a record is about. Records of libraries have an exception at most, and belong to the scope all the same."""
+    fields = getattr(record, "fields", None)
+    if isinstance(fields, Fields):
+        return fields
+    return clean_within(scope.get().fields, {"exc_info": record.exc_info})
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -51,6 +51,25 @@ async def test_connection_on_which_the_server_sends_unasked_bytes_is_closed() ->
         assert server.connections == 2
 
 
+async def test_answer_that_nobody_asked_for_is_not_taken_for_the_next_one() -> None:
+    writers: list[asyncio.StreamWriter] = []
+
+    async def talk(_: Heard, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        writer.write(response(200, b"true"))
+
+    async with hostile(talk) as server, transport_to(server.url) as transport:
+        assert (await transport.send(GET, SOON)).body == b"true"
+        writers[0].write(response(200, b"forged"))
+        await writers[0].drain()
+        await _a_few_turns()
+        with pytest.raises(TransportError, match="nobody asked for"):
+            await transport.send(GET, SOON)
+        assert len(server.heard) == 1, "nothing was sent"
+        assert (await transport.send(GET, SOON)).body == b"true"
+        assert server.connections == 2
+
+
 async def test_answer_is_never_that_of_the_question_before() -> None:
     async def talk(request: Heard, writer: asyncio.StreamWriter) -> None:
         writer.write(response(200, request.target.encode()) + response(200, b"forged"))
