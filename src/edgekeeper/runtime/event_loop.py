@@ -1,4 +1,4 @@
-"""The event loop of a process: uvloop where it is installed, otherwise asyncio's own."""
+"""The event loop of a process: uvloop where it is installed (`pip install edgekeeper[uvloop]`), otherwise asyncio's own."""
 
 from __future__ import annotations
 
