@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 
 import msgspec
-from prometheus_client.registry import Collector
 
 from benchmarks.plane.process import CLIENT_CORE, pin_to_core
 from benchmarks.plane.target import Target
 from benchmarks.runtime.commands import Figures, obey, until
+from benchmarks.runtime.passes import Passes
 from benchmarks.runtime.workload import FINALIZER, SITE, STAMP, ready_status
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
@@ -77,10 +77,7 @@ class Operator:
         options = ControllerOptions(NAME, SITE, finalizer=FINALIZER)
         self._reconciler = SiteReconciler()
         self._controller = Controller(options, self._reconciler, services)
-        self._passes_ended = metrics.registry.restricted_registry(["controller_runtime_reconcile_total"])
-        self._troubles = metrics.registry.restricted_registry(
-            ["controller_runtime_reconcile_errors_total", "controller_runtime_reconcile_panics_total"]
-        )
+        self._made = Passes(metrics.registry)
         self.manager = Manager(services, [self._controller])
 
     async def synced(self) -> Figures:
@@ -88,12 +85,12 @@ class Operator:
         return {"reached": time.monotonic()}
 
     async def passes(self, count: float) -> Figures:
-        await until(lambda: self._passes() >= count, LOOK_SECONDS)
-        return {"reached": time.monotonic(), "errors": _sum(self._troubles)}
+        await until(lambda: self._made.ended >= count, LOOK_SECONDS)
+        return {"reached": time.monotonic(), "errors": self._made.troubles}
 
     async def resync(self) -> Figures:
         started, cpu = time.perf_counter(), time.process_time()
-        due = self._passes() + self._wake_all()
+        due = self._made.ended + self._wake_all()
         await self.passes(due)
         return {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
 
@@ -115,24 +112,11 @@ class Operator:
         percentiles = statistics.quantiles(latencies, n=100)
         return {"p50": percentiles[49], "p99": percentiles[98], "seen": float(len(latencies))}
 
-    def _passes(self) -> float:
-        return _sum(self._passes_ended)
-
     def _wake_all(self) -> int:
         keys = self._controller.informers[0].store.keys()
         for key in keys:
             self._controller.wake(key, priority=Priority.RESYNC)
         return len(keys)
-
-
-def _sum(counters: Collector) -> float:
-    """All counters together."""
-    return sum(
-        sample.value
-        for family in counters.collect()
-        for sample in family.samples
-        if sample.name.endswith("_total")
-    )
 
 
 async def main(target: Target) -> None:
