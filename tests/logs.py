@@ -27,13 +27,15 @@ class _Collector(logging.Handler):
 
 @contextmanager
 def capture_logs() -> Iterator[list[JsonObject]]:
-    """The lines that our loggers log within, of all levels."""
+    """The lines that our loggers log within, of all levels. Nobody else gets them: pytest would keep their exceptions."""
     collector, level = _Collector(), ROOT.level
     ROOT.addHandler(collector)
     ROOT.setLevel(logging.DEBUG)
+    ROOT.propagate = False
     try:
         yield collector.lines
     finally:
+        ROOT.propagate = True
         ROOT.removeHandler(collector)
         ROOT.setLevel(level)
 
