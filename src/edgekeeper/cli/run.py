@@ -20,7 +20,7 @@ from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.lease import LostLeadershipError
-from edgekeeper.runtime import waking
+from edgekeeper.runtime import event_loop
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
 
@@ -48,7 +48,7 @@ def run(*, options: RuntimeOptions, kinds: KindSettings) -> int:
         clients = kinds.aws_clients()
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
-    return waking.run(_run(options, kinds, cluster, clients))
+    return event_loop.run(_run(options, kinds, cluster, clients))
 
 
 async def _run(
