@@ -21,8 +21,8 @@ from edgekeeper.cli.reaching import OLDEST_NAMESPACE
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.budget import Budget, LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.cloud.transport import Transport as CloudTransport
 from edgekeeper.controllers.cloudfront.wiring import TenantController, TenantOptions, tenant_controller
 from edgekeeper.core.calls import Calls

@@ -19,7 +19,7 @@ from edgekeeper.cli.embedded import LocalServer
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud

@@ -24,7 +24,7 @@ import yaml
 from edgekeeper.cli.duration import Duration
 from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.wiring import CLEANUP_TIMEOUT, TenantOptions
 from edgekeeper.core.drift import Policy

@@ -15,8 +15,8 @@ messages) passes redaction here already, whatever the configuration of the logs 
 
 from __future__ import annotations
 
+from edgekeeper.cloud.call_context import Origin
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.cloud.origin import Origin
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.redaction import redact_text

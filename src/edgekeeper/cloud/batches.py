@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from edgekeeper.cloud.origin import Actor
+from edgekeeper.cloud.call_context import Actor
 from edgekeeper.cloud.ticket import Ticket
 
 C = TypeVar("C")

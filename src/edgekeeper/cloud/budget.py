@@ -7,7 +7,7 @@
 *Guarantees*
  - In any interval no more than `burst + rate × interval` turns are given, whatever is cancelled, paused or refused.
  - After a pause the lane starts from nothing: there is no burst to catch up.
- - Namespaces take turns, and user changes go before sweeps: see `cloud.fairness`.
+ - Namespaces take turns, and user changes go before sweeps: see `cloud.ratelimit.fair_queue`.
  - Whoever is cancelled while it waits, or has just got its turn, costs the others nothing.
  - Whoever would have to wait longer than it can is told so at once (`TooLongError`), and truly: those who were sent away
    before are counted. Whoever says who it is finds its place again when it comes back.
@@ -24,9 +24,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 
-from edgekeeper.cloud.lane import Claim, Lane, TooLongError
-from edgekeeper.cloud.lanes import DEFAULT_RATES, LaneRate
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
+from edgekeeper.cloud.ratelimit.lane import Claim, Lane, TooLongError
+from edgekeeper.cloud.rates import DEFAULT_RATES, LaneRate
 
 __all__ = ["Budget", "LaneRate", "TooLongError"]
 

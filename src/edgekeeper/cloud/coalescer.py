@@ -36,7 +36,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from edgekeeper.cloud.batches import Batches, CoalescerOptions, Entry
-from edgekeeper.cloud.origin import acting_for, current_origin
+from edgekeeper.cloud.call_context import acting_for, current_origin
 from edgekeeper.cloud.ticket import PendingError, Ticket, Waker
 from edgekeeper.core.errors import Conflict, PassError, Retry, Wait
 from edgekeeper.core.log import get_logger

@@ -38,10 +38,10 @@ from datetime import timedelta
 from random import Random
 from typing import Generic, TypeAlias, TypeVar
 
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.mirror_state import Change, Replica
 from edgekeeper.cloud.pace import Pace, PaceOptions
-from edgekeeper.cloud.replica import Change, Replica
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Cause, PassError, Wait, fresh
 from edgekeeper.core.log import get_logger

@@ -35,7 +35,7 @@ class Operation:
     idempotent: bool
     """Doing it twice is as good as once, so that it may be repeated when nobody knows whether it was done."""
     lane: str
-    """The class of calls whose budget it takes from: see `cloud.lanes`."""
+    """The class of calls whose budget it takes from: see `cloud.rates`."""
     deadline: timedelta
     """For the whole call: waiting for its turn, every attempt and the pauses between them."""
 

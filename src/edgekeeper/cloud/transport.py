@@ -35,10 +35,10 @@ from typing import Generic, TypeVar
 from edgekeeper.cloud import audit
 from edgekeeper.cloud.availability import Availability, Service
 from edgekeeper.cloud.budget import Budget, TooLongError
+from edgekeeper.cloud.call_context import Actor, Origin, Priority, acting_for, current_origin, sweeping
 from edgekeeper.cloud.circuit import Circuit, Circuits, State
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation, Verdict
-from edgekeeper.cloud.origin import Actor, Origin, Priority, acting_for, current_origin, sweeping
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration

@@ -12,9 +12,9 @@ from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
 from edgekeeper.api.schema import schema_of
-from edgekeeper.cloud.aws import meanings
-from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.aws import error_table
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.controllers.cloudfront.metrics import ERROR_TYPES, TenantMetrics
 from edgekeeper.controllers.cloudfront.preview import Verdict
@@ -59,9 +59,9 @@ def reasons() -> set[str]:
     found = set(re.findall(r'(?:True|False), "([A-Z]\w+)"', text))
     found |= set(re.findall(r'"(?:Normal|Warning)",\s+"([A-Z]\w+)"', text))
     found |= {decide.VALIDATION_FAILED, decide.NAME_CONFLICT, decide.DOMAIN_CONFLICT, decide.SAN_MISMATCH}
-    stalls = [one for one in vars(meanings).values() if isinstance(one, meanings.Meaning)]
-    found |= {one.reason for one in stalls if one.noun is meanings.Noun.STALL}
-    return found | {meanings.DOMAIN_VALIDATION_PENDING, meanings.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}
+    stalls = [one for one in vars(error_table).values() if isinstance(one, error_table.Meaning)]
+    found |= {one.reason for one in stalls if one.noun is error_table.Noun.STALL}
+    return found | {error_table.DOMAIN_VALIDATION_PENDING, error_table.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}
 
 
 @pytest.mark.parametrize("field", list(fields(schema_of(DistributionTenantSpec))))

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import ROUTE53, ROUTE53_CHANGE
+from edgekeeper.cloud.rates import ROUTE53, ROUTE53_CHANGE
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.drift import Policy

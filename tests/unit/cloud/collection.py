@@ -11,9 +11,9 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from edgekeeper.cloud.call_context import Priority, current_origin
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.cloud.origin import Priority, current_origin
 from edgekeeper.local.virtual import LoopClock
 
 NAME = "things"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from edgekeeper.cloud.call_context import Origin, current_origin
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
-from edgekeeper.cloud.origin import Origin, current_origin
 from edgekeeper.core.errors import Stall
 
 LATENCY = 0.3

@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
+from edgekeeper.cloud.call_context import Origin, acting_for
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, PendingError
-from edgekeeper.cloud.origin import Origin, acting_for
 from edgekeeper.core.errors import Retry, Wait
 from edgekeeper.local.virtual import virtual_time
 from tests.unit.cloud.document import LATENCY, Desk, Document, Record, names

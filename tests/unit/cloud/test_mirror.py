@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from edgekeeper.cloud.call_context import Priority
 from edgekeeper.cloud.mirror import AbsentError, Mirror, MirrorOptions, NotSyncedError
-from edgekeeper.cloud.origin import Priority
 from edgekeeper.core.errors import Cause, Retry, Wait
 from edgekeeper.local.virtual import LoopClock, virtual_time
 from tests.logs import capture_logs

@@ -23,9 +23,9 @@ from botocore import xform_name
 from botocore.exceptions import BotoCoreError, ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.aws.error_table import DENIED, Meaning, general
 from edgekeeper.cloud.aws.errors import classify, code_of, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
-from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.refusals import Read, Refusals
 from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError

@@ -21,7 +21,7 @@ from edgekeeper.cloud.aws.distributions import (
     parse_connection_group,
     parse_distribution,
 )
-from edgekeeper.cloud.aws.meanings import UNVALIDATED, Meaning
+from edgekeeper.cloud.aws.error_table import UNVALIDATED, Meaning
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     DistributionTenant,

@@ -1,6 +1,6 @@
 """What botocore raises, understood: the classifier that the transport asks about every failed AWS call.
 
-Four kinds of exception arrive here. An answer that AWS gave carries a code, which `meanings` explains. No answer at
+Four kinds of exception arrive here. An answer that AWS gave carries a code, which `error_table` explains. No answer at
 all (a lost connection, a timeout) says nothing about whether a write took effect, and neither does an answer that is
 not one (HTML, a truncated body). Without credentials nothing was asked: there are none, or whoever should give them to us
 refuses or fails. Anything else is a bug, and `classify` says so by None. An answer that is AWS's own, but lacks what we
@@ -38,9 +38,9 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as ConnectionFailedError
 from botocore.parsers import ResponseParserError
 
-from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws import error_table
+from edgekeeper.cloud.aws.error_table import Meaning, Noun
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
-from edgekeeper.cloud.aws.meanings import Meaning, Noun
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 
@@ -69,7 +69,7 @@ def classify(
                 operation, f"{error.operation_name}: {code_of(error)}: {message_of(error)}"
             )
         return _refusal(operation, error, special)
-    told, text = meanings.general(operation.service), _text(error)
+    told, text = error_table.general(operation.service), _text(error)
     if isinstance(error, MalformedAnswerError):
         return _failure(operation, told.busy, text, Verdict.REFUSED)
     if isinstance(error, _NO_ANSWER):
@@ -104,7 +104,7 @@ def status_of(error: ClientError) -> int:
 
 def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Meaning]) -> Failure:
     code, message, status = code_of(error), message_of(error), status_of(error)
-    meaning = special.get(code) or meanings.meaning_of(
+    meaning = special.get(code) or error_table.meaning_of(
         operation.service, operation.name, code, message, status
     )
     verdict = Verdict.REFUSED
@@ -120,7 +120,7 @@ def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Mea
 def _without_identity(operation: Operation, text: str) -> Failure:
     """Of what AWS says about a signature only the first line: others repeat the request, with its session token."""
     first = text.strip().partition("\n")[0]
-    return _failure(operation, meanings.general(operation.service).no_identity, first, Verdict.REFUSED)
+    return _failure(operation, error_table.general(operation.service).no_identity, first, Verdict.REFUSED)
 
 
 def _retry_after(error: ClientError) -> timedelta | None:

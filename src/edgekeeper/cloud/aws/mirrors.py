@@ -28,9 +28,9 @@ from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
-from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall, fresh

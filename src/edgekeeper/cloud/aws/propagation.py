@@ -18,7 +18,7 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.route53 import ChangeReceipt
-from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.core.errors import STALL_INTERVAL, PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 

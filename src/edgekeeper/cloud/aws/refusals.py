@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from edgekeeper.cloud.aws.meanings import DENIED, DNS_DENIED
+from edgekeeper.cloud.aws.error_table import DENIED, DNS_DENIED
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.remembered import Expiring
 from edgekeeper.core.clock import Clock

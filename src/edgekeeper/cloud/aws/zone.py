@@ -29,8 +29,8 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_TAKEN
 from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
 from edgekeeper.cloud.aws.propagation import Propagation
 from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.roles import RoleRefusedError

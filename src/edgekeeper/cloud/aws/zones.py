@@ -27,9 +27,9 @@ from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.route53 import COMMENT, Route53, bare_id
 from edgekeeper.cloud.aws.zone import Zone
-from edgekeeper.cloud.members import Members
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
+from edgekeeper.cloud.supervisor import Members
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.log import get_logger
 

@@ -27,8 +27,8 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.coverage import uncovered
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, INVALID, NO_CONNECTION_GROUP
 from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, INVALID, NO_CONNECTION_GROUP
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,

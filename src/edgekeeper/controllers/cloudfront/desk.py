@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
-from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
+from edgekeeper.cloud.aws.error_table import DNS_NO_ZONE
 from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.zone import Written, Zone

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord, read_tenant
-from edgekeeper.cloud.aws.meanings import (
+from edgekeeper.cloud.aws.error_table import (
     DNS_ERROR,
     DOMAIN_VALIDATION_PENDING,
     NO_CONNECTION_GROUP,

@@ -26,7 +26,7 @@ from edgekeeper.api.cloudfront import (
 )
 from edgekeeper.cloud.aws.acm import CertificateSummary
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.meanings import DNS_ERROR, DOMAIN_CONFLICT
+from edgekeeper.cloud.aws.error_table import DNS_ERROR, DOMAIN_CONFLICT
 from edgekeeper.cloud.aws.records import RecordKey, normalise_name
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary

@@ -20,7 +20,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from edgekeeper.cloud.origin import Actor, acting_for
+from edgekeeper.cloud.call_context import Actor, acting_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.decide import DOMAIN_CONFLICT, NAME_CONFLICT, Plan, decide

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.records import Record, RecordKey, is_within, normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do

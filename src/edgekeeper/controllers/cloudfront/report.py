@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (

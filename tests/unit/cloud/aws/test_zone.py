@@ -14,7 +14,7 @@ from edgekeeper.cloud.aws.records import AliasTarget, Record, records_for
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.zone import Written, Zone, accuse
 from edgekeeper.cloud.coalescer import Ticket
-from edgekeeper.cloud.lanes import DEFAULT_RATES, ROUTE53
+from edgekeeper.cloud.rates import DEFAULT_RATES, ROUTE53
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.local.aws import faults
 from edgekeeper.local.aws.route53.records import Record as RemoteRecord

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from edgekeeper.cloud.members import Members
-from edgekeeper.cloud.origin import Origin, acting_for, current_origin
+from edgekeeper.cloud.call_context import Origin, acting_for, current_origin
+from edgekeeper.cloud.supervisor import Members
 from edgekeeper.local.virtual import virtual_time
 from tests.unit.cloud.provider import SHOP
 

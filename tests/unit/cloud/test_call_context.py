@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from edgekeeper.cloud.origin import Origin, Priority, acting_for, current_origin, sweeping
+from edgekeeper.cloud.call_context import Origin, Priority, acting_for, current_origin, sweeping
 from tests.unit.cloud.provider import SHOP
 
 BLOG = replace(SHOP, name="blog")

@@ -1,8 +1,8 @@
-"""One lane of the budget: a bucket, and those who wait for it. See `cloud.budget` for what it promises.
+"""One lane of the budget: a token bucket, and those who wait for it. See `cloud.budget` for what it promises.
 
 A caller is served at once, stands in the line, or is sent away with the time after which its turn is expected, and a
-place that is kept for it until then (`cloud.bookings`). The lane counts those who are expected back, but it does not
-stand idle for them: whoever can wait for its turn gets it as soon as there is one.
+place that is kept for it until then (`cloud.ratelimit.reservations`). The lane counts those who are expected back, but it
+does not stand idle for them: whoever can wait for its turn gets it as soon as there is one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from edgekeeper.cloud.bookings import Bookings
-from edgekeeper.cloud.bucket import Bucket
-from edgekeeper.cloud.fairness import FairQueue
-from edgekeeper.cloud.lanes import LaneRate
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
+from edgekeeper.cloud.ratelimit.fair_queue import FairQueue
+from edgekeeper.cloud.ratelimit.reservations import Bookings
+from edgekeeper.cloud.ratelimit.token_bucket import Bucket
+from edgekeeper.cloud.rates import LaneRate
 from edgekeeper.core.duration import format_duration
 
 SHORTEST_ABSENCE = timedelta(seconds=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.bucket import Bucket
+from edgekeeper.cloud.ratelimit.token_bucket import Bucket
 from tests.unit.cloud.provider import assert_within_budget
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekeeper.cloud.bookings import Bookings
+from edgekeeper.cloud.ratelimit.reservations import Bookings
 
 
 def booked(*places: tuple[str, str]) -> Bookings:

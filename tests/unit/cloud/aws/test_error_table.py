@@ -9,8 +9,8 @@ import pytest
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-from edgekeeper.cloud.aws import meanings, operations
-from edgekeeper.cloud.aws.meanings import Meaning, Noun, is_known, meaning_of
+from edgekeeper.cloud.aws import error_table, operations
+from edgekeeper.cloud.aws.error_table import Meaning, Noun, is_known, meaning_of
 from edgekeeper.core.errors import Cause
 
 BOTOCORE_NAMES = {"apigateway": "apigatewayv2"}
@@ -86,7 +86,7 @@ def test_codes_that_are_declared_nowhere_mean_the_same_everywhere(
 
 
 def _all_meanings() -> set[Meaning]:
-    tables = [meanings.EVERYWHERE, *meanings.BY_SERVICE.values(), *meanings.BY_OPERATION.values()]
+    tables = [error_table.EVERYWHERE, *error_table.BY_SERVICE.values(), *error_table.BY_OPERATION.values()]
     return {meaning for table in tables for meaning in table.values()}
 
 
