@@ -114,11 +114,12 @@ class Coalescer(Generic[C, R]):
         return len(self._batches) + len(self._writing)
 
     async def run(self) -> None:
-        """Write until `stop`. Where this is cancelled, whatever is under way gets an error."""
+        """Write until `stop`. Where this is cancelled, whatever is under way gets an error. It may be run again then."""
         if self._running:  # `stop` was quicker, and does it
             await self._ended.wait()
             return
         self._running = True
+        self._ended.clear()
         try:
             while await self._wait_for_work():
                 self._writing = self._batches.pop(_now())
@@ -229,6 +230,7 @@ class Coalescer(Generic[C, R]):
 
     def _close(self) -> None:
         """Leave nobody waiting."""
+        self._running = False
         self._ended.set()
         under_way = [entry for entry in self._writing if not entry.ticket.done]
         self._fail(under_way, self._stopped("while the change was being written"))

@@ -323,6 +323,23 @@ async def test_coalescer_that_is_cancelled_fails_its_tickets_and_loses_none() ->
 
 
 @virtual_time
+async def test_coalescer_that_was_cancelled_can_be_run_again() -> None:
+    desk = Desk()
+    running = asyncio.create_task(desk.coalescer.run())
+    lost = desk.submit(Record("a", "1"))
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait({running})
+    with pytest.raises(Retry, match="before the change was written"):
+        lost.result()
+    async with desk.open():
+        await asyncio.sleep(0)
+        again = desk.submit(Record("a", "2"))
+    assert again.result() == "wrote a"
+    assert desk.document.records == {"a": "2"}
+
+
+@virtual_time
 async def test_coalescer_with_a_bug_fails_its_tickets_and_loses_none() -> None:
     async def too_few(_: Sequence[Record]) -> list[str]:
         return ["one result"]

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -38,6 +38,7 @@ from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
+from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, fresh
 from edgekeeper.core.log import get_logger
@@ -69,7 +70,7 @@ UNCHANGED: Final = Written(None)
 class Zone:
     """See the module."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - four things that it needs, the rest by name
         self,
         zone_id: str,
         route53: Route53,
@@ -78,10 +79,12 @@ class Zone:
         options: MirrorOptions = DEFAULT_OPTIONS,
         *,
         name: str = "",
+        lock: WriteLock[Zone] | None = None,
     ) -> None:
         """`options.fast` is also how often Route 53 is asked about a batch that is not in sync.
 
-        `name` tells the zone from others of the same id, which another role sees, in logs and metrics.
+        `name` tells the zone from others of the same id, which another role sees, in logs and metrics. `lock` is what it
+        shares with those others.
         """
         self.id = zone_id
         name = name or zone_id
@@ -97,6 +100,7 @@ class Zone:
         )
         self._route53 = route53
         self._clock = clock
+        self._lock: WriteLock[Zone] = lock or WriteLock()
         self._propagation = Propagation(route53.find_change, options.fast)
         self._writer: Coalescer[Wish, Written] = Coalescer(
             f"zone {name}",
@@ -138,10 +142,11 @@ class Zone:
 
     async def run(self) -> None:
         """List, write and follow until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.mirror.run(), name=f"mirror of zone {self.id}")
-            group.create_task(self._writer.run(), name=f"writer of zone {self.id}")
-            group.create_task(self._propagation.run(), name=f"changes of zone {self.id}")
+        with self._lock.joined(self):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.mirror.run(), name=f"mirror of zone {self.id}")
+                group.create_task(self._writer.run(), name=f"writer of zone {self.id}")
+                group.create_task(self._propagation.run(), name=f"changes of zone {self.id}")
 
     # Reading
 
@@ -190,12 +195,16 @@ class Zone:
     # Writing
 
     async def _write(self, wishes: Sequence[Wish]) -> Sequence[Written]:
+        async with self._lock.lock:
+            return await self._write_alone(wishes)
+
+    async def _write_alone(self, wishes: Sequence[Wish]) -> Sequence[Written]:
         await self._look(wishes)
         plans = [self._plan(wish) for wish in wishes]
         changes = [change for change in plans if change is not None]
         change_id = await self._change(changes) if changes else ""
-        for change in changes:
-            self._note(change)
+        for zone in self._lock.writers:
+            zone.learn(changes)
         return [
             self._unchanged(wish) if change is None else Written(change, change_id)
             for wish, change in zip(wishes, plans, strict=True)
@@ -229,8 +238,9 @@ class Zone:
     async def _change(self, changes: Sequence[Change]) -> str:
         try:
             receipt = await self._route53.change(self.id, changes)
-        except Retry:
-            self._is_doubtful = True
+        except (Retry, asyncio.CancelledError):
+            for zone in self._lock.writers:
+                zone.doubt()
             raise
         except Conflict as stale:
             return await self._settle_stale(changes, stale)
@@ -259,10 +269,16 @@ class Zone:
             return ""  # gone, which is what was wished
         raise stale
 
-    def _note(self, change: Change) -> None:
-        """Our own write is true from now on, whatever older listings say."""
-        key = change.record.key
-        self._see(key, None if change.action is Action.DELETE else change.record)
+    # What this writer or another one of the same zone has done
+
+    def learn(self, changes: Iterable[Change]) -> None:
+        """Changes were written. They hold from now on, whatever older listings say."""
+        for change in changes:
+            self._see(change.record.key, None if change.action is Action.DELETE else change.record)
+
+    def doubt(self) -> None:
+        """A batch was sent and its answer never came: the zone has to be read before it is written again."""
+        self._is_doubtful = True
 
     def _see(self, key: RecordKey, found: Record | None) -> None:
         if found is None:

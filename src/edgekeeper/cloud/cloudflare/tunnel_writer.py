@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 
@@ -26,6 +25,7 @@ from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_ch
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror
+from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.errors import PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import get_logger
@@ -49,7 +49,7 @@ class TunnelWriter:
         tunnels: Tunnels,
         tunnel_id: str,
         mirror: Mirror[str, Rules],
-        lock: asyncio.Lock,
+        lock: WriteLock[TunnelWriter],
         *,
         window: timedelta = WINDOW,
     ) -> None:
@@ -64,7 +64,11 @@ class TunnelWriter:
             options=CoalescerOptions(window, _HEAVIEST),
         )
         self.run = self._coalescer.run
-        self.stop = self._coalescer.stop
+
+    @property
+    def pending(self) -> int:
+        """Changes without a result."""
+        return self._coalescer.pending
 
     def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Ticket[Rules]:
         """Hand in what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
@@ -76,7 +80,7 @@ class TunnelWriter:
 
     async def _write(self, changes: Sequence[HostnameChange]) -> Sequence[Rules | PassError]:
         try:
-            async with self._lock:
+            async with self._lock.lock:
                 config, refused = await self._settle(changes)
         except Stall as error:
             if may_be_one_changes_fault(error):

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 
@@ -30,6 +31,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, pl
 from edgekeeper.cloud.cloudflare.records import Records, by_name
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror, NotSyncedError
+from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 
 BATCH = 200
@@ -44,14 +46,21 @@ class ZoneWriter:
     """Writes the address records of one zone."""
 
     def __init__(
-        self, records: Records, name: str, mirror: Mirror[str, DnsRecord], *, window: timedelta = WINDOW
+        self,
+        records: Records,
+        name: str,
+        mirror: Mirror[str, DnsRecord],
+        lock: WriteLock[ZoneWriter],
+        *,
+        window: timedelta = WINDOW,
     ) -> None:
         self.mirror = mirror
+        self._lock = lock
         self._records = records
         self._index: dict[str, dict[str, DnsRecord]] = {}
         mirror.subscribe(self._follow)
         self._unsure = False
-        """Whether the last call had no answer."""
+        """Whether the last call, by whichever writer of the zone, had no answer."""
         self._coalescer: Coalescer[RecordChange, Stored] = Coalescer(
             f"zone {name}",
             self._write,
@@ -60,8 +69,16 @@ class ZoneWriter:
             already=self._already,
             options=CoalescerOptions(window, BATCH),
         )
-        self.run = self._coalescer.run
-        self.stop = self._coalescer.stop
+
+    async def run(self) -> None:
+        """Write what is handed in, until cancelled or stopped."""
+        with self._lock.joined(self):
+            await self._coalescer.run()
+
+    @property
+    def pending(self) -> int:
+        """Changes without a result."""
+        return self._coalescer.pending
 
     def submit(self, change: RecordChange, *, wake: Callable[[], None] | None = None) -> Ticket[Stored]:
         """Hand in what the address records of a name should be. Raise Stall where it is no name.
@@ -102,6 +119,10 @@ class ZoneWriter:
     # The batch
 
     async def _write(self, changes: Sequence[RecordChange]) -> Sequence[Stored | PassError]:
+        async with self._lock.lock:
+            return await self._write_alone(changes)
+
+    async def _write_alone(self, changes: Sequence[RecordChange]) -> Sequence[Stored | PassError]:
         try:
             return await self._write_all(changes)
         except Stall as error:
@@ -167,19 +188,28 @@ class ZoneWriter:
         try:
             result = await self._records.change(plans)
             stored = _stored(plans, result)
-        except Retry:
-            self._unsure = True
-            self.mirror.poke()
+        except (Retry, asyncio.CancelledError):
+            for writer in self._lock.writers:
+                writer.doubt()
             raise
-        for plan, records in zip(plans, stored, strict=True):
-            self._reflect(plan, records)
+        for writer in self._lock.writers:
+            writer.learn(zip(plans, stored, strict=True))
         return stored
 
-    def _reflect(self, plan: RecordPlan, records: Stored) -> None:
-        for record in plan.deletes:
-            self.mirror.remove(record.id)
-        for record in records:
-            self.mirror.put(record.id, record)
+    # What this writer or another one of the same zone has done
+
+    def learn(self, written: Iterable[tuple[RecordPlan, Stored]]) -> None:
+        """Plans were carried out, with these records as the result. The mirror shows them from now on."""
+        for plan, records in written:
+            for record in plan.deletes:
+                self.mirror.remove(record.id)
+            for record in records:
+                self.mirror.put(record.id, record)
+
+    def doubt(self) -> None:
+        """A call was sent and its answer never came: the zone has to be listed before it is written again."""
+        self._unsure = True
+        self.mirror.poke()
 
 
 def _batches(plans: Sequence[RecordPlan | PassError]) -> Iterator[dict[int, RecordPlan]]:

@@ -66,6 +66,30 @@ def _targets(remote: RemoteZone) -> dict[str, str | None]:
 
 
 @in_virtual_time
+async def test_zone_that_is_restarted_during_a_batch_reads_before_it_writes(world: World) -> None:
+    async with _zone(world) as (zone, remote):
+        pass
+    running = asyncio.create_task(zone.run())
+    world.cloud.faults.add(faults.delay(timedelta(seconds=20)), operation="ChangeResourceRecordSets")
+    await asyncio.sleep(1)
+    lost = zone.submit(Present(_record(1)))
+    await asyncio.sleep(5)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    with pytest.raises(Retry):
+        lost.result()
+    world.cloud.route53.put_record(
+        remote, RemoteRecord("n0001.example.com.", "CNAME", 300, (f"{ENDPOINT}.",))
+    )
+    world.cloud.faults.add(faults.delay(timedelta(seconds=20)), operation="ListResourceRecordSets")
+    running = asyncio.create_task(zone.run())
+    await asyncio.sleep(0.1)
+    assert (await _one(zone, Present(_record(1)))).change is None
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+@in_virtual_time
 async def test_thousand_records_take_few_calls(world: World) -> None:
     async with _zone(world) as (zone, remote):
         results = await _fulfil(zone, *(Present(_record(number)) for number in range(1000)))
