@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
 from edgekeeper.api.schema import schema_of
 from edgekeeper.cloud.aws import error_table
+from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.controllers.cloudfront import decide
@@ -21,6 +22,7 @@ from edgekeeper.controllers.cloudfront.preview import Verdict
 from edgekeeper.controllers.cloudfront.reconciler import CERTIFICATE_MANAGER
 from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
+from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
 from edgekeeper.local.aws.control import COMMANDS
@@ -59,8 +61,8 @@ def reasons() -> set[str]:
     found = set(re.findall(r'(?:True|False), "([A-Z]\w+)"', text))
     found |= set(re.findall(r'"(?:Normal|Warning)",\s+"([A-Z]\w+)"', text))
     found |= {decide.VALIDATION_FAILED, decide.NAME_CONFLICT, decide.DOMAIN_CONFLICT, decide.SAN_MISMATCH}
-    stalls = [one for one in vars(error_table).values() if isinstance(one, error_table.Meaning)]
-    found |= {one.reason for one in stalls if one.noun is error_table.Noun.STALL}
+    stalls = [one for one in vars(error_table).values() if isinstance(one, ErrorRow)]
+    found |= {one.reason for one in stalls if one.kind is Stall}
     return found | {error_table.DOMAIN_VALIDATION_PENDING, error_table.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}
 
 

@@ -23,13 +23,14 @@ from botocore import xform_name
 from botocore.exceptions import BotoCoreError, ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
-from edgekeeper.cloud.aws.error_table import DENIED, Meaning, general
+from edgekeeper.cloud.aws.error_table import DENIED, general
 from edgekeeper.cloud.aws.errors import classify, code_of, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.refusals import Read, Refusals
 from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError
 from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
+from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
@@ -50,7 +51,7 @@ class Ask(Generic[T]):
     """The object in question, for logs and audit."""
     request: JsonObject
     parse: Callable[[JsonObject], T]
-    special: Mapping[str, Meaning] = field(default_factory=dict)
+    special: Mapping[str, ErrorRow] = field(default_factory=dict)
     """What error codes mean for this very call, where they mean something else than usual."""
     cost: int = 1
     """What it takes from its lane of the budget."""

@@ -21,7 +21,7 @@ from edgekeeper.cloud.aws.distributions import (
     parse_connection_group,
     parse_distribution,
 )
-from edgekeeper.cloud.aws.error_table import UNVALIDATED, Meaning
+from edgekeeper.cloud.aws.error_table import UNVALIDATED
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     DistributionTenant,
@@ -38,6 +38,7 @@ from edgekeeper.cloud.aws.tenants import (
     parse_tags,
     parse_tenant,
 )
+from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.core.json import JsonObject
 
 PAGE_SIZE: Final = 100
@@ -158,7 +159,7 @@ class CloudFront:
         return await self._aws.find(ask, "NoSuchDistribution")
 
 
-def _while_unvalidated(certificate: ManagedCertificateRequest | None) -> dict[str, Meaning]:
+def _while_unvalidated(certificate: ManagedCertificateRequest | None) -> dict[str, ErrorRow]:
     """CloudFront refuses a tenant while the domain does not lead to it yet, by a code that usually blames the spec."""
     if certificate is None or certificate.validation_token_host != VALIDATED_BY_CLOUDFRONT:
         return {}

@@ -39,10 +39,10 @@ from botocore.exceptions import ConnectionError as ConnectionFailedError
 from botocore.parsers import ResponseParserError
 
 from edgekeeper.cloud.aws import error_table
-from edgekeeper.cloud.aws.error_table import Meaning, Noun
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
+from edgekeeper.cloud.error_table import ErrorRow, error_for
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Cause
 
 _NO_ANSWER = (ConnectionFailedError, HTTPClientError, ResponseParserError, BrokenAnswerError, OSError)
 _NO_IDENTITY = (
@@ -56,11 +56,11 @@ _IDENTITY_OPERATIONS = frozenset(
 )
 """What botocore asks by itself, to get credentials for what it was asked to do."""
 _MOST_DIGITS = 6
-_NOTHING_SPECIAL: Mapping[str, Meaning] = {}
+_NOTHING_SPECIAL: Mapping[str, ErrorRow] = {}
 
 
 def classify(
-    operation: Operation, error: Exception, special: Mapping[str, Meaning] = _NOTHING_SPECIAL
+    operation: Operation, error: Exception, special: Mapping[str, ErrorRow] = _NOTHING_SPECIAL
 ) -> Failure | None:
     """What a failed call means. None for an error that is ours. `special` goes before the tables."""
     if isinstance(error, ClientError):
@@ -102,19 +102,18 @@ def status_of(error: ClientError) -> int:
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
-def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Meaning]) -> Failure:
+def _refusal(operation: Operation, error: ClientError, special: Mapping[str, ErrorRow]) -> Failure:
     code, message, status = code_of(error), message_of(error), status_of(error)
-    meaning = special.get(code) or error_table.meaning_of(
-        operation.service, operation.name, code, message, status
-    )
+    table = error_table.table_of(operation.service, operation.name)
+    row = special.get(code) or table.find(code, message, status)
     verdict = Verdict.REFUSED
-    if meaning.throttled:
+    if row.throttled:
         verdict = Verdict.THROTTLED
     elif status >= 500 or 300 <= status < 400:
         verdict = Verdict.UNANSWERED
-    if meaning.unavailable is Cause.CREDENTIALS:
+    if row.unavailable is Cause.CREDENTIALS:
         return _without_identity(operation, f"{code}: {message}")
-    return _failure(operation, meaning, f"{code}: {message}", verdict, _retry_after(error))
+    return _failure(operation, row, f"{code}: {message}", verdict, _retry_after(error))
 
 
 def _without_identity(operation: Operation, text: str) -> Failure:
@@ -132,27 +131,8 @@ def _retry_after(error: ClientError) -> timedelta | None:
 
 
 def _failure(
-    operation: Operation, meaning: Meaning, text: str, verdict: Verdict, retry_after: timedelta | None = None
+    operation: Operation, row: ErrorRow, text: str, verdict: Verdict, retry_after: timedelta | None = None
 ) -> Failure:
     whom = "DNS" if operation.service == "route53" else "AWS"
     message = f"{whom} {operation.name} failed: {text}"
-    return Failure(error_for(meaning, message), meaning.error_type, verdict, retry_after)
-
-
-def error_for(meaning: Meaning, message: str) -> PassError:
-    """The one of the four errors that a meaning stands for."""
-    error = _error_for(meaning, message)
-    error.error_type, error.unavailable = meaning.error_type, meaning.unavailable
-    return error
-
-
-def _error_for(meaning: Meaning, message: str) -> PassError:
-    match meaning.noun:
-        case Noun.RETRY:
-            return Retry(message, meaning.reason)
-        case Noun.WAIT:
-            return Wait(meaning.after, meaning.reason, message)
-        case Noun.STALL:
-            return Stall(meaning.reason, message)
-        case Noun.CONFLICT:
-            return Conflict(message)
+    return Failure(error_for(row, message), row.error_type, verdict, retry_after)

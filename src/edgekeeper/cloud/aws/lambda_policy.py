@@ -17,7 +17,7 @@ from typing import Any, Final
 from edgekeeper.cloud.aws import operations as op
 from edgekeeper.cloud.aws.access import Ask, AwsCaller
 from edgekeeper.cloud.aws.error_table import TAKEN_NAME
-from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.cloud.error_table import error_for
 from edgekeeper.core.errors import Conflict
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.names import AWS_IDENTIFIER, bounded_name

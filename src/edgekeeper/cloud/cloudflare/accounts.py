@@ -133,7 +133,10 @@ class Account:
     @property
     def is_idle(self) -> bool:
         """Whether no change is waiting or being written."""
-        writers: list[ZoneWriter | TunnelWriter] = [*self._zone_writers.values(), *self._tunnel_writers.values()]
+        writers: list[ZoneWriter | TunnelWriter] = [
+            *self._zone_writers.values(),
+            *self._tunnel_writers.values(),
+        ]
         return not any(writer.pending for writer in writers)
 
     async def verify(self) -> TokenStatus:

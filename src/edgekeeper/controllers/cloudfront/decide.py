@@ -28,13 +28,13 @@ from typing import Final
 
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, INVALID, NO_CONNECTION_GROUP
-from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
     TenantSummary,
 )
+from edgekeeper.cloud.error_table import error_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (
     certificate_to_attach,

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws import error_table
-from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.cloud.error_table import ErrorRow, error_for
 from edgekeeper.controllers.cloudfront.decide import decide
 from edgekeeper.controllers.cloudfront.desk import DnsDesk
 from edgekeeper.controllers.cloudfront.explain import Explainer
@@ -159,7 +159,7 @@ def test_what_passes_by_itself_is_counted_and_changes_nothing(error: PassError, 
     ],
     ids=lambda meaning: meaning.error_type,
 )
-def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: error_table.Meaning) -> None:
+def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: ErrorRow) -> None:
     witness, error = Witness(), error_for(meaning, "no")
     status = _status(witness.explain(error, _object(dns=DNS)))
     again = witness.explain(error, _object(status, dns=DNS))
