@@ -22,6 +22,7 @@ INSYNC: Final = "INSYNC"
 RECORDS_PER_PAGE: Final = 300
 """As many as Route 53 gives at once."""
 COMMENT: Final = "Managed by edgekeeper"
+"""On every batch of ours, as GetChange and CloudTrail show it."""
 
 _RECORD_TOKENS: Final = {
     "NextRecordName": "StartRecordName",
@@ -57,9 +58,8 @@ class ChangeReceipt:
 class Route53:
     """The zones that one role may use."""
 
-    def __init__(self, caller: AwsCaller, *, comment: str = COMMENT) -> None:
+    def __init__(self, caller: AwsCaller) -> None:
         self._aws = caller
-        self._comment = comment
 
     async def zones(self) -> AsyncIterator[dict[str, HostedZone]]:
         """All zones by id, page by page."""
@@ -94,7 +94,7 @@ class Route53:
 
     async def change(self, zone_id: str, changes: Sequence[Change]) -> ChangeReceipt:
         """Write a batch, whole or not at all. Not idempotent: after no answer, look at the zone first."""
-        request = {"HostedZoneId": zone_id, "ChangeBatch": build_batch(changes, self._comment)}
+        request = {"HostedZoneId": zone_id, "ChangeBatch": build_batch(changes, COMMENT)}
         return await self._aws.call(
             Ask(op.CHANGE_RECORDS, zone_id, request, _parse_receipt, cost=tokens(changes))
         )

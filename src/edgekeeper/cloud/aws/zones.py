@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.roles import OWN, Role
-from edgekeeper.cloud.aws.route53 import COMMENT, Route53, bare_id
+from edgekeeper.cloud.aws.route53 import Route53, bare_id
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
@@ -47,13 +47,11 @@ class Zones:
         clock: Clock,
         metrics: CloudMetrics,
         *,
-        comment: str = COMMENT,
         options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
         self._access = access
         self._clock = clock
         self._metrics = metrics
-        self._comment = comment
         self._options = options
         self._zones: Registry[_Key, Zone] = Registry("zones", self._make, clock, on_release=self._released)
         self._locks: WriteLocks[str, Zone] = WriteLocks()
@@ -77,7 +75,7 @@ class Zones:
 
     def _make(self, key: _Key) -> Zone:
         zone_id, role = key
-        route53 = Route53(self._access.caller(role=role), comment=self._comment)
+        route53 = Route53(self._access.caller(role=role))
         name = zone_id if role == OWN else f"{zone_id} as {role.arn}"
         zone = Zone(
             zone_id,

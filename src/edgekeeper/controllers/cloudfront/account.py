@@ -50,7 +50,6 @@ DENIAL_REMEMBERED: Final = timedelta(minutes=30)
 """How long it takes at most until a right that was granted later is used."""
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
-ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
 _CLOUDFRONT: Final = "CLOUDFRONT"
 """Who manages certificates that were requested with a tenant, in the words of ACM."""
 
@@ -105,7 +104,7 @@ class Account:
         )
         # Records are written and done: nothing is lost where a listing is not believed for as long as it may lag.
         patient = replace(options, settling=GRACE)
-        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=patient)
+        self.zones = Zones(access, clock, metrics, options=patient)
         self.desk = DnsDesk(self.zones, clock)
         self.corrections = Corrections(clock)
         self.failing_deletions = Failures(clock)
