@@ -1,7 +1,7 @@
 """Which changes are written together, and when. No loop, no writing: moments are handed in.
 
     waiting     changes that have come, in order; a batch is made of them when the window of the first has closed,
-                when together they weigh enough, or when there is a hurry
+                or when together they weigh enough
     parts       what is left of batches that were divided; they can be written at once
 
 Where both can be written they take turns, so that a bad batch does not hold up what comes after it, nor the other way
@@ -54,7 +54,6 @@ class Batches(Generic[C, R]):
         self._weight = 0
         self._parts: deque[list[Entry[C, R]]] = deque()
         self._part_is_next = True
-        self._hurry = False
 
     def __len__(self) -> int:
         return len(self._waiting) + sum(map(len, self._parts))
@@ -62,10 +61,6 @@ class Batches(Generic[C, R]):
     def push(self, entry: Entry[C, R]) -> None:
         self._waiting.append(entry)
         self._weight += entry.weight
-
-    def hurry(self) -> None:
-        """Wait for nothing any more."""
-        self._hurry = True
 
     def due(self) -> float | None:
         """When there is something to write: in the past, where it is so already. None: never, so far."""
@@ -95,7 +90,7 @@ class Batches(Generic[C, R]):
     def _due_of_waiting(self) -> float | None:
         if not self._waiting:
             return None
-        if self._hurry or self._weight >= self._options.heaviest:
+        if self._weight >= self._options.heaviest:
             return float("-inf")
         return self._waiting[0].since + self._options.window.total_seconds()
 

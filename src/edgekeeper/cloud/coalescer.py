@@ -19,10 +19,10 @@ the others would cost a call each. So changes are gathered, and written together
     change is alone, and gets the error alone. What has come meanwhile takes turns with the parts.
 
 *Guarantees*
- - One write at a time. No change is lost: every ticket gets a result, also where the writer is stopped or has a bug.
+ - One write at a time. No change is lost: every ticket gets a result, also where the writer is cancelled or has a bug.
  - Changes of one key are written in the order in which they came, and never two in one batch. A change that equals the
    last one of its key that is still under way shares its ticket.
- - `submit` never waits. `stop` returns when all that was handed in has a result.
+ - `submit` never waits.
 
 *Assumptions*
  - `write` is all or nothing: `Stall`, or an exception that is none of the four errors, says that nothing was written.
@@ -97,9 +97,8 @@ class Coalescer(Generic[C, R]):
         self._writing: list[Entry[C, R]] = []
         self._latest: dict[Hashable, Entry[C, R]] = {}
         """The last change of each key that is under way."""
-        self._running = self._stopping = False
+        self._stopped = False
         self._news = asyncio.Event()
-        self._ended = asyncio.Event()
 
     def submit(self, change: C, *, wake: Waker | None = None) -> Ticket[R]:
         """Hand in a change. `wake` is called when there is a result."""
@@ -114,26 +113,16 @@ class Coalescer(Generic[C, R]):
         return len(self._batches) + len(self._writing)
 
     async def run(self) -> None:
-        """Write until `stop`. Where this is cancelled, whatever is under way gets an error. It may be run again then."""
-        if self._running:  # `stop` was quicker, and does it
-            await self._ended.wait()
-            return
-        self._running = True
-        self._ended.clear()
+        """Write until cancelled: then whatever is under way gets an error. It may be run again."""
+        self._stopped = False
         try:
-            while await self._wait_for_work():
+            while True:
+                await self._wait_for_work()
                 self._writing = self._batches.pop(_now())
                 await self._process(self._writing)
                 self._writing = []
         finally:
             self._close()
-
-    async def stop(self) -> None:
-        """Write what was handed in, without waiting for more, and end. Later changes are refused."""
-        self._stopping = True
-        self._batches.hurry()
-        self._news.set()
-        await self.run()
 
     def _enter(self, change: C) -> Ticket[R]:
         key = self._key(change)
@@ -141,7 +130,7 @@ class Coalescer(Generic[C, R]):
         if latest is not None and latest.change == change:
             return latest.ticket
         ticket: Ticket[R] = Ticket(self.name)
-        if self._stopping or self._ended.is_set():
+        if self._stopped:
             ticket.fail(Retry(f"{self.name}: the writer has stopped", "WriterStopped"))
             return ticket
         entry = Entry(change, key, self._weigh(change), ticket, current_origin().actors, _now())
@@ -150,18 +139,15 @@ class Coalescer(Generic[C, R]):
         self._news.set()
         return ticket
 
-    async def _wait_for_work(self) -> bool:
-        """Return when there is something to write. False says that there will never be."""
+    async def _wait_for_work(self) -> None:
+        """Return when there is something to write."""
         while (due := self._batches.due()) is None or due > _now():
-            if due is None and self._stopping:
-                return False
             self._news.clear()
             try:
                 async with asyncio.timeout_at(due):
                     await self._news.wait()
             except TimeoutError:
-                return True
-        return True
+                return
 
     async def _process(self, batch: list[Entry[C, R]]) -> None:
         batch[:] = [entry for entry in batch if not self._is_settled(entry)]
@@ -230,14 +216,13 @@ class Coalescer(Generic[C, R]):
 
     def _close(self) -> None:
         """Leave nobody waiting."""
-        self._running = False
-        self._ended.set()
+        self._stopped = True
         under_way = [entry for entry in self._writing if not entry.ticket.done]
-        self._fail(under_way, self._stopped("while the change was being written"))
-        self._fail(self._batches.drain(), self._stopped("before the change was written"))
+        self._fail(under_way, self._retry("while the change was being written"))
+        self._fail(self._batches.drain(), self._retry("before the change was written"))
         self._writing = []
 
-    def _stopped(self, when: str) -> Retry:
+    def _retry(self, when: str) -> Retry:
         return Retry(f"{self.name}: the writer stopped {when}", "WriterStopped")
 
 

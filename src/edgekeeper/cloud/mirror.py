@@ -71,10 +71,6 @@ class NotSyncedError(Wait):
         self.unavailable = (problem.unavailable if problem is not None else None) or Cause.UNLISTED
 
 
-class AbsentError(LookupError):
-    """What was required is not there."""
-
-
 @dataclass(frozen=True, slots=True)
 class MirrorOptions(PaceOptions):
     """How often a mirror lists, and what it believes."""
@@ -155,13 +151,6 @@ class Mirror(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The object, or None where there is none. Raise NotSyncedError where that is not known."""
         return self._known().get(key)
-
-    def require(self, key: K) -> V:
-        """The object. Raise AbsentError where there is none, NotSyncedError where that is not known."""
-        value = self.get(key)
-        if value is None:
-            raise AbsentError(f"{self.name}: there is no {key}")
-        return value
 
     def items(self) -> list[tuple[K, V]]:
         """All objects. Raise NotSyncedError where not all are known."""

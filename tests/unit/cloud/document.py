@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from edgekeeper.cloud.call_context import Origin, current_origin
-from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket, Waker
 from edgekeeper.core.errors import Stall
 
 LATENCY = 0.3
@@ -83,15 +83,23 @@ class Desk:
             options=CoalescerOptions(window=WINDOW, heaviest=heaviest),
             **settings,
         )
-        self.submit = self.coalescer.submit
+        self._tickets: list[Ticket[str]] = []
+
+    def submit(self, record: Record, *, wake: Waker | None = None) -> Ticket[str]:
+        ticket = self.coalescer.submit(record, wake=wake)
+        self._tickets.append(ticket)
+        return ticket
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Write what is handed in; at the end, write the rest and stop."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.coalescer.run())
+        """Write what is handed in. At the end, wait until everything has a result."""
+        running = asyncio.create_task(self.coalescer.run())
+        try:
             yield
-            await self.coalescer.stop()
+            await asyncio.gather(*(ticket.wait() for ticket in self._tickets), return_exceptions=True)
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
 
 
 def names(count: int) -> list[Record]:

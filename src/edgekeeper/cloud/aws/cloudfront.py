@@ -25,7 +25,6 @@ from edgekeeper.cloud.aws.error_table import UNVALIDATED
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     DistributionTenant,
-    DomainConflict,
     ManagedCertificate,
     ManagedCertificateRequest,
     TenantSettings,
@@ -115,16 +114,6 @@ class CloudFront:
         ask = Ask(op.GET_MANAGED_CERTIFICATE, identifier, {"Identifier": identifier}, _parse_certificate)
         return await self._aws.find(ask, _ABSENT)
 
-    async def domain_conflicts(self, domain: str, *, tenant_id: str) -> tuple[DomainConflict, ...]:
-        """Who else has a domain. CloudFront tells only a tenant whose certificate covers it."""
-        request = {
-            "Domain": domain,
-            "DomainControlValidationResource": {"DistributionTenantId": tenant_id},
-            "MaxItems": PAGE_SIZE,
-        }
-        ask = Ask(op.LIST_DOMAIN_CONFLICTS, domain, request, _parse_conflicts)
-        return tuple([conflict async for page in self._aws.pages(ask, _MARKERS) for conflict in page])
-
     # Tags, which an update does not touch
 
     async def tags(self, arn: str) -> dict[str, str]:
@@ -172,13 +161,6 @@ def _parse_tenants(answer: JsonObject) -> dict[str, TenantSummary]:
 
 def _parse_certificate(answer: JsonObject) -> ManagedCertificate:
     return parse_managed_certificate(answer["ManagedCertificateDetails"])
-
-
-def _parse_conflicts(answer: JsonObject) -> list[DomainConflict]:
-    return [
-        DomainConflict(shape["Domain"], shape["ResourceType"], shape["ResourceId"], shape["AccountId"])
-        for shape in answer.get("DomainConflicts") or ()
-    ]
 
 
 def _parse_groups(answer: JsonObject) -> dict[str, ConnectionGroup]:

@@ -40,10 +40,6 @@ class Distribution:
     parameters: tuple[ParameterDefinition, ...]
 
     @property
-    def takes_tenants(self) -> bool:
-        return self.connection_mode == TENANT_ONLY
-
-    @property
     def covers_tenants(self) -> bool:
         """Does it have a certificate that tenants can use?"""
         return bool(self.certificate_arn) and not self.uses_default_certificate

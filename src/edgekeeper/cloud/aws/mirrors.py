@@ -23,7 +23,6 @@ from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.records import normalise_name
@@ -299,14 +298,3 @@ def connection_groups(
 def default_group(groups: Mirror[str, ConnectionGroup]) -> ConnectionGroup | None:
     """The group of tenants that name none. An account that never had a tenant has none either."""
     return next((group for _, group in groups.items() if group.is_default), None)
-
-
-def certificates(
-    acm: Acm, region: str, clock: Clock, metrics: CloudMetrics, *, options: MirrorOptions = SELDOM
-) -> Mirror[str, CertificateSummary]:
-    """The certificates of a region, by ARN.
-
-    One that is pending does not hurry the listing: it may be somebody's who will never prove the domain. Whoever waits
-    for one asks for it by itself, or pokes the mirror.
-    """
-    return Mirror(f"certificates of {region}", acm.certificates, clock, metrics, options=options)

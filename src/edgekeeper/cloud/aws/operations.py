@@ -48,7 +48,6 @@ GET_MANAGED_CERTIFICATE: Final = _read("cloudfront", "GetManagedCertificateDetai
 GET_CONNECTION_GROUP: Final = _read("cloudfront", "GetConnectionGroup", rates.CLOUDFRONT_READ)
 GET_DISTRIBUTION: Final = _read("cloudfront", "GetDistribution", rates.CLOUDFRONT_READ)
 LIST_TAGS: Final = _read("cloudfront", "ListTagsForResource", rates.CLOUDFRONT_READ)
-LIST_DOMAIN_CONFLICTS: Final = _read("cloudfront", "ListDomainConflicts", rates.CLOUDFRONT_READ)
 LIST_TENANTS: Final = _read("cloudfront", "ListDistributionTenants", rates.CLOUDFRONT_READ, _LISTING)
 LIST_CONNECTION_GROUPS: Final = _read("cloudfront", "ListConnectionGroups", rates.CLOUDFRONT_READ, _LISTING)
 

@@ -153,16 +153,6 @@ class ManagedCertificate:
     tokens: tuple[ValidationToken, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DomainConflict:
-    """Who has a domain already. Ids of other accounts are partly hidden by CloudFront."""
-
-    domain: str
-    resource_type: str
-    resource_id: str
-    account_id: str
-
-
 # What was read
 
 
