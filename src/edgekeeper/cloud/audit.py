@@ -15,7 +15,7 @@ messages) passes redaction here already, whatever the configuration of the logs 
 
 from __future__ import annotations
 
-from edgekeeper.cloud.call_context import Origin
+from edgekeeper.cloud.call_context import CallContext
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.log import get_logger
@@ -41,7 +41,7 @@ def audit(
     record: CallRecord,
     operation: Operation,
     account: str,
-    origin: Origin,
+    context: CallContext,
     result: str,
     failure: Failure | None = None,
 ) -> None:
@@ -63,7 +63,7 @@ def audit(
         service=operation.service,
         operation=operation.name,
         subject=redact_text(record.subject),
-        actors=[str(actor) for actor in origin.actors],
+        actors=[str(actor) for actor in context.actors],
         result=result,
         **why,
     )

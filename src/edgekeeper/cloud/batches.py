@@ -98,15 +98,15 @@ class Batches(Generic[C, R]):
         """As many of the waiting as fit, and of each key only the first, if it is not in a part either."""
         batch: list[Entry[C, R]] = []
         left: list[Entry[C, R]] = []
-        taken = {entry.key for part in self._parts for entry in part}
+        seen = {entry.key for part in self._parts for entry in part}
         weight = 0
         for entry in self._waiting:
             fits = not batch or weight + entry.weight <= self._options.heaviest
-            if fits and entry.key not in taken:
+            if fits and entry.key not in seen:
                 batch.append(entry)
                 weight += entry.weight
             else:
                 left.append(entry)
-            taken.add(entry.key)
+            seen.add(entry.key)
         self._waiting, self._weight = left, self._weight - weight
         return batch

@@ -53,12 +53,12 @@ class Budget:
         """Return when it is the caller's turn. Raise TooLongError where that will not be `within` that time."""
         until = None if within is None else asyncio.get_running_loop().time() + within.total_seconds()
         claim = Claim(cost, priority, namespace, caller)
-        with ExitStack() as taken:
+        with ExitStack() as refunds:
             for passed in self._path(credential, lane):
                 await passed.acquire(claim, until)
-                taken.callback(passed.give_back, claim.cost)
+                refunds.callback(passed.give_back, claim.cost)
                 claim = replace(claim, cost=1)
-            taken.pop_all()
+            refunds.pop_all()
 
     def penalise(self, credential: str, lane: str, for_: timedelta | None = None) -> timedelta:
         """Pause a lane for everybody, and slow it down. Return how long nobody will pass."""
@@ -69,7 +69,7 @@ class Budget:
     ) -> timedelta:
         """How long somebody who came now would wait."""
         claim = Claim(priority=priority, namespace=namespace)
-        return timedelta(seconds=max(one.expected(claim) for one in self._path(credential, lane)))
+        return timedelta(seconds=max(limiter.expected(claim) for limiter in self._path(credential, lane)))
 
     def _path(self, credential: str, lane: str) -> Iterator[Lane]:
         """The lane, and those within which it lies."""
@@ -80,7 +80,7 @@ class Budget:
     def _lane(self, credential: str, lane: str) -> Lane:
         if lane not in self._rates:
             raise ValueError(f"there is no lane {lane!r}")
-        known = self._lanes.get((credential, lane))
-        if known is None:
-            known = self._lanes[credential, lane] = Lane(self._rates[lane])
-        return known
+        limiter = self._lanes.get((credential, lane))
+        if limiter is None:
+            limiter = self._lanes[credential, lane] = Lane(self._rates[lane])
+        return limiter

@@ -1,12 +1,12 @@
-"""On whose behalf a cloud call is made. It decides who is named in the audit log, and whose turn it is.
+"""For whom a cloud call is made: who is named in the audit log, whose share of the budget it takes, and its priority.
 
     with acting_for(Actor("DistributionTenant", "team-a", "shop", uid, generation)):
-        await tenants.create(…)                 every call in here is a change that this object asked for
+        await tenants.create(…)                 a change that this object asked for
     with sweeping():
-        async for page in lister(): …           and these only keep a mirror fresh: they can wait
+        async for page in lister(): …           a refresh of a mirror, which can wait
 
-The origin travels with the task (a context variable), so that adapters need not hand it on. `Transport.call` takes
-explicit arguments too, and they win. Code without an origin acts for nobody, with the priority of a user's change.
+The context is a context variable and so travels with the task; adapters need not pass it on. Arguments of
+`Transport.call` take precedence. The default is no actor, with the priority of a user's change.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from enum import IntEnum
 
 
 class Priority(IntEnum):
-    """Who goes first where not all can go."""
+    """Which calls go first where not all can go."""
 
     USER = 0
     """Somebody has changed something and waits for it."""
     SWEEP = 1
-    """We look whether everything is still as it was."""
+    """A periodic listing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +42,39 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Who asks, and how urgent it is. A batch is asked for by many, a sweep by nobody."""
+class CallContext:
+    """The objects that a call is made for, and its priority. A batch has several actors, a sweep none."""
 
     actors: tuple[Actor, ...] = ()
     priority: Priority = Priority.USER
 
     @property
     def namespace(self) -> str:
-        """Whose share of the budget a call takes: that of its namespace; the common one, where there are several."""
+        """Whose share of the budget a call takes: its namespace's; empty, the common share, where there are several."""
         namespaces = {actor.namespace for actor in self.actors}
         return namespaces.pop() if len(namespaces) == 1 else ""
 
 
-_origin: ContextVar[Origin] = ContextVar("origin of cloud calls", default=Origin())  # noqa: B039 - frozen
+_context: ContextVar[CallContext] = ContextVar("context of cloud calls", default=CallContext())  # noqa: B039 - frozen
 
 
-def current_origin() -> Origin:
-    """The origin of calls that are made here and now."""
-    return _origin.get()
+def current_context() -> CallContext:
+    """The context of calls that are made here and now."""
+    return _context.get()
 
 
 @contextmanager
 def acting_for(*actors: Actor, priority: Priority = Priority.USER) -> Iterator[None]:
-    """Make the calls inside in the name of these objects."""
-    token = _origin.set(Origin(actors, priority))
+    """Make the calls inside for these objects."""
+    token = _context.set(CallContext(actors, priority))
     try:
         yield
     finally:
-        _origin.reset(token)
+        _context.reset(token)
 
 
 @contextmanager
 def sweeping() -> Iterator[None]:
-    """Make the calls inside in nobody's name, whenever there is nothing more urgent."""
+    """Make the calls inside for no object, with the lowest priority."""
     with acting_for(priority=Priority.SWEEP):
         yield

@@ -36,7 +36,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from edgekeeper.cloud.batches import Batches, CoalescerOptions, Entry
-from edgekeeper.cloud.call_context import acting_for, current_origin
+from edgekeeper.cloud.call_context import acting_for, current_context
 from edgekeeper.cloud.ticket import PendingError, Ticket, Waker
 from edgekeeper.core.errors import Conflict, PassError, Retry, Wait
 from edgekeeper.core.log import get_logger
@@ -133,7 +133,7 @@ class Coalescer(Generic[C, R]):
         if self._stopped:
             ticket.fail(Retry(f"{self.name}: the writer has stopped", "WriterStopped"))
             return ticket
-        entry = Entry(change, key, self._weigh(change), ticket, current_origin().actors, _now())
+        entry = Entry(change, key, self._weigh(change), ticket, current_context().actors, _now())
         self._latest[key] = entry
         self._batches.push(entry)
         self._news.set()

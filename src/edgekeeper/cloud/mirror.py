@@ -40,7 +40,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.mirror_state import Change, Replica
+from edgekeeper.cloud.mirror_state import Change, MirrorState
 from edgekeeper.cloud.pace import Pace, PaceOptions
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Cause, PassError, Wait, fresh
@@ -81,8 +81,8 @@ class MirrorOptions(PaceOptions):
     brake_share: float = 0.1
     """More than this many objects, and more than this share of those known, do not disappear at once."""
 
-    def is_mass(self, missing: int, known: int) -> bool:
-        return missing > max(self.brake_count, self.brake_share * known)
+    def is_mass(self, missing: int, total: int) -> bool:
+        return missing > max(self.brake_count, self.brake_share * total)
 
 
 DEFAULT_OPTIONS = MirrorOptions()
@@ -120,7 +120,7 @@ class Mirror(Generic[K, V]):
         self._metrics = metrics
         self._options = options
         self._confirm = confirm
-        self._replica: Replica[K, V] = Replica(version, in_progress)
+        self._state: MirrorState[K, V] = MirrorState(version, in_progress)
         self._handlers: list[Handler[K, V]] = []
         self._doubted: frozenset[K] = frozenset()
         self._synced = asyncio.Event()
@@ -159,7 +159,7 @@ class Mirror(Generic[K, V]):
     @property
     def count(self) -> int:
         """How many objects are known."""
-        return len(self._replica.objects)
+        return len(self._state.objects)
 
     @property
     def doubted(self) -> frozenset[K]:
@@ -174,7 +174,7 @@ class Mirror(Generic[K, V]):
     def _known(self) -> dict[K, V]:
         if not self.synced:
             raise NotSyncedError(self.name, self.problem)
-        return self._replica.objects
+        return self._state.objects
 
     # Following
 
@@ -202,7 +202,7 @@ class Mirror(Generic[K, V]):
         self._pace.poke()
 
     def _wrote(self, key: K, value: V | None) -> None:
-        self._tell(self._replica.write(key, value, self._clock.monotonic()))
+        self._notify(self._state.write(key, value, self._clock.monotonic()))
         self._doubted -= {key}
         self._set_pace()
 
@@ -258,24 +258,24 @@ class Mirror(Generic[K, V]):
 
     async def _take_in(self, listed: Page[K, V], began: float) -> None:
         as_of = self._shown_at(began)
-        missing = self._replica.missing(listed, as_of)
+        missing = self._state.missing(listed, as_of)
         is_mass = self._options.is_mass(len(missing), self.count)
-        changes = self._replica.take_in(listed, as_of)
+        changes = self._state.take_in(listed, as_of)
         self._as_of = began
         self._synced.set()
-        self._tell(changes)
+        self._notify(changes)
         self._metrics.count_listing(self.name, "doubted" if is_mass else "complete")
         if is_mass:
             await self._doubt(missing, as_of)
         else:
             self._doubted = frozenset()
-            self._tell(self._replica.drop(missing, as_of))
+            self._notify(self._state.drop(missing, as_of))
 
     async def _doubt(self, missing: list[K], as_of: float) -> None:
         """Apply the brake, and look for proof."""
-        known = self.count
+        total = self.count
         log.warning(
-            "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=known
+            "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=total
         )
         before, self._doubted = self._doubted, frozenset(missing)
         if self._confirm is None:
@@ -299,9 +299,9 @@ class Mirror(Generic[K, V]):
 
     def _settle(self, gone: list[K], as_of: float) -> None:
         self._doubted -= set(gone)
-        self._tell(self._replica.drop(gone, as_of))
+        self._notify(self._state.drop(gone, as_of))
 
-    def _tell(self, changes: list[Change[K, V]]) -> None:
+    def _notify(self, changes: list[Change[K, V]]) -> None:
         for change in changes:
             for handler in list(self._handlers):
                 try:
@@ -310,4 +310,4 @@ class Mirror(Generic[K, V]):
                     log.exception("A subscriber of a mirror failed", mirror=self.name, key=str(change.key))
 
     def _set_pace(self) -> None:
-        self._pace.set_busy(bool(self._replica.unfinished or self._doubted))
+        self._pace.set_busy(bool(self._state.unfinished or self._doubted))

@@ -24,7 +24,7 @@ class Change(NamedTuple, Generic[K, V]):
     new: V | None
 
 
-class Replica(Generic[K, V]):
+class MirrorState(Generic[K, V]):
     """The objects of a remote collection as far as they are known."""
 
     def __init__(self, version: Callable[[V], object], in_progress: Callable[[V], bool]) -> None:

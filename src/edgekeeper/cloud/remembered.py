@@ -117,8 +117,8 @@ class Remembered(Generic[K, V]):
 
     async def get(self, key: K) -> V:
         """The answer, or the error that came instead."""
-        if known := self._answers.get(key):
-            return known.value
+        if kept := self._answers.get(key):
+            return kept.value
         question = self._questions.setdefault(key, _Question())
         question.askers += 1
         try:
@@ -134,8 +134,8 @@ class Remembered(Generic[K, V]):
         self._answers.forget(key)
 
     async def _answered(self, key: K) -> V:
-        if known := self._answers.get(key):
-            return known.value
+        if kept := self._answers.get(key):
+            return kept.value
         answer = await self._ask(key)
         self._answers.put(key, answer, self._lasting(answer))
         return answer

@@ -35,7 +35,7 @@ from typing import Generic, TypeVar
 from edgekeeper.cloud import audit
 from edgekeeper.cloud.availability import Availability, Service
 from edgekeeper.cloud.budget import Budget, TooLongError
-from edgekeeper.cloud.call_context import Actor, Origin, Priority, acting_for, current_origin, sweeping
+from edgekeeper.cloud.call_context import Actor, CallContext, Priority, acting_for, current_context, sweeping
 from edgekeeper.cloud.circuit import Circuit, Circuits, State
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation, Verdict
@@ -80,7 +80,7 @@ class _Order(Generic[T]):
     region: str
     classify: Classifier
     cost: int
-    origin: Origin
+    context: CallContext
     until: float
     """When its deadline ends, by the loop's time."""
 
@@ -139,15 +139,15 @@ class Transport:
 
         `credential` names, and never is, the secret that signs the call. `region` is empty where the service is a
         global one. `cost` is what the call takes from its lane. `priority` and `actor` are those of the present
-        origin (`acting_for`, `sweeping`) unless they are given.
+        context (`acting_for`, `sweeping`) unless they are given.
         """
-        origin = current_origin()
+        context = current_context()
         if actor is not None:
-            origin = replace(origin, actors=(actor,))
+            context = replace(context, actors=(actor,))
         if priority is not None:
-            origin = replace(origin, priority=priority)
+            context = replace(context, priority=priority)
         until = asyncio.get_running_loop().time() + operation.deadline.total_seconds()
-        order = _Order(operation, subject, send, credential, region, classify, cost, origin, until)
+        order = _Order(operation, subject, send, credential, region, classify, cost, context, until)
         return await self._pursue(order)
 
     async def _pursue(self, order: _Order[T]) -> T:
@@ -192,7 +192,7 @@ class Transport:
         except OSError as error:
             raise _FailedError(_unanswered(operation, error), error) from error
         if operation.mutating and self.dry_run:
-            audit.audit(record, operation, order.account, order.origin, audit.KEPT_BACK)
+            audit.audit(record, operation, order.account, order.context, audit.KEPT_BACK)
             raise KeptBack(operation, order.subject)
         circuit = self._circuit(order)
         circuit.check()
@@ -215,15 +215,15 @@ class Transport:
         loop = asyncio.get_running_loop()
         began = loop.time()
         patience = (order.until - began) / 2  # a call that is sent too late to be answered is worse than none
-        origin, lane = order.origin, order.operation.lane
+        context, lane = order.context, order.operation.lane
         try:
             async with asyncio.timeout(patience):
                 await self.budget.acquire(
                     order.account,
                     lane,
                     order.cost,
-                    priority=origin.priority,
-                    namespace=origin.namespace,
+                    priority=context.priority,
+                    namespace=context.namespace,
                     caller=f"{order.operation.name} {order.subject}",
                     within=timedelta(seconds=patience),
                 )
@@ -231,7 +231,7 @@ class Transport:
             raise _wait_for_budget(lane, error) from error
         except TimeoutError as error:  # others were let in before
             expected = self.budget.expected_wait(
-                order.account, lane, priority=origin.priority, namespace=origin.namespace
+                order.account, lane, priority=context.priority, namespace=context.namespace
             )
             raise _wait_for_budget(lane, TooLongError(expected)) from error
         self._metrics.observe_wait(lane, loop.time() - began)
@@ -257,7 +257,7 @@ class Transport:
             self._metrics.observe_call(operation, self._clock.monotonic() - began)
             if failure is not None:
                 self._metrics.count_error(operation, failure.error_type)
-            audit.audit(record, operation, order.account, order.origin, result, failure)
+            audit.audit(record, operation, order.account, order.context, result, failure)
 
     def _pause_before_retry(
         self, order: _Order[T], failure: Failure, attempt: int, number: int

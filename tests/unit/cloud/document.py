@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from edgekeeper.cloud.call_context import Origin, current_origin
+from edgekeeper.cloud.call_context import CallContext, current_context
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket, Waker
 from edgekeeper.core.errors import Stall
 
@@ -35,13 +35,13 @@ class Document:
     """Raised by every write."""
     writes: list[tuple[float, list[Record]]] = field(default_factory=list)
     """When each write began, and what it held, also of those that were refused."""
-    origins: list[Origin] = field(default_factory=list)
+    contexts: list[CallContext] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
 
     async def write(self, records: Sequence[Record]) -> list[str]:
         self.writes.append((asyncio.get_running_loop().time(), list(records)))
-        self.origins.append(current_origin())
+        self.contexts.append(current_context())
         self.in_flight += 1
         self.most_in_flight = max(self.in_flight, self.most_in_flight)
         before = dict(

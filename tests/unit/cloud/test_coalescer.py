@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from edgekeeper.cloud.call_context import Origin, acting_for
+from edgekeeper.cloud.call_context import CallContext, acting_for
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, PendingError
 from edgekeeper.core.errors import Retry, Wait
 from edgekeeper.local.virtual import virtual_time
@@ -262,7 +262,7 @@ async def test_coalescer_writes_in_the_name_of_all_whose_changes_these_are() -> 
                 for name in names_:
                     desk.submit(Record(name))
         desk.submit(Record("nobody's"))
-    assert desk.document.origins == [Origin((SHOP, blog))]
+    assert desk.document.contexts == [CallContext((SHOP, blog))]
 
 
 # The end

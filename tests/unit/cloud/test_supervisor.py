@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from edgekeeper.cloud.call_context import Origin, acting_for, current_origin
+from edgekeeper.cloud.call_context import CallContext, acting_for, current_context
 from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.local.virtual import virtual_time
 from tests.logs import capture_logs
@@ -21,13 +21,13 @@ class Job:
     def __init__(self) -> None:
         self.starts: list[float] = []
         self.running = False
-        self.origin: Origin | None = None
+        self.context: CallContext | None = None
         self.end: asyncio.Future[None] = asyncio.Future()
 
     async def run(self) -> None:
         self.starts.append(asyncio.get_running_loop().time())
         self.running = True
-        self.origin = current_origin()
+        self.context = current_context()
         self.end = asyncio.Future()
         try:
             await self.end
@@ -96,7 +96,7 @@ async def test_supervisor_does_not_hand_on_the_context_of_whoever_starts_a_task(
         with acting_for(SHOP):
             supervisor.start("Z1", job.run)
         await asyncio.sleep(1)
-        assert job.origin == Origin()
+        assert job.context == CallContext()
 
 
 @virtual_time

@@ -231,7 +231,7 @@ def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> A
     """The question for the page at a position; its answer says where the next one is."""
 
     def parse(answer: JsonObject) -> tuple[T, JsonObject]:
-        following = {asked: answer[told] for told, asked in tokens.items() if answer.get(told)}
+        following = {parameter: answer[output] for output, parameter in tokens.items() if answer.get(output)}
         if following and following == position:
             raise BrokenAnswerError("the next page is the same as this one")
         return ask.parse(answer), following
@@ -241,13 +241,16 @@ def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> A
 
 def _role_refused(service: str, refusal: Stall) -> RoleRefusedError:
     denied = general(service).denied
-    told = RoleRefusedError(denied.reason, refusal.message)
-    told.error_type = denied.error_type
-    return told
+    role_refusal = RoleRefusedError(denied.reason, refusal.message)
+    role_refusal.error_type = denied.error_type
+    return role_refusal
 
 
 def _parse_session(answer: JsonObject) -> AssumedSession:
-    given = answer["Credentials"]
+    credentials = answer["Credentials"]
     return AssumedSession(
-        given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
+        credentials["AccessKeyId"],
+        credentials["SecretAccessKey"],
+        credentials["SessionToken"],
+        credentials["Expiration"],
     )

@@ -152,8 +152,10 @@ def best_certificate(
     certificates: Iterable[CertificateSummary], domains: Sequence[str]
 ) -> CertificateSummary | None:
     """The issued certificate that covers all domains; of several the one that lasts longest, then by ARN."""
-    fitting = [one for one in certificates if one.issued and one.covers(domains)]
-    return max(fitting, key=lambda one: (_lasting(one), one.arn), default=None)
+    fitting = [
+        certificate for certificate in certificates if certificate.issued and certificate.covers(domains)
+    ]
+    return max(fitting, key=lambda certificate: (_lasting(certificate), certificate.arn), default=None)
 
 
 def _lasting(certificate: CertificateSummary) -> float:

@@ -88,10 +88,10 @@ Wish = Present | Absent
 class TakenError(Exception):
     """A name that was never ours has a record already."""
 
-    def __init__(self, wanted: Record, found: Record) -> None:
-        super().__init__(f"{found.type} {found.name} exists and was not created by this object")
+    def __init__(self, wanted: Record, existing: Record) -> None:
+        super().__init__(f"{existing.type} {existing.name} exists and was not created by this object")
         self.wanted = wanted
-        self.found = found
+        self.existing = existing
 
 
 def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
@@ -101,30 +101,32 @@ def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
     """
     if isinstance(wish, Absent):
         return _plan_absence(wish, zone)
-    found = None if zone is None else zone.get(wish.record.key)
+    existing = None if zone is None else zone.get(wish.record.key)
     if wish.written is None:
-        return _plan_first(wish.record, found)
-    if found is not None and found.says_what(wish.record):
+        return _plan_first(wish.record, existing)
+    if existing is not None and existing.says_what(wish.record):
         return None
-    known_missing = zone is not None and found is None
-    if found is not None and not found.is_plain:
-        raise TakenError(wish.record, found)
+    known_missing = zone is not None and existing is None
+    if existing is not None and not existing.is_plain:
+        raise TakenError(wish.record, existing)
     return Change(Action.CREATE if known_missing else Action.UPSERT, wish.record)
 
 
-def _plan_first(wanted: Record, found: Record | None) -> Change | None:
-    if found is None:
+def _plan_first(wanted: Record, existing: Record | None) -> Change | None:
+    if existing is None:
         return Change(Action.CREATE, wanted)
-    if found.says_what(wanted):
+    if existing.says_what(wanted):
         return None
-    raise TakenError(wanted, found)
+    raise TakenError(wanted, existing)
 
 
 def _plan_absence(wish: Absent, zone: Mapping[RecordKey, Record] | None) -> Change | None:
     if zone is None:
         return Change(Action.DELETE, wish.written)
-    found = zone.get(wish.written.key)
-    return Change(Action.DELETE, found) if found is not None and found.says_what(wish.written) else None
+    existing = zone.get(wish.written.key)
+    return (
+        Change(Action.DELETE, existing) if existing is not None and existing.says_what(wish.written) else None
+    )
 
 
 def tokens(changes: Iterable[Change]) -> int:

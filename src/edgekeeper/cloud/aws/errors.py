@@ -69,15 +69,15 @@ def classify(
                 operation, f"{error.operation_name}: {code_of(error)}: {message_of(error)}"
             )
         return _refusal(operation, error, special)
-    told, text = error_table.general(operation.service), _text(error)
+    general, text = error_table.general(operation.service), _text(error)
     if isinstance(error, MalformedAnswerError):
-        return _failure(operation, told.busy, text, Verdict.REFUSED)
+        return _failure(operation, general.busy, text, Verdict.REFUSED)
     if isinstance(error, _NO_ANSWER):
-        return _failure(operation, told.busy, text, Verdict.UNANSWERED)
+        return _failure(operation, general.busy, text, Verdict.UNANSWERED)
     if isinstance(error, _NO_IDENTITY):
         return _without_identity(operation, text)
     if isinstance(error, ParamValidationError):
-        return _failure(operation, told.invalid, text, Verdict.REFUSED)
+        return _failure(operation, general.invalid, text, Verdict.REFUSED)
     return None
 
 
@@ -94,8 +94,8 @@ def code_of(error: ClientError) -> str:
 def message_of(error: ClientError) -> str:
     """What AWS says. Route 53 says it in a list."""
     response: dict[str, Any] = dict(error.response)
-    told = response.get("Error", {}).get("Message") or response.get("message") or ""
-    return str(told) or "; ".join(map(str, response.get("messages") or ()))
+    message = response.get("Error", {}).get("Message") or response.get("message") or ""
+    return str(message) or "; ".join(map(str, response.get("messages") or ()))
 
 
 def status_of(error: ClientError) -> int:
@@ -133,6 +133,6 @@ def _retry_after(error: ClientError) -> timedelta | None:
 def _failure(
     operation: Operation, row: ErrorRow, text: str, verdict: Verdict, retry_after: timedelta | None = None
 ) -> Failure:
-    whom = "DNS" if operation.service == "route53" else "AWS"
-    message = f"{whom} {operation.name} failed: {text}"
+    provider = "DNS" if operation.service == "route53" else "AWS"
+    message = f"{provider} {operation.name} failed: {text}"
     return Failure(error_for(row, message), row.error_type, verdict, retry_after)

@@ -75,12 +75,14 @@ def plan_policy(
     """
     ids = {statement.id for statement in wanted}
     present = {*policy.statements, *policy.foreign}
-    differing = [one for one in wanted if policy.statements.get(one.id) != _as_read(one)]
+    differing = [
+        permission for permission in wanted if policy.statements.get(permission.id) != _as_read(permission)
+    ]
     for statement in differing:
         if statement.id in present and statement.id not in owned:
             text = f"statement {statement.id} exists and was not created by this object"
             raise error_for(TAKEN_NAME, text)
-    replaced = {one.id for one in differing} & present
+    replaced = {permission.id for permission in differing} & present
     obsolete = (set(owned) - ids) & present
     return PolicyChange(tuple(sorted(replaced | obsolete)), tuple(differing))
 

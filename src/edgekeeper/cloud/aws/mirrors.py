@@ -127,10 +127,10 @@ class Tenants:
         """The same without a call; None where it takes one."""
         if self.is_blind or self.is_doubted(tenant_id):
             return None
-        known, summary = self._details.get(tenant_id), self.mirror.get(tenant_id)
-        if known is None or summary is None or known.etag != summary.etag:
+        details, summary = self._details.get(tenant_id), self.mirror.get(tenant_id)
+        if details is None or summary is None or details.etag != summary.etag:
             return None
-        return _completed(known, summary)
+        return _completed(details, summary)
 
     async def read(self, identifier: str) -> DistributionTenant | None:
         """A tenant live, by id, ARN or name. The copy knows what was found."""
@@ -217,9 +217,9 @@ class Tenants:
         for tenant_id, summary in shown.items():
             is_past = self._is_past(tenant_id, summary)
             written = self._written[tenant_id][1] if is_past else None
-            found = (written.summary if written else None) if is_past else summary
-            if found is not None:
-                page[tenant_id] = found
+            current = (written.summary if written else None) if is_past else summary
+            if current is not None:
+                page[tenant_id] = current
         return page
 
     async def _confirm(self, tenant_id: str) -> TenantSummary | None:
@@ -252,12 +252,12 @@ class Tenants:
 
 
 def _names(tenant: TenantSummary | None) -> list[str]:
-    return [normalise_name(one.domain) for one in tenant.domains] if tenant else []
+    return [normalise_name(domain.domain) for domain in tenant.domains] if tenant else []
 
 
-def _completed(known: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
+def _completed(details: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
     """What a listing knows better, above all how far a deployment has come, and what only a reading knows."""
-    return replace(known, **{field.name: getattr(summary, field.name) for field in fields(summary)})
+    return replace(details, **{field.name: getattr(summary, field.name) for field in fields(summary)})
 
 
 class Distributions(Remembered[str, Distribution | None]):
@@ -274,9 +274,9 @@ class ConnectionGroups(Remembered[str, ConnectionGroup | None]):
         super().__init__(cloudfront.find_connection_group, clock, _lasting)
 
 
-def _lasting(found: Distribution | ConnectionGroup | None) -> timedelta:
+def _lasting(answer: Distribution | ConnectionGroup | None) -> timedelta:
     """How long an answer counts."""
-    if found is None or (isinstance(found, ConnectionGroup) and not found.routing_endpoint):
+    if answer is None or (isinstance(answer, ConnectionGroup) and not answer.routing_endpoint):
         return ABSENCE_REMEMBERED
     return LASTING
 

@@ -103,7 +103,7 @@ class Propagation:
     async def _next_due(self) -> str:
         while True:
             self._news.clear()
-            change_id = min(self._followed, key=lambda one: self._followed[one].due, default=None)
+            change_id = min(self._followed, key=lambda id_: self._followed[id_].due, default=None)
             due = None if change_id is None else self._followed[change_id].due
             if change_id is not None and due is not None and due <= _now():
                 return change_id

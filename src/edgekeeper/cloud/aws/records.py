@@ -87,10 +87,12 @@ def normalise_name(name: str) -> str:
     return _ESCAPE.sub(_unescaped, name.lower().lstrip().rstrip(". \t\r\n"))
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    character = chr(int(found[1], 8))
+def _unescaped(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 8))
     return (
-        character if character.isascii() and character.isprintable() and character not in ". \\" else found[0]
+        character
+        if character.isascii() and character.isprintable() and character not in ". \\"
+        else escape[0]
     )
 
 

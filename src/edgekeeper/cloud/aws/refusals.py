@@ -42,10 +42,10 @@ class Refusals:
 
     def check(self, read: Read) -> None:
         """Raise the refusal of a read again, if it was denied lately. Its `after` says when AWS is asked again."""
-        known = self._denied.get(read)
-        if known is not None:
-            refusal = fresh(known.value)
-            refusal.after = self._denied.left(known)
+        denial = self._denied.get(read)
+        if denial is not None:
+            refusal = fresh(denial.value)
+            refusal.after = self._denied.left(denial)
             raise refusal
 
     def note(self, read: Read, refusal: Stall) -> None:

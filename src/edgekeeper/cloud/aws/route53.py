@@ -89,8 +89,8 @@ class Route53:
         }
         if key.set_identifier:
             request["StartRecordIdentifier"] = key.set_identifier
-        found = await self._aws.read(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
-        return found.get(key)
+        records = await self._aws.read(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
+        return records.get(key)
 
     async def change(self, zone_id: str, changes: Sequence[Change]) -> ChangeReceipt:
         """Write a batch, whole or not at all. Not idempotent: after no answer, look at the zone first."""

@@ -164,19 +164,19 @@ class Zone:
 
     def _plan(self, wish: Wish) -> Change | None:
         """What it takes, by what is known of the zone. Raise Stall where it must not be."""
-        known = None if self.is_blind else self._known(_key(wish))
+        records = None if self.is_blind else self._known(_key(wish))
         try:
-            return plan(wish, known)
-        except TakenError as taken:
-            raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
+            return plan(wish, records)
+        except TakenError as error:
+            raise error_for(DNS_TAKEN, f"{error} {_named(error.existing.key)}") from error
 
     def _known(self, key: RecordKey) -> dict[RecordKey, Record]:
         """What stands at a place. Raise what keeps the zone from being listed, where that will not pass by itself."""
         problem = self.mirror.problem
         if not self.mirror.synced and isinstance(problem, Stall):
             raise fresh(problem)
-        found = self.mirror.get(key)
-        return {} if found is None else {key: found}
+        record = self.mirror.get(key)
+        return {} if record is None else {key: record}
 
     def _already(self, wish: Wish) -> Written | None:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
@@ -261,11 +261,11 @@ class Zone:
             raise error_for(DNS_TAKEN, stale.message) from stale
         (change,) = changes
         if self.is_blind:
-            found = None  # what we wrote is gone, or is another by now and not ours
+            record = None  # what we wrote is gone, or is another by now and not ours
         else:
-            found = await self._route53.find_record(self.id, change.record.key)
-            self._see(change.record.key, found)
-        if change.action is Action.DELETE and found is None:
+            record = await self._route53.find_record(self.id, change.record.key)
+            self._see(change.record.key, record)
+        if change.action is Action.DELETE and record is None:
             return ""  # gone, which is what was wished
         raise stale
 
@@ -280,11 +280,11 @@ class Zone:
         """A batch was sent and its answer never came: the zone has to be read before it is written again."""
         self._is_doubtful = True
 
-    def _see(self, key: RecordKey, found: Record | None) -> None:
-        if found is None:
+    def _see(self, key: RecordKey, record: Record | None) -> None:
+        if record is None:
             self.mirror.remove(key)
         else:
-            self.mirror.put(key, found)
+            self.mirror.put(key, record)
 
 
 def _key(wish: Wish) -> RecordKey:
@@ -304,8 +304,8 @@ def _is_about_records(refusal: PassError) -> bool:
 def accuse(error: Exception, wishes: Sequence[Wish]) -> Collection[int]:
     """The positions of the wishes whose records an error names."""
     text = str(error)
-    found = [*_NAMED.finditer(text), *_RRSET.finditer(text)]
-    named = {(normalise_name(one["name"]), one["type"]) for one in found}
+    matches = [*_NAMED.finditer(text), *_RRSET.finditer(text)]
+    named = {(normalise_name(match["name"]), match["type"]) for match in matches}
     return [
         position
         for position, (name, kind, _) in enumerate(map(_key, wishes))

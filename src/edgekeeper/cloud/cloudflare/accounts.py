@@ -151,15 +151,15 @@ class Account:
 
     @cached_property
     def applications(self) -> Mirror[str, Application]:
-        self.access.written_applications.mirror = made = self._mirror(
+        self.access.written_applications.mirror = mirror = self._mirror(
             "applications", self.access.application_pages
         )
-        return made
+        return mirror
 
     @cached_property
     def policies(self) -> Mirror[str, Policy]:
-        self.access.written_policies.mirror = made = self._mirror("policies", self.access.policy_pages)
-        return made
+        self.access.written_policies.mirror = mirror = self._mirror("policies", self.access.policy_pages)
+        return mirror
 
     @cached_property
     def groups(self) -> Mirror[str, Group]:
@@ -167,8 +167,10 @@ class Account:
 
     @cached_property
     def issued_tokens(self) -> Mirror[str, ServiceToken]:
-        self.service_tokens.written.mirror = made = self._mirror("service tokens", self.service_tokens.pages)
-        return made
+        self.service_tokens.written.mirror = mirror = self._mirror(
+            "service tokens", self.service_tokens.pages
+        )
+        return mirror
 
     def zone_of(self, hostname: str) -> Zone | None:
         """The active zone that a hostname belongs to. Raise NotSyncedError where the zones are not known yet."""

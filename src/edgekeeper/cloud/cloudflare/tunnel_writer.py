@@ -86,10 +86,10 @@ class TunnelWriter:
             if may_be_one_changes_fault(error):
                 raise
             return [error] * len(changes)
-        there = rules_by_hostname(config)
+        by_hostname = rules_by_hostname(config)
         outcomes: list[Rules | PassError] = []
         for change in changes:
-            rules = there.get(change.hostname, ())
+            rules = by_hostname.get(change.hostname, ())
             self._reflect(change.hostname, rules)
             outcomes.append(refused.get(change.hostname, rules))
         return outcomes

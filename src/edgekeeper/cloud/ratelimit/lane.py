@@ -13,8 +13,8 @@ from datetime import timedelta
 
 from edgekeeper.cloud.call_context import Priority
 from edgekeeper.cloud.ratelimit.fair_queue import FairQueue
-from edgekeeper.cloud.ratelimit.reservations import Bookings
-from edgekeeper.cloud.ratelimit.token_bucket import Bucket
+from edgekeeper.cloud.ratelimit.reservations import Reservations
+from edgekeeper.cloud.ratelimit.token_bucket import TokenBucket
 from edgekeeper.cloud.rates import LaneRate
 from edgekeeper.core.duration import format_duration
 
@@ -54,9 +54,9 @@ class Lane:
 
     def __init__(self, rate: LaneRate) -> None:
         self._loop = asyncio.get_running_loop()
-        self._bucket = Bucket(rate.rate, rate.burst, self._loop.time())
+        self._bucket = TokenBucket(rate.rate, rate.burst, self._loop.time())
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
-        self._away = Bookings()
+        self._away = Reservations()
         self._timer: asyncio.TimerHandle | None = None
 
     async def acquire(self, claim: Claim, until: float | None) -> None:

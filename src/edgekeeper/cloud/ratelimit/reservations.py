@@ -9,7 +9,7 @@ nobody comes back for is given up.
 from __future__ import annotations
 
 
-class Bookings:
+class Reservations:
     """Who will come back to a lane, in order, namespace by namespace."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ _TOLERANCE = 1e-6
 """Seconds by which a timer may come early: event loops round, and a timer set again for the same moment would spin."""
 
 
-class Bucket:
+class TokenBucket:
     """Lets `rate` tokens per second pass, and `burst` of them at once after a rest."""
 
     def __init__(self, rate: float, burst: int, now: float) -> None:
