@@ -1,15 +1,15 @@
-"""Whether clouds can be used at present, service by service: in a metric, and once in the log.
+"""Whether each service of a cloud can be used at present: as a metric, and one log line per outage.
 
-    edgekeeper_cloud_available{provider,service}      1, or 0 where calls fail for a reason that is no object's fault
+    edgekeeper_cloud_available{provider,service}      1, or 0 where calls fail for a reason that no object can mend
 
     credentials that are missing or not accepted      at once: nothing of that provider will work
-    no answer, throttling                             after `PATIENCE`, in which not one call was answered
+    no answer, throttling                             after `PATIENCE` in which no call was answered
 
-A refusal is an answer: who refuses is there. What a failure means for an object is not decided here.
+A refusal counts as an answer. What a failure means for an object is decided elsewhere.
 
 *Guarantees*
- - An outage is told in one line when it begins and in one when it ends, whoever meets it and however often; that of
-   credentials in one for all services that they are good for.
+ - An outage is logged once when it begins and once when it ends, however many calls meet it; one of credentials once for
+   all services that they are used for.
  - A service that nobody calls any more is not shown for longer than `REMEMBERED`.
 """
 
@@ -28,9 +28,9 @@ from edgekeeper.core.log import get_logger
 log = get_logger(__name__)
 
 PATIENCE: Final = timedelta(seconds=60)
-"""How long a provider may be silent before that counts as an outage."""
+"""How long calls may stay unanswered before that counts as an outage."""
 REMEMBERED: Final = timedelta(minutes=15)
-"""Longer than any pause between two attempts of somebody who needs the service."""
+"""Longer than any pause between two attempts of an object that needs the service."""
 
 
 class Service(NamedTuple):
@@ -39,7 +39,7 @@ class Service(NamedTuple):
     provider: str
     service: str
     credential: str
-    """Names, and never is, the secret that signs calls."""
+    """The name of the secret that signs calls, never the secret."""
 
 
 @dataclass(slots=True)
@@ -51,11 +51,11 @@ class _State:
     cause: Cause | None = None
     """Why it cannot be used; None where the last call was answered."""
     reported: Cause | None = None
-    """What was told of this outage."""
+    """The cause that was logged, where one was."""
 
 
 class Availability:
-    """Told how calls end, it knows which services can be used."""
+    """The state of each service, from how its calls end."""
 
     def __init__(self, clock: Clock, metrics: CloudMetrics) -> None:
         self._clock = clock
@@ -122,13 +122,13 @@ class Availability:
     def _report_end(self, service: Service, cause: Cause) -> None:
         if cause is Cause.CREDENTIALS:
             for state in self._others_reported(service):
-                state.reported = None  # the first service that accepts them speaks for all
+                state.reported = None  # logged once for all services
             log.info("Credentials are accepted", provider=service.provider, account=service.credential)
         else:
             log.info("Cloud can be used again", provider=service.provider, service=service.service)
 
     def _others_reported(self, service: Service) -> Iterator[_State]:
-        """Other services of the same credential of which it was told that it is not accepted."""
+        """Other services of the same credential for which it was logged that it is not accepted."""
         for other, state in self._states.items():
             is_same = (other.provider, other.credential) == (service.provider, service.credential)
             if is_same and other != service and state.reported is Cause.CREDENTIALS:

@@ -105,7 +105,7 @@ class Acm:
     ) -> AsyncIterator[dict[str, CertificateSummary]]:
         """Certificates by ARN, page by page, newest first."""
         request: JsonObject = {"MaxItems": PAGE_SIZE, "SortBy": "CREATED_AT", "SortOrder": "DESCENDING"}
-        # Without a filter ACM lists RSA 2048 alone, a habit from times when there was nothing else.
+        # Without a filter ACM lists RSA 2048 only.
         request["Includes"] = {"keyTypes": list(_KEY_TYPES)}
         if statuses:
             request["CertificateStatuses"] = list(statuses)

@@ -1,14 +1,14 @@
-"""From what somebody wants of a zone to what may be written into it: pure, record by record.
+"""Plans the changes of a zone from what is wanted and what is there: pure, record by record.
 
-A wish names a record and what we know of it; the zone's present records decide what it takes:
+A wish names a record and what we wrote before; with the zone's present records it decides what is done:
 
     wish                     the zone has             what is done
     ─────────────────────────────────────────────────────────────────────────────────────────────
     Present, never ours      nothing                  CREATE, which fails if somebody is quicker
-                             exactly that             nothing, it is as wished (and still not ours)
+                             exactly that             nothing; the record stays unowned
                              anything else there      refused: it is somebody else's
     Present, was ours        what we wrote            UPSERT, or nothing where it is as wished
-                             nothing                  CREATE: it was taken away
+                             nothing                  CREATE: somebody deleted it
                              something else           UPSERT: drift is corrected, the name is ours
     Absent, was ours         exactly what we wrote    DELETE
                              nothing                  nothing, it is gone
@@ -68,7 +68,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The record shall be there."""
+    """The record should exist."""
 
     record: Record
     written: Record | None = None
@@ -77,7 +77,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The record that we wrote shall be gone."""
+    """The record that we wrote should not exist."""
 
     written: Record
 
@@ -95,7 +95,7 @@ class TakenError(Exception):
 
 
 def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
-    """What it takes to fulfil a wish; None where nothing is left to do. Raise TakenError where it must not be.
+    """The change that fulfils a wish; None where none is needed. Raise TakenError where the name is another's.
 
     `zone` is None where the zone's records are not known.
     """

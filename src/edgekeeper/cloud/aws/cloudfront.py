@@ -130,7 +130,7 @@ class CloudFront:
         request = {"Resource": arn, "TagKeys": {"Items": sorted(keys)}}
         await self._aws.call(Ask(op.UNTAG_RESOURCE, arn, request, _nothing))
 
-    # What tenants hang on
+    # Connection groups and distributions
 
     async def connection_groups(self) -> AsyncIterator[dict[str, ConnectionGroup]]:
         """All connection groups by id, page by page. An account without tenants has none."""
@@ -172,4 +172,4 @@ def _parse_group(answer: JsonObject) -> ConnectionGroup:
 
 
 def _nothing(_: JsonObject) -> None:
-    """The answer says nothing but yes."""
+    """The answer has no content."""

@@ -1,13 +1,13 @@
-"""What botocore raises, understood: the classifier that the transport asks about every failed AWS call.
+"""The classifier for failed AWS calls: translates what botocore raises.
 
-Four kinds of exception arrive here. An answer that AWS gave carries a code, which `error_table` explains. No answer at
-all (a lost connection, a timeout) says nothing about whether a write took effect, and neither does an answer that is
-not one (HTML, a truncated body). Without credentials nothing was asked: there are none, or whoever should give them to us
-refuses or fails. Anything else is a bug, and `classify` says so by None. An answer that is AWS's own, but lacks what we
-need of it, must not look like an outage: one odd object would stop the work on all others.
+ - An answer with an error code is looked up in `error_table`.
+ - No answer (a lost connection, a timeout), or one that is not AWS's (HTML, a truncated body), says nothing about whether a
+   write took effect.
+ - Missing or refused credentials: nothing was asked.
+ - An answer of AWS that lacks a required field is refused, and not an outage: one odd object must not stop all others.
+ - Anything else is a bug: `classify` returns None.
 
-AWS's message stays as it is, word for word; in front of it stand the operation and the code, because messages such as
-"The request is invalid" say neither.
+AWS's message is kept unchanged, with the operation and the code before it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NO_IDENTITY = (
 _IDENTITY_OPERATIONS = frozenset(
     {"AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML", "GetRoleCredentials", "CreateToken"}
 )
-"""What botocore asks by itself, to get credentials for what it was asked to do."""
+"""What botocore calls by itself to get credentials."""
 _MOST_DIGITS = 6
 _NOTHING_SPECIAL: Mapping[str, ErrorRow] = {}
 
@@ -82,7 +82,7 @@ def classify(
 
 
 def _text(error: Exception) -> str:
-    """What an exception says; one that was raised because time is up says nothing."""
+    """The text of an exception; a timeout has none of its own."""
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
@@ -92,7 +92,7 @@ def code_of(error: ClientError) -> str:
 
 
 def message_of(error: ClientError) -> str:
-    """What AWS says. Route 53 says it in a list."""
+    """AWS's message. Route 53 sends a list of them."""
     response: dict[str, Any] = dict(error.response)
     message = response.get("Error", {}).get("Message") or response.get("message") or ""
     return str(message) or "; ".join(map(str, response.get("messages") or ()))
@@ -117,7 +117,7 @@ def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Err
 
 
 def _without_identity(operation: Operation, text: str) -> Failure:
-    """Of what AWS says about a signature only the first line: others repeat the request, with its session token."""
+    """Keeps only the first line: the others of a signature error repeat the request, with its session token."""
     first = text.strip().partition("\n")[0]
     return _failure(operation, error_table.general(operation.service).no_identity, first, Verdict.REFUSED)
 

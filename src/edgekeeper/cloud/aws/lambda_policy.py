@@ -1,4 +1,4 @@
-"""Who may invoke a Lambda function: statements of its resource policy.
+"""The resource policies of Lambda functions: statements that say who may invoke them.
 
 A policy is a document that several write to, and its statements cannot be changed, only removed and added. So a change
 is worked out from what was read, its first write carries the RevisionId of that reading (somebody who was quicker makes

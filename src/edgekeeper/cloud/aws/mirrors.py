@@ -4,15 +4,14 @@
     Distributions           those that tenants name, read now and then
     connection_groups       where tenants' DNS points to
     ConnectionGroups        those that are in no listing, read now and then
-    certificates            ACM's certificates of one region, to find one that fits
     (records of a zone are with their writer, in `zone`)
 
 Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
-ETag: as long as that stays the same nothing else has changed either, and where it has changed one read tells. Where we
+ETag: while it stays the same nothing else has changed, and where it has changed the tenant is read. Where we
 may not list, tenants are read one by one.
 
-For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant tells when it was
-changed last, so what is older than what we wrote is not believed.
+For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant has the time of its
+last change, so what is older than what we wrote is not believed.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Tenants:
         self._doubted: set[str] = set()
         """Tenants that we tried to write, and had no answer."""
         self._unfinished: set[str] = set()
-        """Tenants that CloudFront is still at work on."""
+        """Tenants that are in progress at CloudFront."""
         self._unread: PassError | None = None
         """Why one of them could not be read the last time."""
         self._news = asyncio.Event()
@@ -91,11 +90,11 @@ class Tenants:
 
     @property
     def problem(self) -> PassError | None:
-        """Why it cannot be found out at present how tenants are; None where it can."""
+        """Why tenants can be neither listed nor read at present; None where they can."""
         return self._unread or self.mirror.problem
 
     def subscribe(self, handler: Handler[str, TenantSummary]) -> Callable[[], None]:
-        """Tell `handler` of every tenant that changes, by id. Call what is returned to end that."""
+        """Call `handler` for every tenant that changes, by id. Returns a function that ends the subscription."""
         return self.mirror.subscribe(handler)
 
     def get(self, tenant_id: str) -> TenantSummary | None:
@@ -133,7 +132,7 @@ class Tenants:
         return _completed(details, summary)
 
     async def read(self, identifier: str) -> DistributionTenant | None:
-        """A tenant live, by id, ARN or name. The copy knows what was found."""
+        """A tenant live, by id, ARN or name. The copy is updated."""
         tenant = await self._cloudfront.find_tenant(identifier)
         tenant_id = tenant.id if tenant else self._ids_by_name.get(identifier, identifier)
         self._doubted.discard(tenant_id)
@@ -146,19 +145,19 @@ class Tenants:
         return tenant
 
     def doubt(self, tenant_id: str) -> None:
-        """A write of ours had no answer: until the tenant is read again, what is known may be the past."""
+        """A write of ours had no answer: the copy may be outdated until the tenant is read again."""
         self._doubted.add(tenant_id)
 
     def is_doubted(self, tenant_id: str) -> bool:
         return tenant_id in self._doubted
 
     def put(self, tenant: DistributionTenant) -> None:
-        """We have just written this tenant."""
+        """Record an own write."""
         self._written[tenant.id] = (self._clock.monotonic(), tenant)
         self._keep(tenant)
 
     def remove(self, tenant_id: str) -> None:
-        """We have just deleted this tenant."""
+        """Record an own deletion."""
         self._written[tenant_id] = (self._clock.monotonic(), None)
         self.mirror.remove(tenant_id)
 
@@ -194,7 +193,7 @@ class Tenants:
             await self.read(tenant_id)
         except PassError as error:
             self._unread = fresh(error)
-            if error.unavailable is None:  # an outage is told by the transport
+            if error.unavailable is None:  # an outage is logged by the transport
                 log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
 
     async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
@@ -256,7 +255,7 @@ def _names(tenant: TenantSummary | None) -> list[str]:
 
 
 def _completed(details: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
-    """What a listing knows better, above all how far a deployment has come, and what only a reading knows."""
+    """A tenant with the fields of its latest listing, and those that only a read has."""
     return replace(details, **{field.name: getattr(summary, field.name) for field in fields(summary)})
 
 

@@ -1,6 +1,6 @@
-"""Every operation of AWS that edgekeeper uses, once: what it does, and whose budget it takes from.
+"""Every operation of AWS that edgekeeper uses, with its lane and whether it is idempotent.
 
-*Idempotent* is said of a call that may be repeated when nobody knows whether it was done. Reads are. Of the writes,
+A call is *idempotent* if it may be repeated when it is not known whether it took effect. Reads are. Of the writes,
 those that replace a whole under a precondition or by a token are: the second attempt either does nothing or is
 refused as stale, and then the live state is read again. Those that create something are not.
 """
@@ -20,7 +20,7 @@ _LISTING = timedelta(seconds=120)
 _BATCH = timedelta(minutes=3)
 """A large batch waits for the account's throughput. No worker waits with it."""
 _DOMAIN_LANE = timedelta(seconds=90)
-"""API Gateway takes one domain call per half minute. Whoever would wait for longer is told so at once."""
+"""API Gateway takes one domain call per half minute. A call that would wait longer is refused at once."""
 
 
 def _read(service: str, name: str, lane: str, deadline: timedelta = _READ) -> Operation:
@@ -84,7 +84,7 @@ ADD_PERMISSION: Final = _write("lambda", "AddPermission", rates.LAMBDA)
 REMOVE_PERMISSION: Final = _write("lambda", "RemovePermission", rates.LAMBDA, idempotent=True)
 
 ASSUME_ROLE: Final = _read("sts", "AssumeRole", rates.STS)
-"""Gives a key away and changes nothing."""
+"""Returns credentials and changes nothing."""
 GET_CALLER_IDENTITY: Final = _read("sts", "GetCallerIdentity", rates.STS)
 
 ALL: Final[tuple[Operation, ...]] = tuple(

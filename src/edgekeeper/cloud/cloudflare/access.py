@@ -1,7 +1,7 @@
-"""Access: applications, which guard hostnames; policies, groups and tags, which they name.
+"""Access: applications, which protect hostnames; policies, groups and tags, which they name.
 
-An application is written as a whole, its policies included: one call protects a hostname, and there is no moment
-without. The list of policies is never left out and never null, for Cloudflare takes either to mean something else.
+An application is written with its policies in one call, so that a hostname is never without protection. The list of
+policies is never left out and never null, because Cloudflare gives both another meaning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PER_PAGE = 1_000
 
 
 class Access:
-    """What one account has of Access."""
+    """Access in one account."""
 
     def __init__(self, client: CloudflareClient, account_id: str) -> None:
         self.written_applications: Echo[Application] = Echo()
@@ -44,7 +44,7 @@ class Access:
             yield {application.id: application for application in map(application_of, page)}
 
     async def applications_of(self, domain: str) -> list[Application]:
-        """The applications that guard this domain, and no other that only looks like it."""
+        """The applications of exactly this domain."""
         pages = self._documents({"domain": domain, "exact": "true"})
         return [application_of(document) async for page in pages for document in page]
 

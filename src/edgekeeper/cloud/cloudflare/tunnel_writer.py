@@ -1,7 +1,7 @@
-"""The single writer of a tunnel's configuration, and the copy of it that shows what others have done to it.
+"""The writer of a tunnel's configuration, with a mirror of its rules.
 
 *Expected flow* of a batch
- 1. Read the configuration, merge the changes in, and compare: what is the case already is not written.
+ 1. Read the configuration, merge the changes in, and compare: what is in effect already is not written.
  2. Write it as a whole. The version in the answer has to be the next one. If it is not, somebody else wrote in between:
     read again, merge again, write again, a few times.
  3. Where no answer came to the write, the same: what has been written will be found.
@@ -71,7 +71,7 @@ class TunnelWriter:
         return self._coalescer.pending
 
     def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Ticket[Rules]:
-        """Hand in what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
+        """Submit what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
 
         The result is the rules as they are then.
         """
@@ -97,7 +97,7 @@ class TunnelWriter:
     async def _settle(
         self, changes: Sequence[HostnameChange]
     ) -> tuple[JsonObject | None, Mapping[str, PassError]]:
-        """Make the changes hold, and return the configuration that they hold in."""
+        """Write the changes, and return the configuration that has them."""
         for _ in range(_ATTEMPTS):
             live = await self._tunnels.configuration(self._tunnel)
             merged = merge(live.config, changes)

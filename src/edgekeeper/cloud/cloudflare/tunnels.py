@@ -1,4 +1,4 @@
-"""Tunnels and their configurations, as the API offers them: `tunnel_writer` is who writes."""
+"""Tunnels and their configurations, as the API offers them. Use `tunnel_writer` to write."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""The single writer of a zone's address records, and the copy of the zone that all who want to know look at.
+"""The writer of a zone's address records, with a mirror of them.
 
 *Expected flow* of a batch
- 1. What the mirror shows to be the case already is not written; what others are in the way of is refused (`already`).
+ 1. What is in effect already by the mirror is not written; what conflicts with records of others is refused (`already`).
  2. Where records that exist are to be changed or deleted, the zone is listed first, because a mirror may be old.
  3. One call writes everything. What it stored goes into the mirror.
  4. Where Cloudflare says that something is in the way, or gone, the mirror was wrong: the zone is listed, and the rest
-    is written without the change that cannot be. So one bad record costs the others two calls, not their turn.
- 5. Where the zone is full, as many as fit are written. What concerns all, such as a refused token, all are told at once.
+    is written without the change that cannot be. So one bad record costs the others two calls.
+ 5. Where the zone is full, as many as fit are written. What concerns all, such as a refused token, is reported to all at once.
 
 *Guarantees*
  - After a call without an answer nothing is written before the zone was listed.
+ - Writers of the same zone with other credentials write one at a time, and know what the others wrote.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class ZoneWriter:
         )
 
     async def run(self) -> None:
-        """Write what is handed in, until cancelled or stopped."""
+        """Write what is submitted, until cancelled."""
         with self._lock.joined(self):
             await self._coalescer.run()
 
@@ -81,7 +82,7 @@ class ZoneWriter:
         return self._coalescer.pending
 
     def submit(self, change: RecordChange, *, wake: Callable[[], None] | None = None) -> Ticket[Stored]:
-        """Hand in what the address records of a name should be. Raise Stall where it is no name.
+        """Submit what the address records of a name should be. Raise Stall where it is no name.
 
         The result is the records as they are then.
         """
@@ -171,11 +172,11 @@ class ZoneWriter:
     async def _plan_live(self, changes: Sequence[RecordChange]) -> list[RecordPlan | PassError]:
         live = await self._records.all()
         self._unsure = False
-        self.mirror.poke()  # what we have just seen is news to it as well
+        self.mirror.poke()  # let it see what we have just read
         return self._plan(changes, by_name(live))
 
     async def _perform(self, plans: Sequence[RecordPlan | PassError]) -> list[Stored | PassError]:
-        """Write what there is to write, in as few calls as possible."""
+        """Carry out the plans, in as few calls as possible."""
         outcomes: list[Stored | PassError] = [
             plan if isinstance(plan, PassError) else plan.kept for plan in plans
         ]
