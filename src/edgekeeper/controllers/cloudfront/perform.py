@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from edgekeeper.cloud.aws.dns.service import RecordOwner
 from edgekeeper.cloud.aws.error_table import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import (
@@ -23,17 +24,18 @@ from edgekeeper.cloud.aws.tenants import (
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.certificates import PENDING
-from edgekeeper.controllers.cloudfront.inventory import replaceable
+from edgekeeper.controllers.cloudfront.decide import is_ours
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+from edgekeeper.core.steps import Step
 
 _UNKNOWN: Final = ManagedCertificate("", PENDING, "")
 """One that was requested, and not seen yet: what was there before it says nothing about it."""
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
 
+_UNDER_WAY: Final = timedelta(seconds=2)
 _WITHDRAWAL: Final = timedelta(seconds=1)
 """How long names may lead to somebody else once we know of it."""
 
@@ -49,7 +51,7 @@ class Performer:
         try:
             return await self._perform(step, snapshot, wake)
         except Stall as refusal:
-            if refusal.reason == DOMAIN_CONFLICT and snapshot.inventory and not snapshot.is_contested:
+            if refusal.reason == DOMAIN_CONFLICT and snapshot.records.inventory and not snapshot.is_contested:
                 refusal.after = _WITHDRAWAL
             raise
 
@@ -72,19 +74,16 @@ class Performer:
                 return replace(snapshot, tenant=None)
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
-            case do.WriteRecords():
-                self.account.desk.write(_whose(snapshot), step.records, replaceable(snapshot), wake)
-            case do.RemoveRecords():
-                self.account.desk.remove(_whose(snapshot), step.records, wake)
-            case do.RememberRecords():
-                inventory = self.account.desk.plan(snapshot.owner.uid, snapshot.inventory, step.records)
-                return replace(snapshot, inventory=inventory)
-            case do.AdoptRecords():
-                return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
-        return snapshot
+            case None:
+                return snapshot
+        owner = RecordOwner(snapshot.owner.uid, snapshot.generation)
+        records = self.account.dns.perform(step, snapshot.records, owner, snapshot.served, wake)
+        return replace(snapshot, records=records)
 
     async def unmark(self, snapshot: Snapshot) -> None:
-        """Remove our mark from a tenant that bears it. Its other tags stay."""
+        """Remove our mark from a tenant that bears it. Its other tags stay. Raise Wait while records are being written."""
+        if snapshot.records.work.pending:
+            raise Wait(_UNDER_WAY, "RecordsPending", "records are still being written")
         live = _live(snapshot) if snapshot.tenant is not None else None
         if live is None or is_mine(parse_tags(live.tags), snapshot.owner) is not Ownership.MINE:
             return
@@ -138,7 +137,7 @@ class Performer:
         found = await self.account.tenants.read(step.name)
         if found is None:
             return Wait(_NOT_SHOWN_YET, NAME_CONFLICT, f"{refusal.message}; it is not shown to us yet")
-        if is_mine(parse_tags(found.tags), snapshot.owner) is Ownership.MINE or snapshot.may_adopt:
+        if is_ours(replace(snapshot, tenant=found), found) or snapshot.may_adopt:
             return Conflict("the tenant is there, and ours")
         return _like(refusal, f"{refusal.message} (it is {found.id})")
 
@@ -205,10 +204,6 @@ class Performer:
         marked = replace(live, tags={**live.tags, **step.tags})
         self.account.tenants.put(marked)
         return replace(snapshot, tenant=marked)
-
-
-def _whose(snapshot: Snapshot) -> tuple[str, int]:
-    return snapshot.owner.uid, snapshot.generation
 
 
 def _live(snapshot: Snapshot) -> DistributionTenant:
