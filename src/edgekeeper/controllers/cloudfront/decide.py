@@ -34,8 +34,7 @@ from edgekeeper.cloud.aws.dns.planning import (
     refused_removals,
     removing,
 )
-from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import (
+from edgekeeper.cloud.aws.error_table import (
     DNS_CONFLICT,
     DOMAIN_CONFLICT,
     INVALID,
@@ -48,6 +47,7 @@ from edgekeeper.cloud.aws.tenants import (
     ManagedCertificateRequest,
     TenantSummary,
 )
+from edgekeeper.cloud.error_table import error_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (
     certificate_to_attach,

@@ -32,7 +32,7 @@ from edgekeeper.cloud.aws.dns.entries import TYPES, bare_zone
 from edgekeeper.cloud.aws.dns.service import RecordOwner
 from edgekeeper.cloud.aws.dns.state import DnsWork, RecordState, ZoneView
 from edgekeeper.cloud.aws.dns.steps import AwaitPropagation
-from edgekeeper.cloud.aws.meanings import DNS_ERROR
+from edgekeeper.cloud.aws.error_table import DNS_ERROR
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do

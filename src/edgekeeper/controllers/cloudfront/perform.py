@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.dns.service import RecordOwner
-from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
+from edgekeeper.cloud.aws.error_table import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import (
     DistributionTenant,

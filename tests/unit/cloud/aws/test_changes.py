@@ -92,7 +92,7 @@ def test_wish_takes_what_the_zone_leaves_to_do(
 def test_record_that_was_never_ours_is_never_overwritten(found: Record) -> None:
     with pytest.raises(TakenError, match="was not created by this object") as taken:
         plan(Present(WANTED), _zone(found))
-    assert taken.value.found == found
+    assert taken.value.existing == found
 
 
 def test_record_that_got_a_routing_policy_is_not_overwritten() -> None:

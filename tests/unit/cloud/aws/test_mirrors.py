@@ -14,7 +14,6 @@ from edgekeeper.cloud.aws.changes import Present
 from edgekeeper.cloud.aws.mirrors import (
     Distributions,
     Tenants,
-    certificates,
     connection_groups,
     default_group,
 )
@@ -165,15 +164,6 @@ async def test_default_group_appears_with_the_first_tenant(world: World) -> None
         group = default_group(groups)
         assert group is not None
         assert group.id == created.connection_group_id
-
-
-@in_virtual_time
-async def test_abandoned_certificate_does_not_hurry_the_listing(world: World) -> None:
-    await world.acm.request(["a.example.com"], owner="6f1c", tags={})
-    mirror = certificates(world.acm, "us-east-1", world.clock, world.metrics)
-    async with _running(mirror):
-        await asyncio.sleep(3600)
-    assert world.counts["ListCertificates"] <= 8
 
 
 @in_virtual_time

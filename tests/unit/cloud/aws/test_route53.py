@@ -51,6 +51,13 @@ async def test_records_are_read_as_they_were_written(world: World) -> None:
 
 
 @both_ways
+async def test_batch_names_edgekeeper_in_its_comment(world: World) -> None:
+    zone = world.cloud.route53.add_zone("example.com")
+    receipt = await world.route53().change(zone.id, _create(SHOP))
+    assert world.cloud.route53.changes[receipt.id].comment == "Managed by edgekeeper"
+
+
+@both_ways
 async def test_large_zone_is_read_page_by_page(world: World) -> None:
     zone = world.cloud.route53.add_zone("example.com")
     for number in range(601):

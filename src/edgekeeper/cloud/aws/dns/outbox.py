@@ -20,7 +20,7 @@ from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
 from edgekeeper.cloud.aws.dns.entries import Place, place_of, record_of
 from edgekeeper.cloud.aws.dns.state import DnsWork, Refusal
-from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
+from edgekeeper.cloud.aws.error_table import DNS_NO_ZONE
 from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.zone import Written, Zone

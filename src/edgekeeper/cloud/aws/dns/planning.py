@@ -28,7 +28,7 @@ from edgekeeper.cloud.aws.dns.steps import (
     RemoveRecords,
     WriteRecords,
 )
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.cloud.aws.records import is_within
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.errors import Stall
