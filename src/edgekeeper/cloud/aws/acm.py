@@ -16,7 +16,7 @@ from typing import Final
 from edgekeeper.cloud.aws import operations as op
 from edgekeeper.cloud.aws.access import Ask, AwsCaller
 from edgekeeper.cloud.aws.coverage import uncovered
-from edgekeeper.cloud.aws.records import Record, normalise_name
+from edgekeeper.cloud.aws.dns.records import Record, normalise_name
 from edgekeeper.core.json import JsonObject
 
 ISSUED: Final = "ISSUED"

@@ -13,8 +13,8 @@ from typing import Final
 
 from edgekeeper.cloud.aws import operations as op
 from edgekeeper.cloud.aws.access import Ask, AwsCaller
-from edgekeeper.cloud.aws.changes import Change, build_batch, tokens
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name, parse_record
+from edgekeeper.cloud.aws.dns.changes import Change, build_batch, tokens
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name, parse_record
 from edgekeeper.core.json import JsonObject
 
 PENDING: Final = "PENDING"

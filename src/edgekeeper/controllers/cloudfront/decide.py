@@ -34,6 +34,7 @@ from edgekeeper.cloud.aws.dns.planning import (
     refused_removals,
     removing,
 )
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.error_table import (
     DNS_CONFLICT,
     DOMAIN_CONFLICT,
@@ -41,7 +42,6 @@ from edgekeeper.cloud.aws.error_table import (
     NAME_CONFLICT,
     NO_CONNECTION_GROUP,
 )
-from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,

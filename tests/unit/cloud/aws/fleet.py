@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from edgekeeper.cloud.aws.changes import Action, Change, Present
+from edgekeeper.cloud.aws.dns.changes import Action, Change, Present
+from edgekeeper.cloud.aws.dns.records import Record
+from edgekeeper.cloud.aws.dns.zone import Zone
 from edgekeeper.cloud.aws.mirrors import SELDOM, Tenants, connection_groups
-from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
-from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.local.aws.route53 import records as simulated
 from edgekeeper.local.aws.settings import PUBLISHED, UNLIMITED

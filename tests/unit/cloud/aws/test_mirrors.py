@@ -10,17 +10,17 @@ from typing import Protocol
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Present
+from edgekeeper.cloud.aws.dns.changes import Present
+from edgekeeper.cloud.aws.dns.records import Record
+from edgekeeper.cloud.aws.dns.zones import Zones
 from edgekeeper.cloud.aws.mirrors import (
     Distributions,
     Tenants,
     connection_groups,
     default_group,
 )
-from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import TenantSettings
-from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.local.aws import faults, identity
 from tests.unit.cloud.aws.world import DISTRIBUTION, ENDPOINT, World, in_virtual_time

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Action, Change
-from edgekeeper.cloud.aws.records import Record, RecordKey, records_for
+from edgekeeper.cloud.aws.dns.changes import Action, Change
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, records_for
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.errors import Conflict, Retry, Stall
 from edgekeeper.local.aws import faults, identity

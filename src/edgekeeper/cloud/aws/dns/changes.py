@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from edgekeeper.cloud.aws.records import Record, RecordKey, build_record
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, build_record
 from edgekeeper.core.json import JsonObject
 
 MOST_ELEMENTS: Final = 1_000

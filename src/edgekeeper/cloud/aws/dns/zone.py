@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
+from edgekeeper.cloud.aws.dns.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
+from edgekeeper.cloud.aws.dns.propagation import Propagation
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_TAKEN
-from edgekeeper.cloud.aws.propagation import Propagation
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.roles import RoleRefusedError
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket

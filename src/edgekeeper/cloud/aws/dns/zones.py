@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.dns.zone import Zone
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.route53 import Route53, bare_id
-from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
 from edgekeeper.cloud.registry import Registry

@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Absent, Present
-from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.dns.changes import Absent, Present
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey
+from edgekeeper.cloud.aws.dns.zone import Zone
+from edgekeeper.cloud.aws.dns.zones import Zones
 from edgekeeper.cloud.aws.roles import OWN, Role
-from edgekeeper.cloud.aws.zone import Zone
-from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.cloud.registry import CHECKED_EVERY, LINGERING
 from edgekeeper.core.errors import Retry, Stall

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.aws.changes import (
+from edgekeeper.cloud.aws.dns.changes import (
     LARGEST_BATCH,
     MOST_CHARACTERS,
     MOST_ELEMENTS,
@@ -23,7 +23,7 @@ from edgekeeper.cloud.aws.changes import (
     plan,
     tokens,
 )
-from edgekeeper.cloud.aws.records import AliasTarget, Record, RecordKey
+from edgekeeper.cloud.aws.dns.records import AliasTarget, Record, RecordKey
 
 WANTED = Record("shop.example.com", "CNAME", 300, ("d111111abcdef8.cloudfront.net",))
 OLDER = replace(WANTED, values=("d222222abcdef8.cloudfront.net",))

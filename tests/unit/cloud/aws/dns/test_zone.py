@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Absent, Action, Present, Wish
-from edgekeeper.cloud.aws.records import AliasTarget, Record, records_for
+from edgekeeper.cloud.aws.dns.changes import Absent, Action, Present, Wish
+from edgekeeper.cloud.aws.dns.records import AliasTarget, Record, records_for
+from edgekeeper.cloud.aws.dns.zone import Written, Zone, accuse
 from edgekeeper.cloud.aws.route53 import Route53
-from edgekeeper.cloud.aws.zone import Written, Zone, accuse
 from edgekeeper.cloud.coalescer import Ticket
 from edgekeeper.cloud.rates import DEFAULT_RATES, ROUTE53
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
