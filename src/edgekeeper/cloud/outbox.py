@@ -131,6 +131,7 @@ class Outbox(Generic[P, C, R]):
         refused: list[Refusal[P, C]] = []
         failure, pending = None, False
         submitted = self._submitted.get(owner.uid, {})
+        self._raise_bugs(submitted)
         for place, submission in list(submitted.items()):
             if not submission.done:
                 pending = True
@@ -143,9 +144,6 @@ class Outbox(Generic[P, C, R]):
             except PassError as error:
                 del submitted[place]
                 failure = failure or self._paused(owner.uid, error)
-            except Exception:
-                del submitted[place]
-                raise
             else:
                 self._failures.pop(owner.uid, None)
         return News(tuple(answers), self._standing(owner), tuple(refused), failure, pending)
@@ -177,6 +175,18 @@ class Outbox(Generic[P, C, R]):
         """The owner is gone. What is under way is written all the same."""
         for memory in (self._submitted, self._refused, self._failures):
             memory.pop(uid, None)
+
+    def _raise_bugs(self, submitted: dict[P, _Submission[C, R]]) -> None:
+        """Raise what is none of the four errors, once, before anything else is taken out."""
+        for place, submission in list(submitted.items()):
+            try:
+                if submission.done:
+                    self._answer(place, submission)
+            except PassError:
+                continue  # `collect` reports it
+            except Exception:
+                del submitted[place]
+                raise
 
     def _answer(self, place: P, submission: _Submission[C, R]) -> Answer[P, C, R]:
         try:

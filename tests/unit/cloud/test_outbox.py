@@ -225,6 +225,19 @@ async def test_outbox_bug_of_a_writer_ends_one_pass_and_not_all_that_follow() ->
 
 
 @virtual_time
+async def test_outbox_bug_of_one_writer_hides_nothing_of_the_others() -> None:
+    scene = Scene()
+    scene.refuse(A)
+    scene.submit(B)[0].resolve("one")
+    scene.submit(C)[0].fail(RuntimeError("a bug"))
+    with pytest.raises(RuntimeError, match="a bug"):
+        scene.outbox.collect(SHOP)
+    news = scene.outbox.collect(SHOP)
+    assert [refusal.place for refusal in news.newly_refused] == [A]
+    assert _answers(news) == [(B, ("one",))]
+
+
+@virtual_time
 async def test_outbox_forgets_an_owner_and_keeps_the_others() -> None:
     scene = Scene()
     for owner in (SHOP, BLOG):
