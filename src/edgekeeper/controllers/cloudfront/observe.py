@@ -36,7 +36,7 @@ from edgekeeper.cloud.aws.error_table import DNS_ERROR
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served
 from edgekeeper.controllers.cloudfront.claims import TenantClaims
 from edgekeeper.controllers.cloudfront.decide import is_ours
@@ -83,7 +83,7 @@ class Base:
 class Observer:
     """Looks at one object and at what AWS has for it."""
 
-    account: Account
+    account: CloudFrontAccount
     memory: Memory
     claims: TenantClaims
     guards: Guards

@@ -22,7 +22,7 @@ from edgekeeper.cloud.aws.tenants import (
     TenantSettings,
 )
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import PENDING
 from edgekeeper.controllers.cloudfront.decide import is_ours
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
@@ -44,7 +44,7 @@ _WITHDRAWAL: Final = timedelta(seconds=1)
 class Performer:
     """Carries steps out."""
 
-    account: Account
+    account: CloudFrontAccount
 
     async def perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         """Do it, and return the snapshot as it is now."""
