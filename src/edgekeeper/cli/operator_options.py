@@ -25,7 +25,7 @@ import click
 from edgekeeper.cli.duration import Duration
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.logs import parse_level
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
 

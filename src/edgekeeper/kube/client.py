@@ -47,11 +47,11 @@ from edgekeeper.kube.errors import (
 )
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.limits import TokenBucket
-from edgekeeper.kube.notices import Notices
 from edgekeeper.kube.pages import BrokenLineError, Page, parse_page, split_lines
 from edgekeeper.kube.raw import MalformedObjectError, peek
 from edgekeeper.kube.requests import Call, Preconditions, Selection
 from edgekeeper.kube.retrying import pause_before_retry
+from edgekeeper.kube.server_warnings import ServerWarnings
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport, TransportError
 
 log = get_logger(__name__)
@@ -100,7 +100,7 @@ class KubeClient:
         self.options = options
         rate = options.requests_per_second
         self._bucket = TokenBucket(rate, options.burst) if rate is not None else None
-        self._notices = Notices()
+        self._warnings = ServerWarnings()
         self.observe: Callable[[str, int], None] | None = None
         """Told the method and status of every attempt that was sent; the status is 0 where no answer came."""
         self.leadership: Callable[[], None] | None = None
@@ -112,10 +112,6 @@ class KubeClient:
         """The live object. Raise NotFoundError where there is none."""
         call = requests.get(kind, key)
         return _decoded(await self._send(call), call.request)
-
-    async def get_raw(self, kind: Kind, key: Key) -> bytes:
-        """The live object as the JSON that the server sent."""
-        return (await self._send(requests.get(kind, key))).body
 
     async def pages(
         self, kind: Kind, *, namespace: str = "", labels: str = "", fields: str = "", page_size: int = 500
@@ -299,7 +295,7 @@ class KubeClient:
             status = response.status
         finally:
             self._observe(call.request.method, status)
-        self._notices.log(response.headers, call.operation)
+        self._warnings.log(response.headers, call.operation)
         return response
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> ApiStream:

@@ -9,7 +9,7 @@ from random import Random
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.errors import ApiError, ExpiredError, ForbiddenError, NotFoundError
-from edgekeeper.kube.replica import StaleViewError
+from edgekeeper.kube.ledger import StaleViewError
 from edgekeeper.kube.stream import SilenceError
 
 _TIMES_NOT_SERVED = 3

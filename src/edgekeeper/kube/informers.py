@@ -15,7 +15,7 @@ does not serve yet is waited for.
 Guarantees
     - There is one watch for each kind and selection (namespace, labels, fields), however many users it has.
     - A handler is called for every change, in the order of the changes, after the store shows it. What it raises is
-      logged and counted, and concerns neither the store nor the other handlers.
+      logged, and concerns neither the store nor the other handlers.
     - A handler that subscribes late is first told every object that is there, as `initial` changes.
 
 Handlers run within the watch and must not block: they put keys into queues, and nothing else.
@@ -33,7 +33,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.kube.replica import Replica
+from edgekeeper.kube.ledger import Ledger
 from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.store import Change, Store
 from edgekeeper.kube.watch import Statistics, Watcher, WatchOptions
@@ -50,7 +50,6 @@ class Informer:
         self.kind = kind
         self.selection = selection
         self.store = Store(kind)
-        self.handler_failures = 0
         self._handlers: dict[object, Handler] = {}
         self._watcher: Watcher | None = None
 
@@ -111,7 +110,6 @@ class Informer:
         try:
             handler(change)
         except Exception:
-            self.handler_failures += 1
             log.exception(
                 "handler of changes failed",
                 resource=self.kind.qualified_plural,
@@ -200,7 +198,7 @@ class Informers:
         informer = shared.informer
         watcher = Watcher(
             self._client,
-            Replica(informer.store, informer.deliver),
+            Ledger(informer.store, informer.deliver),
             informer.selection,
             self._clock,
             Random(self._random.getrandbits(64)),

@@ -10,7 +10,7 @@ Guarantees
     - What was once synced stays readable, though perhaps out of date, while the server cannot be reached or refuses.
     - A change is in the store, and in its indexes, before anybody is told of it.
 
-`kube.replica` is the only writer.
+`kube.ledger` is the only writer.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Store:
             index.file(key, _decode_tree(raw))
         self._indexes[name] = index
 
-    # For the replica, which is the only writer, and for those who only care about what is certainly there.
+    # For the ledger, which is the only writer, and for those who only care about what is certainly there.
 
     def snapshot(self) -> list[tuple[Key, bytes]]:
         """Everything in the store, synced or not: what is here is certainly there, whatever else may be."""

@@ -47,10 +47,10 @@ from edgekeeper.core.log import get_logger
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import ApiError, ExpiredError, InvalidError, NotFoundError, UnreachableError
 from edgekeeper.kube.health import DEFAULT_PATIENCE, Health, Patience, is_behind
+from edgekeeper.kube.ledger import Ledger, StaleViewError
 from edgekeeper.kube.lines import Bookmark, Deletion, Failure, Line, Upsert
 from edgekeeper.kube.pages import Page
 from edgekeeper.kube.raw import MalformedObjectError
-from edgekeeper.kube.replica import Replica, StaleViewError
 from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.stream import ShortStreamError, SilenceError, Stream
 
@@ -103,12 +103,12 @@ class Statistics:
 
 
 class Watcher:
-    """Keeps a replica up to date, for ever."""
+    """Keeps a ledger up to date, for ever."""
 
     def __init__(
         self,
         client: KubeClient,
-        replica: Replica,
+        ledger: Ledger,
         selection: Selection,
         clock: Clock,
         random: Random,
@@ -117,8 +117,8 @@ class Watcher:
         self.state = State.EMPTY
         self.statistics = Statistics()
         self._client = client
-        self._replica = replica
-        self._kind = replica.store.kind
+        self._ledger = ledger
+        self._kind = ledger.store.kind
         self._selection = selection
         self._clock = clock
         self._options = options
@@ -164,7 +164,7 @@ class Watcher:
 
     def _start_list(self) -> State:
         self.statistics.lists += 1
-        self._replica.begin_list()
+        self._ledger.begin_list()
         self._pages = self._initial_events() if self._options.initial_events else self._listed()
         return State.LISTING
 
@@ -172,10 +172,10 @@ class Watcher:
         assert self._pages is not None  # noqa: S101 - LISTING begins with it
         page = await anext(self._pages)
         self.health.mark_served()
-        self._replica.add_page(page.items, page.resource_version, trusted=self.health.is_past_doubt)
+        self._ledger.add_page(page.items, page.resource_version, trusted=self.health.is_past_doubt)
         if not page.last:
             return State.LISTING
-        self._replica.end_list(page.resource_version)
+        self._ledger.end_list(page.resource_version)
         await self._pages.aclose()
         self._pages = None
         self._audit_at = self._now() + spread(self._options.audit, 0.1, self._random).total_seconds()
@@ -183,7 +183,7 @@ class Watcher:
 
     async def _open_stream(self) -> State:
         if self._stream is None:
-            self._stream = await self._opened(self._replica.position)
+            self._stream = await self._opened(self._ledger.position)
         self.health.mark_following()
         return State.WATCHING
 
@@ -204,11 +204,11 @@ class Watcher:
         self.statistics.lines += 1
         match line:
             case Upsert(raw):
-                self._replica.upsert(raw)
+                self._ledger.upsert(raw)
             case Deletion(raw):
-                self._replica.delete(raw)
+                self._ledger.delete(raw)
             case Bookmark(resource_version):
-                self._replica.advance(resource_version)
+                self._ledger.advance(resource_version)
             case Failure(error):
                 raise error
 
@@ -274,7 +274,7 @@ class Watcher:
         pause = self.health.mark_failed(error, heard)
         self.state, before = self._state_after(error), self.state
         if was_served and not self.health.is_served:
-            self._replica.clear()
+            self._ledger.clear()
         if self._options.initial_events and before is State.LISTING and isinstance(error, InvalidError):
             self._options = replace(self._options, initial_events=False)
         self._report(error, before, pause, is_new=self.health.trouble != known)
@@ -287,7 +287,7 @@ class Watcher:
             return State.EMPTY if self.health.is_past_doubt else State.SYNCED
         if self.state is State.WATCHING and not isinstance(error, _OF_THE_WAY):
             # A line that cannot be used twice in the same place will never be: only a list leads around it.
-            before, self._stumbled_at = self._stumbled_at, self._replica.position
+            before, self._stumbled_at = self._stumbled_at, self._ledger.position
             return State.EMPTY if before == self._stumbled_at else State.SYNCED
         return State.SYNCED
 

@@ -60,9 +60,8 @@ from edgekeeper.runtime.contract import (
 from edgekeeper.runtime.logs import COMPLETED, FAILED, about
 from edgekeeper.runtime.passes import Ending, PassRunner
 from edgekeeper.runtime.queue import AT_ONCE, Priority, ShutDownError, WorkQueue
+from edgekeeper.runtime.read_your_writes import OutdatedKeys, view_of, watched_namespaces
 from edgekeeper.runtime.sources import Primary, Source
-from edgekeeper.runtime.staleness import OutdatedViews
-from edgekeeper.runtime.views import view_of, watched_namespaces
 from edgekeeper.runtime.writer import Writer
 
 __all__ = [
@@ -118,12 +117,12 @@ class Controller:
         self.informers = tuple(informer for _, informer in watched)
         own = [informer for source, informer in watched if source is self._sources[0]]
         self._view = view_of({informer.selection.namespace: informer.store for informer in own})
-        self._views = OutdatedViews(self._view)
+        self._outdated = OutdatedKeys(self._view)
         self._passes = PassRunner(
             self.options,
             self._reconciler,
             Writer(self._services.client, self.options.kind),
-            self._views,
+            self._outdated,
             self._services.recorder,
             self._metrics,
             dry_run=self._services.client.options.dry_run,
@@ -169,7 +168,7 @@ class Controller:
         usual = Priority.USER if is_primary else Priority.WAKE
 
         def handle(change: Change) -> None:
-            if is_primary and self._views.caught_up(change.key):
+            if is_primary and self._outdated.caught_up(change.key):
                 self.queue.add(change.key, priority=Priority.WAKE)
             for key in self._concerned(source, change):
                 self.queue.add(key, priority=Priority.START if change.initial else usual)
@@ -204,7 +203,7 @@ class Controller:
     async def _visit(self, key: Key) -> None:
         """A pass, if there is an object, and the store is not behind what we know of it."""
         try:
-            left = self._views.wait_for(key)
+            left = self._outdated.wait_for(key)
             raw = self._view.raw(key)
         except NotSyncedError:
             self.queue.retry(key)

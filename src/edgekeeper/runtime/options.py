@@ -9,7 +9,7 @@ from typing import Literal
 from edgekeeper.kube.client import DEFAULT_OPTIONS, ClientOptions
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 
 HEALTH_ADDRESS = Address("", 8081)
 WEBHOOK_ADDRESS = Address("", 9443)

@@ -8,7 +8,7 @@
     what         flag                           default
     ───────────  ─────────────────────────────  ────────  ────────────────────────────────────────────────────────
     probes       --health-probe-bind-address    :8081     plain HTTP for anybody (`probes`)
-    metrics      --metrics-bind-address         0 (off)   HTTPS for those whom RBAC allows it, or plain (`scraping`)
+    metrics      --metrics-bind-address         0 (off)   HTTPS for those whom RBAC allows it, or plain (`metrics_auth`)
     admission    --webhook-bind-address         :9443     HTTPS, where there are webhooks and a certificate (`webhooks`)
 
 HTTP/1.1 is all that is spoken. `--enable-http2` is accepted, since manifests have it, and answered by a warning.
@@ -31,11 +31,11 @@ from edgekeeper.runtime.certificates import (
     self_signed,
     server_context,
 )
-from edgekeeper.runtime.listening import Listener
+from edgekeeper.runtime.http_server import Listener
 from edgekeeper.runtime.metrics import Metrics
+from edgekeeper.runtime.metrics_auth import MetricsAuthorizer, MetricsEndpoint, ReviewClient
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.probes import Probes
-from edgekeeper.runtime.scraping import Gatekeeper, ReviewClient, Scraping
 from edgekeeper.runtime.webhooks import LONGEST_REVIEW, Admissions, Webhook
 
 log = get_logger(__name__)
@@ -95,7 +95,7 @@ class Server:
         self._listeners.clear()
 
     def _build(self) -> dict[str, Listener]:
-        made = {"probes": self._probing(), "metrics": self._scraping(), "admission": self._admitting()}
+        made = {"probes": self._probing(), "metrics": self._metering(), "admission": self._admitting()}
         return {name: listener for name, listener in made.items() if listener is not None}
 
     def _probing(self) -> Listener | None:
@@ -104,14 +104,16 @@ class Server:
             return None
         return Listener(self._probes.handle, address, "--health-probe-bind-address", limit=_PROBE_LIMIT)
 
-    def _scraping(self) -> Listener | None:
+    def _metering(self) -> Listener | None:
         options = self._options
         if options.metrics_address is None:
             return None
         secure = options.metrics_secure
-        scraping = Scraping(self._metrics, Gatekeeper(self._client, self._clock) if secure else None)
+        endpoint = MetricsEndpoint(
+            self._metrics, MetricsAuthorizer(self._client, self._clock) if secure else None
+        )
         tls = self._metrics_tls() if secure else None
-        return Listener(scraping.handle, options.metrics_address, "--metrics-bind-address", tls)
+        return Listener(endpoint.handle, options.metrics_address, "--metrics-bind-address", tls)
 
     def _metrics_tls(self) -> ssl.SSLContext:
         if self._options.metrics_cert_path is not None:

@@ -33,7 +33,7 @@ from aiohttp import web
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.runtime.listening import read_body, refusal
+from edgekeeper.runtime.http_server import read_body, refusal
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.tallies import WebhookTally
 

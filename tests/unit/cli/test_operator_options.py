@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.runtime.certificates import CertificateFiles
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
 
 PAGE = (Path(__file__).parents[3] / "docs" / "runtime.md").read_text()

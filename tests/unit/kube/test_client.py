@@ -52,7 +52,6 @@ async def _listed(client: KubeClient) -> list[bytes]:
 
 READS: dict[str, Verb] = {
     "get": lambda client: client.get(WIDGET, KEY),
-    "get raw": lambda client: client.get_raw(WIDGET, KEY),
     "list": _listed,
     "review": lambda client: client.review(TOKEN_REVIEW, {"spec": {"token": "t"}}),
 }

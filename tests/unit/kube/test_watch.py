@@ -13,7 +13,7 @@ import pytest
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.replica import Replica
+from edgekeeper.kube.ledger import Ledger
 from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.store import NotSyncedError
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
@@ -73,8 +73,8 @@ async def test_watch_tells_the_first_list_as_initial() -> None:
 @virtual_time
 async def test_watch_goes_through_its_states_in_order() -> None:
     async with unwatched("a", "b", "c") as world:
-        replica = Replica(world.informer.store, world.informer.deliver)
-        watcher = Watcher(world.client, replica, Selection(), world.clock, Random(1))
+        ledger = Ledger(world.informer.store, world.informer.deliver)
+        watcher = Watcher(world.client, ledger, Selection(), world.clock, Random(1))
         states = [watcher.state]
         while watcher.state is not State.WATCHING:
             await watcher.step()

@@ -41,7 +41,7 @@ class StaleViewError(Exception):
     """The server shows a state that is older than one it has shown before."""
 
 
-class Replica:
+class Ledger:
     """Keeps a store equal to what the server has, as far as the server has told."""
 
     def __init__(self, store: Store, deliver: Callable[[Change], None]) -> None:
