@@ -152,9 +152,17 @@ class Informers:
     def __iter__(self) -> Iterator[Informer]:
         return iter([shared.informer for shared in self._shared.values()])
 
-    def acquire(self, kind: Kind, *, namespace: str = "", labels: str = "", fields: str = "") -> Informer:
+    def acquire(
+        self,
+        kind: Kind,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        metadata_only: bool = False,
+    ) -> Informer:
         """The informer of a selection, which is watched from now on, or from `start` on. Release it after use."""
-        selection = Selection(namespace, labels, fields)
+        selection = Selection(namespace, labels, fields, metadata_only)
         shared = self._shared.get((kind, selection))
         if shared is None:
             shared = self._shared[kind, selection] = _Shared(Informer(kind, selection))

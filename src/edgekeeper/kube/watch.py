@@ -220,6 +220,7 @@ class Watcher:
             namespace=self._selection.namespace,
             labels=self._selection.labels,
             fields=self._selection.fields,
+            metadata_only=self._selection.metadata_only,
             page_size=self._options.page_size,
         )
 
