@@ -11,6 +11,7 @@ import pytest
 
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
+from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.credentials import StoredCredentials, bearer
@@ -18,19 +19,23 @@ from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.errors import FieldConflict, FieldConflictError, InvalidError, NotFoundError, StaleError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.informers import Informers
-from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, Key, Kind
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, SECRET, Key, Kind
 from edgekeeper.kube.openapi import OpenApiSchemas
+from edgekeeper.kube.store import NotSyncedError
+from edgekeeper.runtime.named_objects import NamedObjects
 from tests.conformance.client import Client, eventually
 from tests.conformance.definitions import definition, established, widget
 from tests.conformance.servers import ADMIN, TOKENS, Server
+from tests.conformance.test_access import grant, rule
+from tests.conformance.test_access import user as rbac_user
 
 AUTOSCALER = ("autoscaling", "HorizontalPodAutoscaler")
 
 
 @asynccontextmanager
-async def connected(server: Server) -> AsyncIterator[KubeClient]:
+async def connected(server: Server, user: str = ADMIN) -> AsyncIterator[KubeClient]:
     trust = Trust(authorities=server.authority.bundle)
-    config = ClusterConfig(server.url, trust, StoredCredentials(bearer(TOKENS[ADMIN])))
+    config = ClusterConfig(server.url, trust, StoredCredentials(bearer(TOKENS[user])))
     client = KubeClient(HttpTransport(config, environ={}), Calls(), SystemClock())
     try:
         yield client
@@ -272,3 +277,47 @@ async def test_metadata_is_watched_without_contents(
                 assert "managedFields" not in tree["metadata"]
         finally:
             await informers.stop()
+
+
+async def test_named_objects_need_no_right_to_see_others(server: Server, api: Client, namespace: str) -> None:
+    names = [Key(namespace, name) for name in ("mine", "missing")]
+    denied, user = Key(namespace, "denied"), Key(namespace, "user")
+    allowed = rule("list", "watch", resources=("secrets",), resourceNames=["mine", "missing"])
+    async with connected(server) as admin, connected(server, "alice") as client:
+        for name in ("mine", "denied"):
+            await admin.create(
+                SECRET, {"metadata": {"name": name}, "data": {"x": "MQ=="}}, namespace=namespace
+            )
+        informers = Informers(client, SystemClock())
+        secrets = NamedObjects(informers, SECRET)
+        secrets.use(user, [*names, denied])
+        await informers.start()
+        try:
+            await informers.wait_settled()
+            with pytest.raises(NotSyncedError, match="forbidden"):
+                secrets.get(names[0])
+            await grant(api, namespace, rbac_user("alice"), allowed)
+
+            async def known() -> list[JsonObject | None] | None:
+                for informer in informers:
+                    informer.wake()
+                try:
+                    return [secrets.get(name) for name in names]
+                except NotSyncedError:
+                    return None
+
+            found = await eventually(known)
+            assert [None if tree is None else tree["data"] for tree in found] == [{"x": "MQ=="}, None]
+            with pytest.raises(NotSyncedError, match="forbidden"):
+                secrets.get(denied)
+            await admin.merge_patch(SECRET, names[0], {"data": {"x": "Mg=="}})
+
+            async def changed() -> bool | None:
+                tree = secrets.get(names[0])
+                return True if tree is not None and tree["data"] == {"x": "Mg=="} else None
+
+            assert await eventually(changed)
+        finally:
+            secrets.close()
+            await informers.stop()
+        assert list(informers) == []

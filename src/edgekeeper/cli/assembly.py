@@ -15,6 +15,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from uuid import uuid4
 
 from edgekeeper.cli.reaching import OLDEST_NAMESPACE
@@ -39,6 +40,7 @@ from edgekeeper.runtime.manager import Manager, ManagerOptions
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.server import Server
+from edgekeeper.runtime.watch_metrics import watch_families
 
 LEASE_NAME = "edgekeeper"
 EVENT_REPORTER = "distributiontenant-controller"
@@ -78,6 +80,7 @@ class Operator:
             self.metrics,
             namespaces=runtime.namespaces,
         )
+        self.metrics.add(partial(watch_families, self.services.informers))
         cloud_metrics = CloudMetrics(self.metrics.registry)
         self.cloud = CloudTransport(
             self.calls,

@@ -105,11 +105,12 @@ class Ledger:
         if not is_older(resource_version, self.position):
             self.position = resource_version
 
-    def clear(self) -> None:
-        """The kind itself is gone, and all its objects with it."""
-        self.begin_list()
-        self.end_list(self.position)
+    def forget(self) -> None:
+        """The kind is not served: nothing is known any more, and nobody is told of deletions that may not have been."""
+        self._listed.clear()
+        self._tombstones.clear()
         self.position = ""
+        self.store.mark_not_served()
 
     def _known(self, key: Key) -> Header | None:
         raw = self.store.peek(key)

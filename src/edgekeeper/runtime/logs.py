@@ -33,7 +33,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import LEVELS, tell
 from edgekeeper.runtime.logline import COMPLETED, FAILED, STARTED, clean, compose, render_json, render_text
 
-__all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level"]
+__all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level", "set_level"]
 
 Format = Literal["json", "text"]
 Colour = Literal["auto", "always", "never"]
@@ -100,6 +100,12 @@ def configure(
     _settings.clock = clock or SystemClock()
     tell(_Lines())
     _bridge_standard_logging(threshold)
+
+
+def set_level(level: str) -> None:
+    """Log from this level on, and leave everything else as `configure` decided. Raise ValueError for one not known."""
+    _settings.threshold = parse_level(level)
+    logging.getLogger().setLevel(max(_settings.threshold, logging.INFO))
 
 
 @contextmanager

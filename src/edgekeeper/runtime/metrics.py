@@ -91,10 +91,14 @@ class Metrics:
         self.add(self._families)
 
     def controller(self, name: str, max_concurrent: int) -> ControllerTally:
-        """The numbers of a controller. One that comes back after its kind was gone for a while goes on counting."""
+        """The numbers of a controller."""
         tally = self._controllers.setdefault(name, ControllerTally(name))
         tally.max_concurrent = max_concurrent
         return tally
+
+    def forget_controller(self, name: str) -> None:
+        """The controller is gone for good, and its numbers with it."""
+        self._controllers.pop(name, None)
 
     def webhook(self, path: str) -> WebhookTally:
         """The numbers of the webhook at `path`."""

@@ -12,8 +12,8 @@ from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import ControllerOptions
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager
-from edgekeeper.runtime.read_your_writes import watched_namespaces
 from edgekeeper.runtime.sources import Mapped
+from edgekeeper.runtime.watches import watched_namespaces
 from tests.unit.runtime.world import (
     QUIET,
     WIDGET,

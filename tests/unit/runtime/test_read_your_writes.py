@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-import pytest
-
 from edgekeeper.core.outcome import Outcome, StatusWrite, done, requeue
-from edgekeeper.kube.kinds import Key
-from edgekeeper.kube.store import NotSyncedError, Store
+from edgekeeper.kube.store import Store
 from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import Request, Result
 from edgekeeper.runtime.read_your_writes import PATIENCE, OutdatedKeys
@@ -137,27 +134,6 @@ async def test_watch_that_is_later_than_patience_lasts_delays_passes_and_does_no
             assert (operator.metrics.counts, operator.events) == ({}, [])
             assert toy.passes == 1
             assert len(operator.journal.writes()) < 10
-
-
-@virtual_time
-async def test_unsynced_store_never_means_absence() -> None:
-    """Keys that are woken while nothing is known are neither worked on nor forgotten."""
-    async with world() as place:
-        toy = Toy()
-        await place.create(widget())
-        async with place.operating(toy) as operator:
-            await settle()
-            store = operator.controller.informers[0].store
-            store._synced.clear()
-            operator.controller.wake(KEY)
-            operator.controller.wake(Key("default", "never-seen"))
-            await settle()
-            assert toy.passes == 1
-            with pytest.raises(NotSyncedError):
-                store.raw(KEY)
-            store._synced.set()
-            await settle()
-            assert toy.passes == 2
 
 
 @virtual_time
