@@ -323,6 +323,10 @@ class DistributionTenantStatus(CamelStruct, frozen=True):
             description="When the creation of a tenant began that cannot be tagged as ours, until its id is known."
         ),
     ] = None
+    contested_generation: Annotated[
+        int | None,
+        Meta(description="The generation for which CloudFront said that a domain belongs to another tenant."),
+    ] = None
     conditions: Annotated[
         list[Annotated[Condition, Meta(description="A fact about the tenant.")]],
         Meta(extra_json_schema=LISTED_BY_TYPE),

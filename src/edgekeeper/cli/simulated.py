@@ -20,8 +20,8 @@ from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
-from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
+from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
 from edgekeeper.local.aws.http import serve
 from edgekeeper.local.aws.saving import keep

@@ -16,6 +16,7 @@ import yaml
 from edgekeeper.cel.environments import kubernetes
 from edgekeeper.cel.errors import EvaluationError
 from edgekeeper.cel.types import DYN
+from edgekeeper.cloud.aws import meanings
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.core.json import JsonObject
 
@@ -86,7 +87,7 @@ def test_reasons_are_the_documented_ones() -> None:
     assert WAITING < OF_READY
     assert {
         decide.VALIDATION_FAILED,
-        decide.NAME_CONFLICT,
+        meanings.NAME_CONFLICT,
         "DNSError",
         "ExternalDeletion",
     } <= OF_READY - WAITING
