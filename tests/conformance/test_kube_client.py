@@ -22,7 +22,14 @@ from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, SECRET, Key, Kind
 from edgekeeper.kube.openapi import OpenApiSchemas
 from edgekeeper.kube.store import NotSyncedError
+from edgekeeper.runtime.http_server import Address
+from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.named_objects import NamedObjects
+from edgekeeper.runtime.options import ServerOptions
+from edgekeeper.runtime.server import Server as WebServer
+from edgekeeper.runtime.validation import Problem, User
+from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookService
+from edgekeeper.runtime.webhooks import validating
 from tests.conformance.client import Client, eventually
 from tests.conformance.definitions import definition, established, widget
 from tests.conformance.servers import ADMIN, TOKENS, Server
@@ -321,3 +328,47 @@ async def test_named_objects_need_no_right_to_see_others(server: Server, api: Cl
             secrets.close()
             await informers.stop()
         assert list(informers) == []
+
+
+class EvenSizes:
+    """Sizes are even."""
+
+    async def validate(self, old: JsonObject | None, new: JsonObject | None, user: User) -> list[Problem]:
+        odd = bool(new and new["spec"]["size"] % 2)
+        return [Problem("spec.size", f"must be even, {user.username}")] if odd else []
+
+
+async def test_rules_are_asked_with_a_certificate_of_our_own(
+    server: Server, api: Client, namespace: str
+) -> None:
+    custom = widget()
+    kind = kube_kind(custom)
+    service = WebhookService(namespace, f"rules-{namespace}", local=True)
+    async with connected(server) as client:
+        await client.create(CUSTOM_RESOURCE_DEFINITION, definition(custom))
+        await established(api, custom)
+        informers = Informers(client, SystemClock())
+        webhooks = [validating(kind, EvenSizes())]
+        certificate = WebhookCertificate(client, informers, SystemClock(), service, webhooks)
+        options = ServerOptions(health_address=None, webhook_address=Address("127.0.0.1", 0))
+        listening = WebServer(options, Metrics(), client, SystemClock(), webhooks, certificate)
+        await listening.start()
+        await informers.start()
+        try:
+
+            async def refused() -> InvalidError | None:
+                body = {"metadata": {"generateName": "odd-"}, "spec": {"size": 1}}
+                try:
+                    await client.create(kind, body, namespace=namespace)
+                except InvalidError as error:
+                    return error
+                return None  # servers learn of configurations a moment later
+
+            error = await eventually(refused)
+            assert "denied the request: spec.size: must be even, admin" in str(error)
+            assert [cause["field"] for cause in error.causes] == ["spec.size"]
+            even = {"metadata": {"name": "even"}, "spec": {"size": 2}}
+            await client.create(kind, even, namespace=namespace)
+        finally:
+            await listening.stop()
+            await informers.stop()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,11 +36,14 @@ from edgekeeper.kube.kinds import NAMESPACE, Key
 from edgekeeper.kube.lease import Elector
 from edgekeeper.kube.transport import Transport
 from edgekeeper.runtime.contract import Services
+from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.server import Server
 from edgekeeper.runtime.watch_metrics import watch_families
+from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookService
+from edgekeeper.runtime.webhooks import Webhook, validating
 
 LEASE_NAME = "edgekeeper"
 EVENT_REPORTER = "distributiontenant-controller"
@@ -56,6 +59,8 @@ class OperatorOptions:
     """Budgets that differ from the defaults, by lane."""
     namespace: str = "default"
     """Where the lease is."""
+    local_webhooks: bool = False
+    """The API server is on this machine: let it call our webhooks where they listen."""
     signals: bool = True
     """Stop when the process is asked to; otherwise somebody else tells us."""
 
@@ -99,15 +104,29 @@ class Operator:
         self.tenants: TenantController = tenant_controller(
             self.services, access, cloud_metrics, self.metrics.registry, tenants
         )
-        self.server = Server(runtime.server, self.metrics, self.client, clock)
+        controllers = [self.tenants]
+        self.server = self._server(options, transport, clock, webhooks_of(controllers))
         self.manager = Manager(
             self.services,
-            [self.tenants],
+            controllers,
             elector=self._elector(options, transport, clock),
             server=self.server,
             options=ManagerOptions(signals=options.signals, freeze=options.signals),
         )
         self.server.ready.add("manager", lambda: self.manager.is_ready)
+
+    def _server(
+        self, options: OperatorOptions, transport: Transport, clock: Clock, webhooks: Sequence[Webhook]
+    ) -> Server:
+        runtime = options.runtime
+        service, local = runtime.server.webhook_service, options.local_webhooks
+        certificate = None
+        if webhooks and (service or local):
+            # Its client writes without leading: every replica serves webhooks.
+            client = KubeClient(transport, self.calls, clock, runtime.client_options())
+            known = WebhookService(options.namespace, service or LEASE_NAME, local)
+            certificate = WebhookCertificate(client, self.services.informers, clock, known, webhooks)
+        return Server(runtime.server, self.metrics, self.client, clock, webhooks, certificate)
 
     def _elector(self, options: OperatorOptions, transport: Transport, clock: Clock) -> Elector | None:
         if not options.runtime.leader_elect:
@@ -121,6 +140,12 @@ class Operator:
     def _confirm_leadership(self) -> None:
         if self.client.leadership is not None:
             self.client.leadership()
+
+
+def webhooks_of(controllers: Iterable[Controller]) -> list[Webhook]:
+    """The admission webhooks of those controllers that have rules for their kinds."""
+    settings = [controller.options for controller in controllers]
+    return [validating(each.kind, each.validator) for each in settings if each.validator is not None]
 
 
 @asynccontextmanager

@@ -31,6 +31,7 @@ from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.runtime.finalizers import is_deleting
 from edgekeeper.runtime.queue import QueueMetrics, SilentQueueMetrics
 from edgekeeper.runtime.sources import ANYWHERE, Scope
+from edgekeeper.runtime.validation import Validator
 
 T = TypeVar("T")
 
@@ -114,6 +115,8 @@ class ControllerOptions:
     finalizer: str | None = None
     generation_predicate: bool = True
     """Changes of the status alone cause no pass."""
+    validator: Validator | None = None
+    """What is asked about objects before they are stored, where admission webhooks are served."""
     role: str = ""
     """The role that this controller belongs to, where a process may be limited to one."""
     log_level: tuple[str, ...] = ()

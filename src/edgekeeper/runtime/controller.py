@@ -147,11 +147,11 @@ class Controller:
         """Watch what concerns us. From here on changes are queued; nobody works on them before `run`."""
         for objects in self._named:
             objects.on_change(self._wake_user)
-        self._watches.open()
+        self._watches.start()
 
     def detach(self) -> None:
         """Watch nothing any more."""
-        self._watches.close()
+        self._watches.stop()
         for objects in self._named:
             objects.close()
             objects.on_change(None)

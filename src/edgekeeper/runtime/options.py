@@ -28,8 +28,10 @@ class ServerOptions:
     metrics_cert_files: CertificateFiles = USUAL_FILES
     webhook_address: Address | None = WEBHOOK_ADDRESS
     webhook_cert_path: Path | None = None
-    """A directory with a certificate and its key. Webhooks are served only with one: the API server has to trust it."""
+    """A directory with a certificate and its key, which somebody else lets the API server trust."""
     webhook_cert_files: CertificateFiles = USUAL_FILES
+    webhook_service: str = ""
+    """The Service of our webhooks: without `webhook_cert_path` a certificate for it is made, kept and published."""
     enable_http2: bool = False
 
 

@@ -43,7 +43,7 @@ class _Watch:
 
 
 class Watches:
-    """The informers of one controller, from `open` to `close`."""
+    """The informers of one controller, from `start` to `stop`."""
 
     def __init__(self, informers: Informers, namespaces: tuple[str, ...], watcher: Watcher) -> None:
         self._informers = informers
@@ -52,7 +52,7 @@ class Watches:
         self._sources: dict[int, Source] = {}
         self._watches: dict[tuple[int, Place], _Watch] = {}
         """By the identity of the source: two of them may be equal, and each is told for itself."""
-        self._is_open = False
+        self._is_running = False
 
     def __iter__(self) -> Iterator[Informer]:
         return iter([watch.informer for watch in self._watches.values()])
@@ -63,14 +63,14 @@ class Watches:
             place: watch.informer for (known, place), watch in self._watches.items() if known == id(source)
         }
 
-    def open(self) -> None:
+    def start(self) -> None:
         """Watch from now on. Everybody is subscribed once all are acquired, since handlers may look at any store."""
-        self._is_open = True
+        self._is_running = True
         self._adjust()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Watch nothing any more."""
-        self._is_open = False
+        self._is_running = False
         self._adjust()
 
     def add(self, source: Source) -> None:
@@ -91,7 +91,7 @@ class Watches:
 
     def _adjust(self) -> None:
         """Acquire what is wanted and missing, release what is there and not wanted."""
-        wanted = dict(self._wanted()) if self._is_open else {}
+        wanted = dict(self._wanted()) if self._is_running else {}
         missing = [at for at in wanted if at not in self._watches]
         spare = [at for at in self._watches if at not in wanted]
         for at in missing:
