@@ -124,7 +124,7 @@ class Operator:
         if webhooks and (service or local):
             # Its client writes without leading: every replica serves webhooks.
             client = KubeClient(transport, self.calls, clock, runtime.client_options())
-            known = WebhookService(options.namespace, service or LEASE_NAME, local)
+            known = WebhookService(options.namespace, service or LEASE_NAME, local=local)
             certificate = WebhookCertificate(client, self.services.informers, clock, known, webhooks)
         return Server(runtime.server, self.metrics, self.client, clock, webhooks, certificate)
 
