@@ -15,7 +15,7 @@ from edgekeeper.cli import assembly
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
 from edgekeeper.cli.embedded import PlaneOptions, open_server
 from edgekeeper.cli.simulated import SimulationOptions, simulating
-from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
+from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject
@@ -23,6 +23,7 @@ from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.local.plane.resource import GroupResource
 from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.local.virtual import virtual_time
@@ -41,7 +42,7 @@ UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_addre
 @asynccontextmanager
 async def working(scene: Scene, runtime: RuntimeOptions, cluster: str = "") -> AsyncIterator[Operator]:
     """An operator at work on the scene."""
-    options = OperatorOptions(runtime, TenantOptions(cluster), namespace="default", signals=False)
+    options = OperatorOptions(runtime, CommonOptions(cluster), signals=False)
     clients, transport = scene.estate.clients(), InProcessTransport(scene.stage.plane)
     async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
         task = asyncio.create_task(operator.manager.run())
