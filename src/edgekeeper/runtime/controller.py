@@ -183,7 +183,7 @@ class Controller:
                 self.queue.add(key, priority=Priority.RESYNC, after=self._resync_pause())
 
     def informers_changed(self) -> None:
-        """For controllers that look into stores themselves: `informers` are others now, or are known or unknown now."""
+        """For controllers that look into stores themselves: `informers` are others now."""
 
     async def run(self) -> None:
         """Wait until the stores are warm, then work until `shut_down`; cancelling cuts passes short."""
@@ -214,13 +214,20 @@ class Controller:
         for key in self._concerned(source, change):
             self.queue.add(key, priority=Priority.START if change.initial else usual)
 
+    def watches_changed(self) -> None:
+        """Other informers than before are watched."""
+        own = self._watches.of(self._primary)
+        if self._view.cover({place: informer.store for place, informer in own.items()}):
+            self._outdated.clear()
+        self.informers_changed()
+        self.state_changed()
+
     def state_changed(self) -> None:
-        """Other informers than before are watched, or the objects of one are known now, or unknown."""
-        own = {place: informer.store for place, informer in self._watches.of(self._primary).items()}
-        if self._view.cover(own) or not all(store.synced for store in own.values()):
+        """The objects of an informer are known now, or unknown."""
+        own = self._watches.of(self._primary).values()
+        if not all(informer.store.synced for informer in own):
             self._outdated.clear()
         self._can_change.set()
-        self.informers_changed()
 
     def _wake_user(self, user: Key) -> None:
         self.wake(user)

@@ -32,8 +32,11 @@ class Watcher(Protocol):
     def changed(self, source: Source, change: Change) -> None:
         """An object that a source looks at has changed."""
 
+    def watches_changed(self) -> None:
+        """Other informers are watched now. Those that are new have not been subscribed to yet."""
+
     def state_changed(self) -> None:
-        """The objects of some kind have become known, or unknown, or what is watched is another selection now."""
+        """The objects of some informer have become known, or unknown."""
 
 
 @dataclass(slots=True)
@@ -100,7 +103,7 @@ class Watches:
             self._release(self._watches.pop(at))
         if not missing and not spare:
             return
-        self._watcher.state_changed()
+        self._watcher.watches_changed()
         for at in missing:
             self._subscribe(wanted[at], self._watches[at])
 

@@ -161,3 +161,30 @@ def test_webhooks_are_those_of_controllers_with_rules() -> None:
     assert [each.path for each in webhooks] == [
         "/validate-cloudfront-tenant-operator-io-v1alpha1-distributiontenant"
     ]
+
+
+@virtual_time
+async def test_namespace_that_comes_while_running_competes_and_one_that_goes_is_left_alone() -> None:
+    there = Key("other", KEY.name)
+    options = RuntimeOptions(server=UNHEARD, namespaces=("default",))
+    async with playing(start=False) as scene, working(scene, options) as operator:
+        user = scene.stage.user
+        await user.create(NAMESPACE, {"metadata": {"name": "other"}})
+        await scene.create(tenant())
+        await scene.ready()
+        rival = tenant()
+        rival["metadata"]["namespace"] = "other"
+        await user.create(KIND, rival)
+        await scene.elapse(seconds=60)
+        assert "status" not in await user.get(KIND, there)
+        operator.manager.set_namespaces(["default", "other"])
+        await scene.elapse(seconds=60)
+        conditions = {each["type"]: each for each in (await user.get(KIND, there))["status"]["conditions"]}
+        assert conditions["Ready"]["reason"] in {"NameConflict", "DomainConflict"}
+        operator.manager.set_namespaces(["other"])
+        await scene.elapse(seconds=600)
+        kept = await user.get(KIND, KEY)
+        assert kept["metadata"]["finalizers"]
+        assert scene.aws().enabled, "nothing is deleted where nobody looks any more"
+        text = generate_latest(operator.metrics.registry).decode()
+        assert 'tenants_total{namespace="default"' not in text
