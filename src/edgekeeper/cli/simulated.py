@@ -28,6 +28,7 @@ from edgekeeper.local.aws.saving import keep
 from edgekeeper.local.aws.session import session_class
 from edgekeeper.local.aws.settings import UNLIMITED
 from edgekeeper.local.transport import InProcessTransport
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 
 REGION = "us-east-1"
@@ -38,7 +39,8 @@ FIELD_MANAGER = "edgekeeper-up"
 
 _UNHURRIED = {name: LaneRate(50, 50, within=lane.within) for name, lane in DEFAULT_RATES.items()}
 """Nobody has to be protected from us here."""
-_UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_address=None)
+_UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_address=Address("127.0.0.1", 0))
+"""Heard by the API server only, which asks about objects before it stores them."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
         RuntimeOptions(server=_UNHEARD),
         CommonOptions(intervals=_intervals(options)),
         _UNHURRIED,
+        local_webhooks=True,
         signals=False,
     )
     transport = InProcessTransport(server.plane, server.plane.admin_token)

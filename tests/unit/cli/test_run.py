@@ -30,7 +30,7 @@ from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
 from edgekeeper.local.aws.http import serve
 from edgekeeper.local.aws.settings import UNLIMITED
 from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/default/distributiontenants"
 SHOP = {

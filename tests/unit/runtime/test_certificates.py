@@ -26,7 +26,7 @@ from edgekeeper.runtime.certificates import (
     self_signed,
     server_context,
 )
-from edgekeeper.runtime.listening import plain
+from edgekeeper.runtime.http_server import plain
 from tests.logs import capture_logs
 from tests.unit.runtime.wire import NOW, issue, listening, put, shown_certificate
 

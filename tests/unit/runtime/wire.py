@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 
 from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPair
-from edgekeeper.runtime.listening import Address, Handler, Listener
+from edgekeeper.runtime.http_server import Address, Handler, Listener
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = Address(LOOPBACK, 0)

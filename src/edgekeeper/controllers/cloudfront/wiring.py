@@ -104,16 +104,13 @@ class TenantController(Controller):
         self._claims = claims
         self._tenant_metrics = metrics
 
-    def attach(self) -> None:
-        super().attach()
+    def informers_changed(self) -> None:
         own = [informer for informer in self.informers if informer.kind == KIND]
-        self._claims.objects.attach(KIND, own, self.wake)
+        if own:
+            self._claims.objects.attach(KIND, own, self.wake)
+        else:
+            self._claims.objects.detach(KIND)
         self._tenant_metrics.count([informer.store for informer in own])
-
-    def detach(self) -> None:
-        super().detach()
-        self._claims.objects.detach(KIND)
-        self._tenant_metrics.count(())
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name="AWS account")]
