@@ -147,6 +147,33 @@ TENANT_CASES = {
         op("deny", action="route53:ListResourceRecordSets"),
         op("wait", seconds=0.1),
     ],
+    "record is in an inventory twice after it was replaced and its time to live changed": [
+        op("create", key="beta", spec=spec(API, "example.com", dns=DNS)),
+        op("wait", seconds=5),
+        op("edit", key="beta", spec={"dns": {**DNS, "ttl": 60}}),
+        op("write_record", zone="$zone:main", domain=API, target="$endpoint", ttl=300, type="A"),
+    ],
+    "name leads to a tenant that is deleted, by the record of an object that gave the name up": [
+        op("create", key="alpha", spec=spec("*.example.com", "SHOP.Example.Com")),
+        op(
+            "edit",
+            key="alpha",
+            spec={"dns": {**DNS, "hostedZoneId": "$zone:theirs", "assumeRoleArn": "$role:dns"}},
+        ),
+        op("wait", seconds=10),
+        op("deny", action="route53:*"),
+        op("delete_tenant", name="alpha"),
+        op("edit", key="alpha", spec={"domains": [{"domain": "*.example.com"}]}),
+        op("wait", seconds=0.1),
+        op(
+            "create",
+            key="gamma",
+            spec=spec("example.com", SHOP, parameters=[{"name": "colour", "value": "blue"}]),
+        ),
+    ],
+    "parameter that the distribution does not define": [
+        op("create", key="alpha", spec=spec(SHOP, parameters=[{"name": "origin", "value": "a"}])),
+    ],
     "tenant that cannot be tagged is nobody's after answers were lost": [
         op("deny", action="cloudfront:TagResource"),
         op("lose", target="cloudfront", skip=0, mutating=True, times=5, when="after"),

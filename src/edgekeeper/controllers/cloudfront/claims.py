@@ -16,6 +16,7 @@ from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.mirrors import Tenants
 from edgekeeper.cloud.aws.tenants import DistributionTenant
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.kube.kinds import Key, Kind
@@ -116,6 +117,11 @@ class TenantClaims:
         """The objects whose tenants are called so."""
         return [key for _, key in self._claims.objects.holders(TENANT_NAME, name)]
 
+    def is_being_deleted(self, request: Request, tenant_name: str) -> bool:
+        """Is a tenant that of other objects of the cluster, all of which are being deleted and take it with them?"""
+        others = list(self._claims.objects.find(TENANT_NAME, tenant_name, besides=self._subject(request)))
+        return bool(others) and all(_takes_tenant(other.tree) for other in others)
+
     def recorder(self, request: Request, entry: InventoryRecord) -> KindObject | None:
         """Another object to which the record of an inventory entry belongs, as far as the cluster can tell."""
         return self._claims.records.recorder(self._subject(request), place_of(entry), entry.state)
@@ -126,6 +132,12 @@ class TenantClaims:
 
     def _subject(self, request: Request) -> KindObject:
         return KindObject(self._kind, request.key, request.object)
+
+
+def _takes_tenant(obj: JsonObject) -> bool:
+    """Is an object being deleted, and its tenant with it?"""
+    is_deleted = dig(obj, "metadata", "deletionTimestamp") is not None
+    return is_deleted and Wishes.of(obj).deletion_policy is DeletionPolicy.DELETE
 
 
 def _domains(obj: JsonObject) -> list[str]:
