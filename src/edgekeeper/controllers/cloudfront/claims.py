@@ -30,7 +30,7 @@ from edgekeeper.lifecycle.claims import (
     Rival,
     nothing_proven,
 )
-from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
+from edgekeeper.lifecycle.record_claims import RECORD, RecordSource, ZoneUse, inventory_places, status_zones
 from edgekeeper.runtime.contract import Request
 
 TENANT_NAME: Final = "tenant name"
@@ -121,6 +121,20 @@ class TenantClaims:
         """Is a tenant that of other objects of the cluster, all of which are being deleted and take it with them?"""
         others = list(self._claims.objects.find(TENANT_NAME, tenant_name, besides=self._subject(request)))
         return bool(others) and all(_takes_tenant(other.tree) for other in others)
+
+    def unclaimed_records(self, request: Request, domains: Iterable[str]) -> dict[str, str]:
+        """Domains that records of other objects lead to, which do not ask for them, and those objects."""
+        subject, objects = self._subject(request), self._claims.objects
+        return {
+            domain: other.name_for(self._kind)
+            for domain in domains
+            for other in objects.find(RECORD, domain, besides=subject)
+            if domain not in objects.values(other, HOSTNAME)
+            and any(
+                place[1] == domain and state == "Written"
+                for place, state in inventory_places(other.tree).items()
+            )
+        }
 
     def recorder(self, request: Request, entry: InventoryRecord) -> KindObject | None:
         """Another object to which the record of an inventory entry belongs, as far as the cluster can tell."""

@@ -108,7 +108,8 @@ class Observer:
         snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
         snapshot = await self._without_others(request, snapshot)
         if snapshot.deleting:
-            return _with_zone(snapshot, self._zone_if_known(snapshot))
+            leading = self.claims.unclaimed_records(request, sorted(snapshot.served))
+            return replace(_with_zone(snapshot, self._zone_if_known(snapshot)), leading=leading)
         if self._is_refused(snapshot):
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
