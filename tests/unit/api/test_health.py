@@ -16,7 +16,7 @@ import yaml
 from edgekeeper.cel.environments import kubernetes
 from edgekeeper.cel.errors import EvaluationError
 from edgekeeper.cel.types import DYN
-from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws import error_table
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.core.json import JsonObject
 
@@ -87,7 +87,7 @@ def test_reasons_are_the_documented_ones() -> None:
     assert WAITING < OF_READY
     assert {
         decide.VALIDATION_FAILED,
-        meanings.NAME_CONFLICT,
+        error_table.NAME_CONFLICT,
         "DNSError",
         "ExternalDeletion",
     } <= OF_READY - WAITING

@@ -16,7 +16,7 @@ from typing import ClassVar
 import msgspec
 
 from edgekeeper.api.cloudfront import read_tenant
-from edgekeeper.cloud.aws.meanings import (
+from edgekeeper.cloud.aws.error_table import (
     DNS_ERROR,
     DOMAIN_CONFLICT,
     DOMAIN_VALIDATION_PENDING,
@@ -43,12 +43,12 @@ from edgekeeper.core.errors import PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.core.outcome import Event
 from edgekeeper.core.steps import Plan, Step
-from edgekeeper.lifecycle.kind import SYNCED, Pass, Report, Wake
+from edgekeeper.lifecycle.kind import SYNCED, ExternalKind, Pass, Report, Wake
 from edgekeeper.runtime.contract import Request
 
 
 @dataclass(frozen=True)
-class TenantKind:
+class TenantKind(ExternalKind[Base, Snapshot]):
     """Observes, changes and reports tenants."""
 
     name: ClassVar = "DistributionTenant"
