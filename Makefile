@@ -17,7 +17,8 @@ BIN       := $(VENV)/bin
 READY     := $(VENV)/.ready
 DOCS_READY := $(DOCS_VENV)/.ready
 GROUPS    := plane runtime cel clouds cloudfront zerotrust composition bridge
-SOURCES   := src tests tools benchmarks
+SOURCES   := src packages tests tools benchmarks conftest.py
+PROJECTS  := . packages/kubecel packages/kubesim
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -90,11 +91,11 @@ clean: ## Remove everything that can be built again
 
 # --- Environments ---------------------------------------------------------------------------------------------------
 
-$(READY): requirements/dev.txt pyproject.toml
+$(READY): requirements/dev.txt pyproject.toml packages/kubecel/pyproject.toml packages/kubesim/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edgekeeper needs Python 3.11 or newer: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(addprefix -e ,$(PROJECTS))
 	@touch $@
 
 $(DOCS_READY): requirements/docs.txt

@@ -13,8 +13,8 @@ import pytest
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import Fault, error, html, lost_request, lost_response
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import Fault, error, html, lost_request, lost_response
+from kubesim.virtual import virtual_time
 from tests.crash.faults import Mode
 from tests.crash.runner import explore
 from tests.crash.sampling import ALL, EVERY_OF_TENANTS

@@ -13,8 +13,8 @@ import click
 from edgekeeper import __version__
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command, CommandEntry, CommandGroup, Section
+from edgekeeper.cli.process import settle_garbage_collection
 from edgekeeper.cli.terminal import wants_colour
-from edgekeeper.local.process import settle_garbage_collection
 
 SECTIONS = (
     Section(

@@ -22,13 +22,13 @@ from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
-from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
-from edgekeeper.local.aws.http import serve
-from edgekeeper.local.aws.saving import keep
-from edgekeeper.local.aws.session import session_class
-from edgekeeper.local.aws.settings import UNLIMITED
-from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+from kubesim.aws.cloud import ACCOUNT, AwsCloud
+from kubesim.aws.http import serve
+from kubesim.aws.saving import keep
+from kubesim.aws.session import session_class
+from kubesim.aws.settings import UNLIMITED
+from kubesim.transport import InProcessTransport
 
 REGION = "us-east-1"
 DISTRIBUTION = "E1XNX8R2GOAABC"

@@ -12,11 +12,11 @@ from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.crds import KINDS, file_name, render
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.errors import StatusError
-from edgekeeper.local.plane.expressions.engine import RuleEngine
-from edgekeeper.local.plane.request import Request
-from edgekeeper.local.plane.schema import compile_schema
+from edgekeeper.schema import compile_schema
+from edgekeeper.schema.expressions.engine import RuleEngine
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.errors import StatusError
+from kubesim.plane.request import Request
 
 CHART = Path(__file__).parents[3] / "charts" / "edgekeeper" / "crds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -23,7 +23,7 @@ from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
-from edgekeeper.local.aws.control import COMMANDS
+from kubesim.aws.control import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"

@@ -14,10 +14,10 @@ from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assem
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+from kubesim.plane.resource import GroupResource
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.cloud.origin import Priority, current_origin
-from edgekeeper.local.virtual import LoopClock
+from kubesim.virtual import LoopClock
 
 NAME = "things"
 

@@ -10,7 +10,7 @@ import pytest
 
 from edgekeeper.cloud.members import Members
 from edgekeeper.cloud.origin import Origin, acting_for, current_origin
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.provider import SHOP
 
 

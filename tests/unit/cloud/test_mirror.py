@@ -11,7 +11,7 @@ import pytest
 from edgekeeper.cloud.mirror import AbsentError, Mirror, MirrorOptions, NotSyncedError
 from edgekeeper.cloud.origin import Priority
 from edgekeeper.core.errors import Cause, Retry, Wait
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.virtual import LoopClock, virtual_time
 from tests.logs import capture_logs
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 

@@ -9,7 +9,7 @@ import pytest
 from edgekeeper.cloud.coalescer import PendingError
 from edgekeeper.cloud.outbox import Outbox
 from edgekeeper.core.errors import Stall
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.document import Desk, Document, Record, names
 
 

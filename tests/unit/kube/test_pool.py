@@ -13,9 +13,9 @@ from edgekeeper.kube.credentials import StoredCredentials, bearer
 from edgekeeper.kube.http import HttpOptions, HttpTransport
 from edgekeeper.kube.transport import ApiRequest, TransportError
 from edgekeeper.kube.wire import AnswerReader, UnsendableError
+from packages.kubesim.tests.plane.cluster import until
 from tests.unit.kube.hostile import Heard, hostile, reply, response
 from tests.unit.kube.transports import transport_to
-from tests.unit.plane.cluster import until
 
 GET = ApiRequest("GET", "/version")
 SOON = timedelta(seconds=5)

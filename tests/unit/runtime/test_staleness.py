@@ -10,9 +10,9 @@ import pytest
 from edgekeeper.core.outcome import Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import NotSyncedError, Store
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import Request, Result
 from edgekeeper.runtime.staleness import PATIENCE, OutdatedViews
+from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import (
     FINALIZER,
     KEY,

@@ -18,9 +18,9 @@ from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.cloud.aws.zone import Zone
-from edgekeeper.local.aws.route53 import records as simulated
-from edgekeeper.local.aws.settings import PUBLISHED, UNLIMITED
-from edgekeeper.local.aws.throttling import Throttle
+from kubesim.aws.route53 import records as simulated
+from kubesim.aws.settings import PUBLISHED, UNLIMITED
+from kubesim.aws.throttling import Throttle
 from tests.unit.cloud.aws.world import DISTRIBUTION, ENDPOINT, World, in_process
 
 

@@ -15,9 +15,9 @@ from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.aws.zones import LINGERING, LOOKED_AFTER_EVERY, Zones
 from edgekeeper.cloud.mirror import NotSyncedError
-from edgekeeper.local.aws import faults, identity
-from edgekeeper.local.aws.route53.records import Record as RemoteRecord
-from edgekeeper.local.aws.route53.state import Zone as RemoteZone
+from kubesim.aws import faults, identity
+from kubesim.aws.route53.records import Record as RemoteRecord
+from kubesim.aws.route53.state import Zone as RemoteZone
 from tests.unit.cloud.aws.world import ENDPOINT, World, in_virtual_time
 
 LISTINGS = "ListResourceRecordSets"

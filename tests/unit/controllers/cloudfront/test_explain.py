@@ -25,8 +25,8 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outages import Outages
 from edgekeeper.core.outcome import Outcome, StatusWrite
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import START
 from edgekeeper.runtime.contract import Request
+from kubesim.virtual import START
 from tests.unit.controllers.cloudfront.cases import DNS, NAME, live, present, record
 
 DISABLED = live(enabled=False)

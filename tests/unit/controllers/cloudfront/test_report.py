@@ -15,7 +15,7 @@ from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
 from edgekeeper.core.conditions import status_violations
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.virtual import START
+from kubesim.virtual import START
 from tests.unit.controllers.cloudfront.cases import (
     DNS,
     ENDPOINT,
