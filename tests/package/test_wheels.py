@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import subprocess
+import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import yaml
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.simulated import DISTRIBUTION
 from edgekeeper.core.json import JsonObject
-from tests.package.wheels import PROJECTS, Interpreter, Wheel
+from tests.package.wheels import PROJECTS, Interpreter, Wheel, interpreter
 from tests.unit.cli.test_run import SHOP, world
 
 EDGEKEEPER = "edgekeeper.cli.main:main"
@@ -99,3 +102,21 @@ async def test_plan_evaluates_rules_without_the_local_kit(operator: Interpreter,
     code, shown, _ = await plan(operator, tmp_path, {**SHOP, "spec": twice})
     assert code == ExitCode.FAILED
     assert "no two domains may be the same" in shown
+
+
+def test_local_kit_gives_pytest_its_fixture(wheels: dict[str, Wheel], tmp_path: Path) -> None:
+    """By its entry point, as where it is installed."""
+    here = interpreter(list(wheels.values()), tmp_path / "site", "dev.txt")
+    test = tmp_path / "test_one.py"
+    test.write_text("def test_one(kube_api_server):\n    assert kube_api_server.kubeconfig.exists()\n")
+    options = ("-q", "-W", "error", "-p", "no:asyncio", "-p", "no:cacheprovider", f"--rootdir={tmp_path}")
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "-c", os.devnull, str(test)],
+        cwd=tmp_path,
+        env=here.environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "1 passed" in found.stdout
