@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
+.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +38,14 @@ demo: $(READY) ## Start the embedded control plane with examples (stays up on a 
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 
-test: $(DEV_READY) ## Run all tests, with the conformance suite's embedded side and a sample of the fault plans
-	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+test: $(DEV_READY) ## Run what a change to the product must pass, with samples of the fault plans and the test beds
+	$(BIN)/pytest -n $(WORKERS) --suite=product $(ARGS)
+
+# The exhaustive tables of the embedded API server, the simulated clouds and the expression engine (tests/suites.py).
+test-rest: $(DEV_READY) ## Run the tests that `make test` leaves out
+	$(BIN)/pytest -n $(WORKERS) --suite=rest $(ARGS)
+
+test-all: test test-rest ## Run all tests
 
 check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/ruff format --check --quiet $(SOURCES)
