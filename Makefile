@@ -17,7 +17,7 @@ BIN       := $(VENV)/bin
 READY     := $(VENV)/.ready
 DEV_READY := $(VENV)/.ready-dev
 DOCS_READY := $(DOCS_VENV)/.ready
-GROUPS    := plane runtime cel clouds cloudfront zerotrust composition bridge
+GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge
 SOURCES   := src packages tests tools benchmarks conftest.py
 PROJECTS  := . packages/kubecel packages/kubesim
 
@@ -72,7 +72,7 @@ conformance: $(DEV_READY) ## Run one suite against the embedded and a real API s
 bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
 	$(BIN)/python -m benchmarks
 
-bench-GROUP: ## Measure one group: plane, runtime, cel, clouds, cloudfront, …
+bench-GROUP: ## Measure one group: plane, runtime, cel, clouds, cloudfront, package, …
 	@echo "choose one of: $(addprefix bench-,$(GROUPS))"; exit 2
 
 $(addprefix bench-,$(GROUPS)): bench-%: $(DEV_READY)
