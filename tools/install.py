@@ -9,6 +9,7 @@ line for each stage. What pip says is shown when it fails.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import sysconfig
@@ -100,29 +101,26 @@ def install(arguments: Sequence[str], progress: Progress) -> int:
     return pip.returncode
 
 
-def main() -> int:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("title", help="what is installed, for people")
     parser.add_argument("-r", dest="requirements", action="append", default=[], metavar="FILE")
     parser.add_argument("-e", dest="projects", action="append", default=[], metavar="DIR")
-    chosen = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    chosen = arguments()
     started = time.monotonic()
-    print(
-        f"Installing {chosen.title} into {Path(sys.prefix).name} (first run, or dependencies have changed)",
-        flush=True,
-    )
+    where = os.path.relpath(sys.prefix)
+    print(f"Installing {chosen.title} into {where} (first run, or dependencies have changed)", flush=True)
+    hashed = ["--require-hashes", *(f"-r{path}" for path in chosen.requirements)]
+    editable = ["--no-deps", "--no-build-isolation", *(f"-e{path}" for path in chosen.projects)]
     site = Path(sysconfig.get_paths()["purelib"])
-    hashed = ["--require-hashes", *(part for path in chosen.requirements for part in ("-r", path))]
-    editable = [
-        "--no-deps",
-        "--no-build-isolation",
-        *(part for path in chosen.projects for part in ("-e", path)),
-    ]
-    steps = [hashed] * bool(chosen.requirements) + [editable] * bool(chosen.projects)
-    for arguments in steps:
-        if code := install(arguments, Progress(site, sys.stdout)):
+    for step in [hashed] * bool(chosen.requirements) + [editable] * bool(chosen.projects):
+        if code := install(step, Progress(site, sys.stdout)):
             return code
     print(f"  Done after {time.monotonic() - started:.0f} s", flush=True)
     return 0
