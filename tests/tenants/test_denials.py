@@ -174,7 +174,7 @@ async def test_nothing_is_remembered_for_objects_that_are_gone() -> None:
         for key in KEYS:
             await scene.until(partial(_is_told, scene, key))
         account = _account(scene)
-        refusals = account.zones._access.refusals
+        refusals = account.dns.zones._access.refusals
         assert len(refusals) >= TENANTS
         assert len(account._descriptions) == TENANTS
         for key in KEYS:

@@ -334,6 +334,10 @@ class DistributionTenantStatus(_Camel, frozen=True):
             description="When the creation of a tenant began that cannot be tagged as ours, until its id is known."
         ),
     ] = None
+    contested_generation: Annotated[
+        int | None,
+        Meta(description="The generation for which CloudFront said that a domain belongs to another tenant."),
+    ] = None
     conditions: Annotated[list[Condition], Meta(extra_json_schema=_ListedByType)] = []
 
 

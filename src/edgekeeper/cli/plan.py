@@ -30,7 +30,7 @@ from edgekeeper.cli.terminal import open_console
 from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.preview import Preview, Previewer, Verdict
+from edgekeeper.controllers.cloudfront.preview import preview_tenants
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
@@ -41,6 +41,7 @@ from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.transport import Transport
+from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
 
@@ -186,10 +187,10 @@ async def answer(
             keys = _chosen(question, live, objects)
             # Its own view of AWS: the operator's would wake passes, and there are none.
             account = Account(operator.access, operator.services.clock, CloudMetrics(CollectorRegistry()))
-            previewer = Previewer(account, operator.options.tenants, objects.values())
+            previews: list[Preview] = []
             if keys:
                 await clients.confirm()
-            previews = await previewer.preview(keys) if keys else []
+                previews = await preview_tenants(account, operator.options.tenants, objects.values(), keys)
     except AwsConfigError as error:
         raise CommandError(str(error)) from error
     except PassError as error:
@@ -228,7 +229,7 @@ def _proposed(question: Question, live: dict[Key, JsonObject]) -> tuple[dict[Key
         try:
             objects[key] = propose(written, live.get(key), moment)
         except Stall as refusal:
-            refused.append(Preview.refused(key, refusal))
+            refused.append(Preview.refused(KIND.kind, key, refusal))
     return objects, refused
 
 

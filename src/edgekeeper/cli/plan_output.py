@@ -17,12 +17,12 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
-from edgekeeper.controllers.cloudfront.preview import PlannedStep, Preview, Verdict
 from edgekeeper.core.delta import ABSENT, Difference, diff
 from edgekeeper.core.drift import Change
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.redaction import redact
+from edgekeeper.core.steps import Effect, Step
+from edgekeeper.lifecycle.preview import Preview, Verdict
 
 _TO_BE_DELETED = "to be deleted"
 _IN_WORDS = {
@@ -62,12 +62,12 @@ def print_text(previews: Sequence[Preview], console: Console) -> None:
 
 
 def _lines(preview: Preview) -> Iterator[Text]:
-    head = Text(f"{DISTRIBUTION_TENANT.kind} {preview.key}: ", "bold")
+    head = Text(f"{preview.kind} {preview.key}: ", "bold")
     yield head.append(_in_words(preview), _STYLES.get(preview.verdict, "")).append(_why(preview))
     for number, step in enumerate(preview.steps, start=1):
-        yield Text(f"  {number}. {step.step}", "cyan" if step.is_waiting else "")
-        yield Text(f"     {step.step.reason}", "dim")
-        yield from _changes(step.effects)
+        yield Text(f"  {number}. {step}", "cyan" if step.effect is Effect.WAIT else "")
+        yield Text(f"     {step.reason}", "dim")
+        yield from _changes(step.changes())
     if preview.verdict is Verdict.DRIFTED:
         yield from _changes(preview.differences)
     if preview.error is not None:
@@ -105,7 +105,7 @@ def render_json(previews: Sequence[Preview]) -> str:
 
 def _object(preview: Preview) -> JsonObject:
     tree: JsonObject = {
-        "kind": DISTRIBUTION_TENANT.kind,
+        "kind": preview.kind,
         "namespace": preview.key.namespace,
         "name": preview.key.name,
         "verdict": preview.verdict,
@@ -120,13 +120,13 @@ def _object(preview: Preview) -> JsonObject:
     return {name: value for name, value in tree.items() if value is not None}
 
 
-def _step(step: PlannedStep) -> JsonObject:
+def _step(step: Step) -> JsonObject:
     return {
-        "action": step.action,
-        "waiting": step.is_waiting,
-        "summary": str(step.step),
-        "reason": step.step.reason,
-        "changes": [_difference(one) for one in step.effects],
+        "action": type(step).__name__,
+        "waiting": step.effect is Effect.WAIT,
+        "summary": str(step),
+        "reason": step.reason,
+        "changes": [_difference(change) for change in step.changes()],
     }
 
 

@@ -20,8 +20,8 @@ from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
-from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
+from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from kubesim.aws.cloud import ACCOUNT, AwsCloud
 from kubesim.aws.http import serve

@@ -17,18 +17,23 @@ from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.controllers.cloudfront.metrics import ERROR_TYPES, TenantMetrics
-from edgekeeper.controllers.cloudfront.preview import Verdict
-from edgekeeper.controllers.cloudfront.reconciler import CERTIFICATE_MANAGER
+from edgekeeper.controllers.cloudfront.report import CERTIFICATE_MANAGER
 from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
+from edgekeeper.lifecycle.preview import Verdict
 from kubesim.aws.control import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 KIND = (DOCS / "kinds" / "distribution-tenant.md").read_text()
-CODE = ROOT / "src" / "edgekeeper" / "controllers" / "cloudfront"
+SOURCES = ROOT / "src" / "edgekeeper"
+TELLING = (
+    *("controllers/cloudfront/report", "controllers/cloudfront/kind", "controllers/cloudfront/steps"),
+    *("cloud/aws/dns/steps", "lifecycle/reconciler", "lifecycle/status"),
+)
+"""Where conditions and events get their reasons."""
 POLICIES = {
     name: json.loads((DOCS / "iam" / f"{name}.json").read_text())
     for name in ("cloudfront-tenants", "cloudfront-tenants-small")
@@ -55,10 +60,10 @@ def fields(schema: JsonObject, path: str = "") -> Iterator[str]:
 
 def reasons() -> set[str]:
     """Every reason that a condition or an event of a tenant may have."""
-    text = "".join((CODE / f"{name}.py").read_text() for name in ("report", "explain", "reconciler"))
+    text = "".join((SOURCES / f"{name}.py").read_text() for name in TELLING)
     found = set(re.findall(r'(?:True|False), "([A-Z]\w+)"', text))
     found |= set(re.findall(r'"(?:Normal|Warning)",\s+"([A-Z]\w+)"', text))
-    found |= {decide.VALIDATION_FAILED, decide.NAME_CONFLICT, decide.DOMAIN_CONFLICT, decide.SAN_MISMATCH}
+    found |= {decide.VALIDATION_FAILED, meanings.NAME_CONFLICT, meanings.DOMAIN_CONFLICT, decide.SAN_MISMATCH}
     stalls = [one for one in vars(meanings).values() if isinstance(one, meanings.Meaning)]
     found |= {one.reason for one in stalls if one.noun is meanings.Noun.STALL}
     return found | {meanings.DOMAIN_VALIDATION_PENDING, meanings.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}

@@ -23,11 +23,11 @@ from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.tenant_options import TenantSettings
 from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.preview import Preview, Verdict
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.preview import Preview, Verdict
 from kubesim.aws.cloudfront.resources import ParameterDefinition
 from kubesim.aws.faults import error
 from kubesim.transport import InProcessTransport
@@ -85,11 +85,11 @@ async def settled(*objects: JsonObject) -> AsyncIterator[Scene]:
 
 
 def actions(preview: Preview) -> list[str]:
-    return [step.action for step in preview.steps]
+    return [type(step).__name__ for step in preview.steps]
 
 
 def paths(preview: Preview) -> set[str]:
-    return {one.path for step in preview.steps for one in step.effects}
+    return {one.path for step in preview.steps for one in step.changes()}
 
 
 # What is to be done

@@ -7,8 +7,8 @@ validation   what is wrong with a spec, in words
 decide       the steps that are left, in order: pure
 records      the part of it about DNS
 inventory    which records are ours to replace or remove
-claims       who was first, where several objects want the same name or domain
-guards       what an administrator allows namespaces to use
+claims       what tenants claim in the register of all kinds, and how they prove that they have it
+guards       which fields are compared with which limits of administrators
 steps        what can be done, as values
 perform      does the first step
 desk         records on their way to the writers of zones
@@ -18,6 +18,6 @@ preview      what `edgekeeper plan` shows, with the help of effects
 reconciler   the four together: gather → decide → one effect → one write
 account      the mirrors, caches and writers that all tenants share
 corrections  keeps a disagreement with others from becoming a fight
-predecessor  holds us back while the operator that we replace is alive
+predecessor  the operator that we replace
 wiring       the controller, and who wakes it
 """

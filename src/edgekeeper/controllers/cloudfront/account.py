@@ -3,7 +3,7 @@
     tenants         every tenant, from listings            GetDistributionTenant only where a listing cannot tell
     groups          connection groups and their endpoints
     certificates    those that CloudFront manages          one listing for a thousand of them
-    zones, desk     DNS records and their writers
+    dns             zones, their records and their writers
     distributions, names of certificates                   read once in a while, for all who ask
 
 Where we may not list tenants, connection groups or certificates each of them is read by itself, as far as rights go, and
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -22,8 +22,8 @@ from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, Certificate, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.dns.service import Dns
 from edgekeeper.cloud.aws.mirrors import (
-    GRACE,
     ConnectionGroups,
     Distributions,
     Tenants,
@@ -32,17 +32,12 @@ from edgekeeper.cloud.aws.mirrors import (
 )
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
-from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
 from edgekeeper.cloud.remembered import Remembered
-from edgekeeper.controllers.cloudfront.corrections import Corrections
-from edgekeeper.controllers.cloudfront.desk import DnsDesk
-from edgekeeper.controllers.cloudfront.failures import Failures
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.log import get_logger
-from edgekeeper.core.outages import Outages
 
 log = get_logger(__name__)
 
@@ -50,7 +45,6 @@ DENIAL_REMEMBERED: Final = timedelta(minutes=30)
 """How long it takes at most until a right that was granted later is used."""
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
-ZONE_COMMENT: Final = "Managed by cloudfront-tenant-operator"
 _CLOUDFRONT: Final = "CLOUDFRONT"
 """Who manages certificates that were requested with a tenant, in the words of ACM."""
 
@@ -103,13 +97,7 @@ class Account:
             in_progress=lambda one: one.pending,
             version=lambda one: one.status,
         )
-        # Records are written and done: nothing is lost where a listing is not believed for as long as it may lag.
-        patient = replace(options, settling=GRACE)
-        self.zones = Zones(access, clock, metrics, comment=ZONE_COMMENT, options=patient)
-        self.desk = DnsDesk(self.zones, clock)
-        self.corrections = Corrections(clock)
-        self.failing_deletions = Failures(clock)
-        self.outages = Outages(clock)
+        self.dns = Dns(access, clock, metrics, options=options)
         self.distributions = Distributions(self.cloudfront, clock)
         self._descriptions: Remembered[str, _Description] = Remembered(self._describe, clock)
         self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
@@ -117,7 +105,7 @@ class Account:
     async def run(self) -> None:
         """Keep everything fresh until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for work in (self.tenants, self.groups, self.certificates, self.zones):
+            for work in (self.tenants, self.groups, self.certificates, self.dns):
                 group.create_task(work.run())
 
     async def warm_up(self, limit: timedelta) -> None:

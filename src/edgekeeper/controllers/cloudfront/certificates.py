@@ -36,7 +36,7 @@ from edgekeeper.controllers.cloudfront.desired import (
     sent_request,
 )
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import Step
+from edgekeeper.core.steps import Step
 
 ISSUED: Final = "issued"
 PENDING: Final = "pending-validation"

@@ -22,13 +22,26 @@ remembers how far we were, so it does not matter where a crash, a lost answer or
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.coverage import uncovered
+from edgekeeper.cloud.aws.dns.planning import (
+    awaiting_propagation,
+    blocked_deletion,
+    combined,
+    refused_removals,
+    removing,
+)
 from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, INVALID, NO_CONNECTION_GROUP
+from edgekeeper.cloud.aws.meanings import (
+    DNS_CONFLICT,
+    DOMAIN_CONFLICT,
+    INVALID,
+    NAME_CONFLICT,
+    NO_CONNECTION_GROUP,
+)
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
@@ -44,6 +57,7 @@ from edgekeeper.controllers.cloudfront.certificates import (
     settings_to_send,
     spec_in_force,
 )
+from edgekeeper.controllers.cloudfront.claims import TENANT_NAME
 from edgekeeper.controllers.cloudfront.desired import (
     certificate_request_of,
     differences,
@@ -51,35 +65,21 @@ from edgekeeper.controllers.cloudfront.desired import (
     settings_of,
     tags_of,
 )
-from edgekeeper.controllers.cloudfront.records import (
-    adopting,
-    combined,
-    dns_differences,
-    kept_back,
-    records_to_write,
-    refusals_of_removal,
-    removing,
-    removing_all,
-    unserved,
-    unwanted,
-    writing,
-)
+from edgekeeper.controllers.cloudfront.records import record_plan, unserved, unwanted
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.controllers.cloudfront.validation import (
     distribution_problems,
     spec_problems,
     tag_count_problems,
 )
 from edgekeeper.core.delta import Difference, describe
-from edgekeeper.core.drift import Change, Decision, detect_change
+from edgekeeper.core.drift import Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
 from edgekeeper.core.errors import Stall, Wait
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+from edgekeeper.core.steps import UNCHANGED, Plan, Step
 
 VALIDATION_FAILED: Final = "ValidationFailed"
-NAME_CONFLICT: Final = "NameConflict"
-DOMAIN_CONFLICT: Final = "DomainConflict"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
 ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
 CREATION_WINDOW: Final = timedelta(minutes=1)
@@ -90,42 +90,26 @@ _SURPLUS: Final = "no domain of the spec needs them, and names must not lead now
 _WITHDRAWN: Final = "a domain is another's, and names must not lead there"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a pass comes to."""
-
-    steps: tuple[Step, ...]
-    drift: Decision
-    differences: tuple[Difference, ...] = ()
-    refusal: Stall | None = None
-    """Why nothing but these steps may be done: a person must act."""
-
-    @property
-    def next(self) -> Step | None:
-        return self.steps[0] if self.steps else None
-
-
-_UNCHANGED: Final = Decision(Change.NO_CHANGE)
-
-
-def decide(snapshot: Snapshot) -> Plan:
+def decide(snapshot: Snapshot) -> Plan[Step]:
     """The steps that are left. Raise Stall where a person must act first, Wait where AWS must."""
     if snapshot.deleting:
-        return Plan(_removal(snapshot), _UNCHANGED)
+        return Plan(_removal(snapshot))
     try:
         return _plan(snapshot)
     except Stall as refusal:
-        if snapshot.dns_work.error is not None:
+        if snapshot.records.work.error is not None:
             raise
         is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
         entries = unserved(snapshot, _own(snapshot)) if is_lost else unwanted(snapshot)
         if not is_lost and _is_deserted(snapshot, refusal):
             # What is only planned stays so: it would be planned again at the next attempt.
-            entries = tuple(one for one in snapshot.removable if one.state == "Written" or one in entries)
-        steps = tuple(removing_all(snapshot, entries, _WITHDRAWN if is_lost else _SURPLUS))
+            entries = tuple(
+                one for one in snapshot.records.removable if one.state == "Written" or one in entries
+            )
+        steps = tuple(removing(snapshot.records, entries, _WITHDRAWN if is_lost else _SURPLUS))
         if not steps:
             raise
-        return Plan(steps, _UNCHANGED, refusal=refusal)
+        return Plan(steps, UNCHANGED, refusal=refusal)
 
 
 def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
@@ -133,7 +117,9 @@ def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
 
     Not where some of its records are refused: the others would be written and withdrawn again and again.
     """
-    is_refused = refusal.reason == DNS_CONFLICT or any(not one.removing for one in snapshot.dns_work.refused)
+    is_refused = refusal.reason == DNS_CONFLICT or any(
+        not one.removing for one in snapshot.records.work.refused
+    )
     return snapshot.is_missed and not is_refused
 
 
@@ -142,19 +128,19 @@ def _own(snapshot: Snapshot) -> TenantSummary | None:
     return snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
 
 
-def _plan(snapshot: Snapshot) -> Plan:
+def _plan(snapshot: Snapshot) -> Plan[Step]:
     _refuse_rivals(snapshot)
     _refuse_invalid(snapshot)
-    if snapshot.dns_work.error is not None:
-        raise snapshot.dns_work.error
-    if snapshot.zone_problem is not None:
-        raise snapshot.zone_problem
+    if snapshot.records.work.error is not None:
+        raise snapshot.records.work.error
+    if snapshot.records.zone_problem is not None:
+        raise snapshot.records.zone_problem
     _refuse_group(snapshot)
     _refuse_unknown_endpoint(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
     if snapshot.status.id != snapshot.tenant.id or not is_ours(snapshot, snapshot.tenant):
-        return Plan((_adoption(snapshot, snapshot.tenant),), _UNCHANGED)
+        return Plan((_adoption(snapshot, snapshot.tenant),))
     return _plan_present(snapshot, snapshot.tenant)
 
 
@@ -172,13 +158,12 @@ def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
 
 def _refuse_rivals(snapshot: Snapshot) -> None:
     for rival in snapshot.rivals:
-        if rival.claim == "name":
+        if rival.scope == TENANT_NAME:
             why = "whose tenant has it" if rival.holds else "which is older"
             raise Stall(NAME_CONFLICT, f"the tenant name {rival.value} belongs to {rival.holder}, {why}")
         if rival.holds:
-            raise Stall(
-                DOMAIN_CONFLICT, f"the domain {rival.value} is served by the tenant of {rival.holder}"
-            )
+            holder = f"the tenant of {rival.holder}" if rival.is_same_kind else rival.holder
+            raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is served by {holder}")
         raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is claimed by {rival.holder}, which is older")
 
 
@@ -242,7 +227,7 @@ def _refuse_uncovered(snapshot: Snapshot) -> None:
 # A tenant that is not there
 
 
-def _plan_absent(snapshot: Snapshot) -> Plan:
+def _plan_absent(snapshot: Snapshot) -> Plan[Step]:
     """Create it: for the first time, because the spec is new, or because somebody deleted it and that is drift."""
     drift = _drift(snapshot, matches=False)
     if not drift.push:
@@ -261,7 +246,7 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
         settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
         reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
         if snapshot.is_disputed:
-            yield from removing(snapshot, _WITHDRAWN)
+            yield from record_plan(snapshot).removing(_WITHDRAWN)
     elif spec.dns is not None:
         yield from _dns_before_creation(snapshot)
     if not snapshot.may_tag and snapshot.status.creation_started is None:
@@ -280,11 +265,12 @@ def _if_self_hosted(request: ManagedCertificateRequest | None) -> ManagedCertifi
 
 
 def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
-    missing = tuple(records_to_write(snapshot))
-    yield from writing(snapshot, "the tenant's domains must lead to CloudFront before it is created")
-    if not snapshot.dns_in_sync and not missing:
-        why = "CloudFront looks the domains up when it is created"
-        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    plan = record_plan(snapshot)
+    yield from plan.writing("the tenant's domains must lead to CloudFront before it is created")
+    if not plan.to_write:
+        yield from awaiting_propagation(
+            snapshot.records, "CloudFront looks the domains up when it is created"
+        )
 
 
 # A tenant that is there, but not known as ours
@@ -303,14 +289,14 @@ _HOLDERS: Final = {
 def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
     whose = _whose(snapshot)
     if whose is Ownership.MINE:
-        return do.AdoptTenant(tenant, reason="it bears the mark of this object")
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="it bears the mark of this object")
     if snapshot.losses:
         lost = "; ".join(snapshot.losses)
         raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be taken over: {lost}")
     if _is_begun(snapshot, tenant):
-        return do.AdoptTenant(tenant, reason="its creation was begun for this object")
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="its creation was begun for this object")
     if _may_be_adopted(snapshot, tenant):
-        return do.AdoptTenant(tenant, reason="the object is annotated to take it over")
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="the object is annotated to take it over")
     raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {_HOLDERS[whose]}")
 
 
@@ -335,12 +321,12 @@ def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
 # A tenant that is there and ours
 
 
-def _plan_present(snapshot: Snapshot, tenant: TenantSummary) -> Plan:
-    found = (*_differences(snapshot, tenant), *dns_differences(snapshot))
+def _plan_present(snapshot: Snapshot, tenant: TenantSummary) -> Plan[Step]:
+    found = (*_differences(snapshot, tenant), *record_plan(snapshot).differences)
     drift = _drift(snapshot, matches=not found and not is_request_due(snapshot))
     if drift.drift_detected and not found:
         # Nobody has changed anything: a certificate is requested, whatever the policy for drift is.
-        drift = replace(_UNCHANGED, push=True)
+        drift = replace(UNCHANGED, push=True)
     return Plan(tuple(_maintenance(snapshot, tenant, drift)), drift, found)
 
 
@@ -353,15 +339,17 @@ def _differences(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Difference,
 
 def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
     yield from _marking(snapshot)
-    yield from adopting(snapshot)
+    if snapshot.may_adopt:
+        yield from record_plan(snapshot).adopting()
     yield from _attachment(snapshot)
     if drift.push:
         yield from _pushing(snapshot, tenant, drift)
     if tenant.in_progress:
         yield do.AwaitDeployment(tenant, reason="CloudFront is deploying it")
-    if not snapshot.dns_in_sync and not snapshot.dns_work.pending:
-        why = "the change of the zone is not known everywhere yet"
-        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    if not snapshot.records.work.pending:
+        yield from awaiting_propagation(
+            snapshot.records, "the change of the zone is not known everywhere yet"
+        )
     yield from certificate_waits(snapshot)
 
 
@@ -373,13 +361,15 @@ def _marking(snapshot: Snapshot) -> Iterator[Step]:
     for wanted in (snapshot.owner.tags(), tags_of(snapshot.spec, snapshot.owner)):
         missing = {key: value for key, value in wanted.items() if details.tags.get(key) != value}
         if missing:
-            yield do.MarkTenant(details.arn, missing, reason="its tags do not say what they should")
+            yield do.MarkTenant(
+                details.arn, missing, details.tags, reason="its tags do not say what they should"
+            )
             return
 
 
 def _attachment(snapshot: Snapshot) -> Iterator[Step]:
     if arn := certificate_to_attach(snapshot):
-        yield do.AttachCertificate(arn, reason="CloudFront has issued it")
+        yield do.AttachCertificate(arn, snapshot.spec.own_certificate, reason="CloudFront has issued it")
 
 
 def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
@@ -387,11 +377,11 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     moves = _moves_group(snapshot, tenant)
     _refuse_uncovered(snapshot)
     if not moves:
-        yield from writing(snapshot, f"{cause}, and a domain does not lead here")
-    yield from removing(snapshot, _WITHDRAWN if snapshot.is_disputed else _SURPLUS)
-    if _gives_up_domains(snapshot, tenant) and not snapshot.dns_in_sync:
+        yield from record_plan(snapshot).writing(f"{cause}, and a domain does not lead here")
+    yield from record_plan(snapshot).removing(_WITHDRAWN if snapshot.is_disputed else _SURPLUS)
+    if _gives_up_domains(snapshot, tenant):
         why = "a domain must not lead here any more when it is given up"
-        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+        yield from awaiting_propagation(snapshot.records, why)
     yield from _updating(snapshot, tenant, cause, moves=moves)
 
 
@@ -401,13 +391,15 @@ def _updating(snapshot: Snapshot, tenant: TenantSummary, cause: str, *, moves: b
     wish = certificate_request_of(snapshot.spec) if is_request_due(snapshot) else None
     names_follow = moves and snapshot.spec.dns is not None and not _if_self_hosted(wish)
     request = None if names_follow or snapshot.is_disputed else wish
-    if request and not _if_self_hosted(request) and not snapshot.dns_in_sync:
+    if request and not _if_self_hosted(request):
         why = "CloudFront looks the domains up when it requests their certificate"
-        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+        yield from awaiting_propagation(snapshot.records, why)
     if found or request:
         yield _update(snapshot, tenant, found, request, cause)
     if moves:
-        yield from writing(snapshot, "the connection group, and with it the endpoint, has changed")
+        yield from record_plan(snapshot).writing(
+            "the connection group, and with it the endpoint, has changed"
+        )
     if found and wish and not request:
         yield _update(snapshot, tenant, (), wish, cause)
 
@@ -448,25 +440,28 @@ def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
     """
     tenant = _own(snapshot)
     disabling = tuple(_disabling(tenant)) if tenant else ()
-    if (error := snapshot.dns_work.error) is not None and (tenant or snapshot.inventory):
+    if (error := snapshot.records.work.error) is not None and (tenant or snapshot.records.inventory):
         if not disabling:
-            raise kept_back(error, (), tenant) if isinstance(error, Stall) else error
+            raise blocked_deletion(error, (), _kept(tenant)) if isinstance(error, Stall) else error
         return disabling
-    removing = tuple(removing_all(snapshot, snapshot.removable, "the object is being deleted"))
-    if refused := refusals_of_removal(snapshot, snapshot.removable):
-        if not removing and not disabling:
-            raise kept_back(combined(refused), refused, tenant)
-        return (*removing, *disabling)
-    return (*removing, *(_tenant_removal(snapshot, tenant) if tenant else ()))
+    entries = snapshot.records.removable
+    removals = tuple(removing(snapshot.records, entries, "the object is being deleted"))
+    if refused := refused_removals(snapshot.records, entries):
+        if not removals and not disabling:
+            raise blocked_deletion(combined(refused), refused, _kept(tenant))
+        return (*removals, *disabling)
+    return (*removals, *(_tenant_removal(snapshot, tenant) if tenant else ()))
+
+
+def _kept(tenant: TenantSummary | None) -> str:
+    return "the tenant is kept, disabled, as long as names may lead to it" if tenant else ""
 
 
 def _tenant_removal(snapshot: Snapshot, tenant: TenantSummary) -> Iterator[Step]:
     yield from _disabling(tenant)
     if not tenant.enabled and tenant.in_progress:
         yield do.AwaitDeployment(tenant, reason="a tenant can be deleted once it is disabled everywhere")
-    if not snapshot.dns_in_sync:
-        why = "names must not lead to a tenant that is gone"
-        yield do.AwaitPropagation(snapshot.change_id, reason=why)
+    yield from awaiting_propagation(snapshot.records, "names must not lead to a tenant that is gone")
     yield do.DeleteTenant(tenant, reason="the object is being deleted")
 
 
@@ -482,7 +477,7 @@ def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     """
     whose = _whose(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
-    is_claimed = snapshot.losses or any(rival.claim == "name" for rival in snapshot.rivals)
+    is_claimed = snapshot.losses or any(rival.scope == TENANT_NAME for rival in snapshot.rivals)
     if whose is Ownership.UNMARKED and not is_claimed:
         return is_known or _is_begun(snapshot, tenant)
     if whose is Ownership.FORMER:

@@ -1,4 +1,4 @@
-"""What a spec asks of AWS: settings, tags and records; and where what AWS has differs from it.
+"""What a spec asks of AWS: settings and tags; and where what AWS has differs from it.
 
 Pure. Names are compared as DNS compares them, lists without order, and what CloudFront manages itself is no difference:
 a managed certificate that it has attached, a connection group that the spec leaves to it.
@@ -7,17 +7,11 @@ a managed certificate that it has attached, a connection group that the spec lea
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from edgekeeper.api.cloudfront import Customizations as CustomizationsSpec
-from edgekeeper.api.cloudfront import DistributionTenantSpec, InventoryRecord
-from edgekeeper.cloud.aws.records import (
-    CLOUDFRONT_ALIAS_ZONE,
-    AliasTarget,
-    Record,
-    normalise_name,
-    records_for,
-)
+from edgekeeper.api.cloudfront import DistributionTenantSpec
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     Customizations,
     DistributionTenant,
@@ -31,9 +25,6 @@ from edgekeeper.core.delta import Difference, Rule, Rules, compare
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.names import fingerprint
 from edgekeeper.core.ownership import Owner
-
-ENDPOINTS: Final = "cloudfront.net"
-"""Where all connection groups have their endpoints."""
 
 _RULES: Final = Rules({"domains": Rule(unordered=True), "geoRestrictions.locations": Rule(unordered=True)})
 
@@ -120,48 +111,6 @@ def tags_fingerprint(spec: DistributionTenantSpec, owner: Owner) -> str:
 def tags_of(spec: DistributionTenantSpec, owner: Owner) -> dict[str, str]:
     """The spec's tags, and whose the tenant is."""
     return {**{tag.key: tag.value for tag in spec.tags}, **owner.tags()}
-
-
-# Records
-
-
-def wanted_records(spec: DistributionTenantSpec, *, apex: str, target: str) -> tuple[InventoryRecord, ...]:
-    """The records that lead the spec's domains to a target. `apex` is the name of the zone, empty where unknown."""
-    dns = spec.dns
-    if dns is None:
-        return ()
-    return tuple(
-        remembered(record, bare_zone(dns.hosted_zone_id), dns.assume_role_arn)
-        for item in spec.domains
-        for record in records_for(item.domain, zone=apex, target=target, ttl=dns.ttl)
-    )
-
-
-def remembered(record: Record, zone: str, role: str) -> InventoryRecord:
-    """A record as the inventory keeps it, before it is written."""
-    target = record.alias.name if record.alias else record.values[0]
-    return InventoryRecord(zone, record.name, record.type, target, record.ttl, role, "Planned")
-
-
-Place: TypeAlias = tuple[str, str, str]
-"""Zone, name and type."""
-
-
-def place_of(entry: InventoryRecord) -> Place:
-    """Where a record stands: there can be one at each place, in two states while it changes."""
-    return bare_zone(entry.zone), normalise_name(entry.name), entry.type
-
-
-def bare_zone(zone: str) -> str:
-    """`Z1` of `/hostedzone/Z1`, which means the same."""
-    return zone.removeprefix("/hostedzone/")
-
-
-def record_of(entry: InventoryRecord) -> Record:
-    """A record as it is written: an entry without a time to live is an alias."""
-    if entry.ttl is None:
-        return Record(entry.name, entry.type, alias=AliasTarget(CLOUDFRONT_ALIAS_ZONE, entry.target))
-    return Record(entry.name, entry.type, entry.ttl, (entry.target,))
 
 
 # Differences

@@ -1,8 +1,8 @@
 """Gather: everything that a decision depends on, at the price of hardly any call.
 
-    base = observer.begin(request, wake)          what the cluster and our own writers know, without a call
-    view = await observer.look(base)              from mirrors and caches
-    view = await observer.look(base, live=True)   the same, with the tenant read anew
+    base = observer.begin(request, wake)                what the cluster and our own outboxes know, without a call
+    snapshot = await observer.observe(base, live=False) from mirrors and caches
+    snapshot = await observer.observe(base, live=True)  the same, with the tenant read anew
 
 Mirrors and caches answer nearly all of it. Read live is what they cannot know: a tenant whose ETag is not the one in
 the status (its parameters and tags are in no listing), and a certificate whose ARN we have not learned yet. For a spec
@@ -26,19 +26,19 @@ from edgekeeper.api.cloudfront import (
 )
 from edgekeeper.cloud.aws.acm import CertificateSummary
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.meanings import DNS_ERROR, DOMAIN_CONFLICT
-from edgekeeper.cloud.aws.records import RecordKey, normalise_name
-from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.cloud.aws.dns.entries import TYPES, bare_zone
+from edgekeeper.cloud.aws.dns.service import RecordOwner
+from edgekeeper.cloud.aws.dns.state import DnsWork, RecordState, ZoneView
+from edgekeeper.cloud.aws.dns.steps import AwaitPropagation
+from edgekeeper.cloud.aws.meanings import DNS_ERROR
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
-from edgekeeper.cloud.aws.zone import Zone
-from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served
-from edgekeeper.controllers.cloudfront.claims import BY_NAME, Claims, Contest
+from edgekeeper.controllers.cloudfront.claims import TenantClaims
 from edgekeeper.controllers.cloudfront.decide import is_ours
 from edgekeeper.controllers.cloudfront.desired import (
-    bare_zone,
     domains_of,
     is_managed,
     request_fingerprint,
@@ -46,27 +46,23 @@ from edgekeeper.controllers.cloudfront.desired import (
     tags_fingerprint,
 )
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.inventory import inventory_of
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Rival, Snapshot, ZoneView
-from edgekeeper.controllers.cloudfront.steps import Step
+from edgekeeper.controllers.cloudfront.records import inventory_of
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.controllers.cloudfront.validation import (
     inventory_problems,
     is_credible_change,
     spec_problems,
 )
 from edgekeeper.core.annotations import Wishes
-from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall
-from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
-from edgekeeper.kube.kinds import Key
+from edgekeeper.core.steps import Step
+from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.runtime.contract import Request
 
 log = get_logger(__name__)
-
-_TYPES = ("CNAME", "A", "AAAA")
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,8 @@ class Observer:
     """Looks at one object and at what AWS has for it."""
 
     account: Account
-    claims: Claims
+    memory: Memory
+    claims: TenantClaims
     guards: Guards
     cluster: str
     """The id that marks what we create as this cluster's."""
@@ -91,13 +88,13 @@ class Observer:
 
     def begin(self, request: Request, wake: Callable[[], None]) -> Base:
         """What is known without a call. `wake` is called when what was pending is not any more."""
-        return Base(request, self._with_records(self._of_cluster(request), wake))
+        return Base(request, self._with_records(self._of_cluster(request), request, wake))
 
-    async def look(self, base: Base, *, live: bool = False) -> Snapshot:
+    async def observe(self, base: Base, *, live: bool) -> Snapshot:
         """Everything that is to be known about the object; if `live`, with the tenant as it is at this moment."""
         request = base.request
-        snapshot = replace(base.snapshot, rivals=await self._rivals(request))
-        if not snapshot.deleting and self._is_refused(snapshot) and not snapshot.inventory:
+        snapshot = replace(base.snapshot, rivals=await self.claims.rivals(request))
+        if not snapshot.deleting and self._is_refused(snapshot) and not snapshot.records.inventory:
             return snapshot
         snapshot = await self._with_tenant(snapshot, live=live)
         if not snapshot.deleting:
@@ -106,14 +103,14 @@ class Observer:
         snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
         snapshot = await self._without_others(request, snapshot)
         if snapshot.deleting:
-            return replace(snapshot, zone=self._zone_if_known(snapshot))
+            return _with_zone(snapshot, self._zone_if_known(snapshot))
         if self._is_refused(snapshot):
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
         zone, problem = self._zone_or_problem(snapshot.spec)
         group, group_known = await self._group(snapshot.spec, snapshot.tenant)
         return replace(
-            snapshot,
+            _with_zone(snapshot, zone, problem),
             taken=self._taken(snapshot),
             distribution=distribution,
             distribution_known=known,
@@ -121,8 +118,6 @@ class Observer:
             certificate_names=await self._names(snapshot, distribution),
             group=group,
             group_known=group_known,
-            zone=zone,
-            zone_problem=problem,
         )
 
     def obstacle(self, step: Step | None, snapshot: Snapshot) -> PassError | None:
@@ -130,9 +125,8 @@ class Observer:
         problem = None
         if isinstance(step, do.AwaitDeployment):
             problem = self.account.tenants.problem
-        elif isinstance(step, do.AwaitPropagation):
-            found = (self._zone_of(one).propagation_problem(one.id) for one in snapshot.dns_changes if one.id)
-            problem = next(filter(None, found), None)
+        elif isinstance(step, AwaitPropagation):
+            problem = self.account.dns.obstacle(snapshot.records.changes)
         return problem if problem is not None and problem.unavailable is not None else None
 
     def _of_cluster(self, request: Request) -> Snapshot:
@@ -148,52 +142,17 @@ class Observer:
             policy=wishes.drift_policy or self.drift_policy,
             may_adopt=wishes.adopt,
             may_tag="tagging" not in self.account.rights.denied,
-            may_correct=self.account.corrections.may_follow(owner.uid),
+            may_correct=self.memory.corrections.may_follow(owner.uid),
             deleting=request.deleting,
-            is_contested=_is_contested(request),
-            recorded=self.claims.recorded(request, _places(obj.spec)),
+            is_contested=obj.status.contested_generation == request.generation,
             refusals=tuple(self.guards.refusals(owner.namespace, obj.spec)),
-            inventory=inventory_of(obj.spec, obj.status),
+            records=RecordState(inventory_of(obj.spec, obj.status)),
         )
 
     def _is_refused(self, snapshot: Snapshot) -> bool:
         return bool(
             snapshot.rivals or snapshot.refusals or spec_problems(snapshot.tenant_name, snapshot.spec)
         )
-
-    # Claims
-
-    async def _rivals(self, request: Request) -> tuple[Rival, ...]:
-        """Other objects that have the better right to what this one claims: the one whose tenant has it, or elders."""
-        rivals: list[Rival] = []
-        for contest in self.claims.contests(request):
-            eldest, holder = contest.claimants[0][0], await self._holder(contest)
-            if (holder or eldest) != request.key:
-                holds = holder is not None
-                rivals.append(Rival(contest.claim, contest.value, str(holder or eldest), holds=holds))
-        return tuple(rivals)
-
-    async def _holder(self, contest: Contest) -> Key | None:
-        """The object among the claimants whose tenant provably has the name or serves the domain."""
-        tenants = self.account.tenants
-        if contest.claim == "name":
-            found = await tenants.find_by_name(contest.value)
-        else:
-            found = tenants.holder_of(contest.value)
-        details = await tenants.details(found.id) if found is not None else None
-        if details is None:
-            return None
-        return next((key for key, obj in contest.claimants if self._is_proven(obj, details)), None)
-
-    def _is_proven(self, obj: JsonObject, tenant: DistributionTenant) -> bool:
-        """Does the tenant bear the mark of the object, or without any mark, is it the one that its status knows?
-
-        Others may have written that status: of several objects of which it is true, the eldest counts.
-        """
-        mark = parse_tags(tenant.tags)
-        if mark is not None:
-            return is_mine(mark, Owner.of(obj, self.cluster)) is Ownership.MINE
-        return dig(obj, "status", "id") == tenant.id and self.claims.tenant_name(obj) == tenant.name
 
     # The tenant
 
@@ -219,7 +178,7 @@ class Observer:
         is_marked = (
             details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE
         )
-        return is_marked and not self.claims.holders(BY_NAME, found.name)
+        return is_marked and not self.claims.with_tenant_name(found.name)
 
     async def _with_details(self, snapshot: Snapshot) -> Snapshot:
         summary, tenants = snapshot.tenant, self.account.tenants
@@ -260,7 +219,7 @@ class Observer:
         if snapshot.may_tag or not is_known:
             for name in self.guards.foreign(namespace, names):
                 yield f"it serves {name}, which --hostname-policy does not give to namespace {namespace}"
-        for rival in () if is_known else self.claims.claimants(request, names):
+        for rival in () if is_known else self.claims.older_claimants(request, names):
             yield f"it serves {rival.value}, which is claimed by {rival.holder}, which is older"
 
     # The certificate
@@ -340,25 +299,16 @@ class Observer:
 
     # DNS
 
-    def _with_records(self, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
-        problems = [
-            *inventory_problems(snapshot.inventory),
-            *self.guards.inventory_refusals(snapshot.inventory),
-        ]
+    def _with_records(self, snapshot: Snapshot, request: Request, wake: Callable[[], None]) -> Snapshot:
+        inventory = snapshot.records.inventory
+        problems = [*inventory_problems(inventory), *self.guards.inventory_refusals(inventory)]
         if problems:
-            return replace(snapshot, dns_work=DnsWork(error=Stall(DNS_ERROR, "; ".join(problems))))
-        inventory, work = self.account.desk.collect(
-            snapshot.owner.uid, snapshot.generation, snapshot.inventory
-        )
-        changes = tuple(dict.fromkeys((*self._known_changes(snapshot), *work.changes)))
-        try:
-            changes = tuple(one for one in changes if not self._is_propagated(one, wake))
-        except Stall as refusal:
-            if not snapshot.deleting:
-                raise
-            # Whether that keeps a deletion from going on depends on what there is to delete.
-            work = replace(work, error=work.error or refusal)
-        return replace(snapshot, inventory=inventory, dns_work=work, dns_changes=changes)
+            work = DnsWork(error=Stall(DNS_ERROR, "; ".join(problems)))
+            return replace(snapshot, records=replace(snapshot.records, work=work))
+        owner = RecordOwner(snapshot.owner.uid, snapshot.generation)
+        records = self.account.dns.collect(owner, inventory, self._known_changes(snapshot), wake)
+        recorded = self.claims.recorded(request, _places(snapshot.spec))
+        return replace(snapshot, records=replace(records, recorded=recorded))
 
     def _known_changes(self, snapshot: Snapshot) -> tuple[DnsChange, ...]:
         """The changes that the status has. One from before there was a list has the id of one, of the spec's zone."""
@@ -373,30 +323,22 @@ class Observer:
             return
         if dns is not None and not self._is_refused(snapshot):
             yield DnsChange(bare_zone(dns.hosted_zone_id), status.dns_change_id, dns.assume_role_arn)
-        elif snapshot.inventory:
-            entry = snapshot.inventory[0]
+        elif snapshot.records.inventory:
+            entry = snapshot.records.inventory[0]
             yield DnsChange(entry.zone, status.dns_change_id, entry.role)
-
-    def _is_propagated(self, change: DnsChange, wake: Callable[[], None]) -> bool:
-        if not change.id:
-            return change.until is None or self.account.clock.now() >= change.until
-        return self._zone_of(change).in_sync(change.id, wake)
-
-    def _zone_of(self, change: DnsChange) -> Zone:
-        return self.account.zones.get(change.zone, Role(change.role))
 
     async def _without_others(self, request: Request, snapshot: Snapshot) -> Snapshot:
         """An inventory is only a status, which others may write: what belongs to another is not in ours."""
         tenant = snapshot.tenant
         own = tenant if tenant and is_ours(snapshot, tenant) else None
-        others = [one for one in snapshot.inventory if own is None or not _serves(own, one.name)]
+        others = [one for one in snapshot.records.inventory if own is None or not _serves(own, one.name)]
         anothers = {one for one in others if self._is_anothers(request, one)}
         if anothers:
             names = sorted(entry.name for entry in anothers)
             log.warning("Records in the status belong to another object and are left alone", names=names)
-        kept = tuple(one for one in snapshot.inventory if one not in anothers)
+        kept = tuple(one for one in snapshot.records.inventory if one not in anothers)
         withheld = frozenset([one for one in others if one in kept and await self._is_served(request, one)])
-        return replace(snapshot, inventory=kept, withheld=withheld)
+        return replace(snapshot, records=replace(snapshot.records, inventory=kept, withheld=withheld))
 
     def _is_anothers(self, request: Request, entry: InventoryRecord) -> bool:
         """Does the record of an entry belong to another object by its inventory, or may the namespace not have it?"""
@@ -422,17 +364,13 @@ class Observer:
         )
 
     def _is_known_to_another(self, request: Request, tenant: DistributionTenant) -> bool:
-        return any(key != request.key for key in self.claims.holders(BY_NAME, tenant.name))
+        return any(key != request.key for key in self.claims.with_tenant_name(tenant.name))
 
     def _taken(self, snapshot: Snapshot) -> frozenset[str]:
         own = snapshot.tenant.id if snapshot.tenant else ""
         names = {normalise_name(item.domain) for item in snapshot.spec.domains}
         holders = {name: self.account.tenants.holder_of(name) for name in names}
         return frozenset(name for name, holder in holders.items() if holder and holder.id != own)
-
-    def _zone_named(self, spec: DistributionTenantSpec) -> Zone | None:
-        dns = spec.dns
-        return self.account.zones.get(dns.hosted_zone_id, Role(dns.assume_role_arn)) if dns else None
 
     async def _group(
         self, spec: DistributionTenantSpec, tenant: TenantSummary | None
@@ -456,19 +394,11 @@ class Observer:
             return None, False
 
     def _zone(self, spec: DistributionTenantSpec) -> ZoneView | None:
-        zone = self._zone_named(spec)
-        if zone is None:
+        dns = spec.dns
+        if dns is None:
             return None
-        if zone.is_blind:
-            return ZoneView("", None, zone.role_refusal)
-        try:
-            keys = [RecordKey(normalise_name(item.domain), kind) for item in spec.domains for kind in _TYPES]
-            found = {key: zone.mirror.get(key) for key in keys}
-        except NotSyncedError:
-            if zone.mirror.problem is not None:
-                raise zone.mirror.problem from None
-            raise
-        return ZoneView(zone.apex, {key: record for key, record in found.items() if record is not None})
+        names = [item.domain for item in spec.domains]
+        return self.account.dns.view(dns.hosted_zone_id, dns.assume_role_arn, names)
 
     def _zone_or_problem(self, spec: DistributionTenantSpec) -> tuple[ZoneView | None, Stall | None]:
         """The zone of the spec, or why it cannot be read until a person acts."""
@@ -479,10 +409,15 @@ class Observer:
 
     def _zone_if_known(self, snapshot: Snapshot) -> ZoneView | None:
         """The zone of the spec; None where it cannot be read, since a deletion does not depend on it."""
-        if snapshot.spec.dns is None or self._is_refused(snapshot):
+        dns = snapshot.spec.dns
+        if dns is None or self._is_refused(snapshot):
             return None
-        zone = self._zone_named(snapshot.spec)
-        return self._zone(snapshot.spec) if zone and zone.mirror.problem is None else None
+        zone = self.account.dns.zone(dns.hosted_zone_id, dns.assume_role_arn)
+        return self._zone(snapshot.spec) if zone.mirror.problem is None else None
+
+
+def _with_zone(snapshot: Snapshot, zone: ZoneView | None, problem: Stall | None = None) -> Snapshot:
+    return replace(snapshot, records=replace(snapshot.records, zone=zone, zone_problem=problem))
 
 
 def _managed_arns(snapshot: Snapshot) -> set[str]:
@@ -521,17 +456,8 @@ def _places(spec: DistributionTenantSpec) -> Iterator[tuple[str, str, str]]:
     """Where records of the spec may stand."""
     if spec.dns is not None:
         for item in spec.domains:
-            for kind in _TYPES:
+            for kind in TYPES:
                 yield bare_zone(spec.dns.hosted_zone_id), normalise_name(item.domain), kind
-
-
-def _is_contested(request: Request) -> bool:
-    return any(
-        isinstance(one, dict)
-        and (one.get("type"), one.get("reason"), one.get("observedGeneration"))
-        == (READY, DOMAIN_CONFLICT, request.generation)
-        for one in dig_list(request.object, "status", "conditions")
-    )
 
 
 def _as_managed(listed: CertificateSummary) -> ManagedCertificate:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from edgekeeper.cloud.aws.dns.service import RecordOwner
 from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import (
@@ -23,11 +24,10 @@ from edgekeeper.cloud.aws.tenants import (
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import Account
 from edgekeeper.controllers.cloudfront.certificates import PENDING
-from edgekeeper.controllers.cloudfront.inventory import replaceable
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import Step
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+from edgekeeper.core.steps import Step
 
 _UNKNOWN: Final = ManagedCertificate("", PENDING, "")
 """One that was requested, and not seen yet: what was there before it says nothing about it."""
@@ -49,7 +49,7 @@ class Performer:
         try:
             return await self._perform(step, snapshot, wake)
         except Stall as refusal:
-            if refusal.reason == DOMAIN_CONFLICT and snapshot.inventory and not snapshot.is_contested:
+            if refusal.reason == DOMAIN_CONFLICT and snapshot.records.inventory and not snapshot.is_contested:
                 refusal.after = _WITHDRAWAL
             raise
 
@@ -72,16 +72,11 @@ class Performer:
                 return replace(snapshot, tenant=None)
             case do.MarkTenant():
                 return await self._mark(step, snapshot)
-            case do.WriteRecords():
-                self.account.desk.write(_whose(snapshot), step.records, replaceable(snapshot), wake)
-            case do.RemoveRecords():
-                self.account.desk.remove(_whose(snapshot), step.records, wake)
-            case do.RememberRecords():
-                inventory = self.account.desk.plan(snapshot.owner.uid, snapshot.inventory, step.records)
-                return replace(snapshot, inventory=inventory)
-            case do.AdoptRecords():
-                return replace(snapshot, inventory=(*snapshot.inventory, *step.records))
-        return snapshot
+            case None:
+                return snapshot
+        owner = RecordOwner(snapshot.owner.uid, snapshot.generation)
+        records = self.account.dns.perform(step, snapshot.records, owner, snapshot.served, wake)
+        return replace(snapshot, records=records)
 
     async def unmark(self, snapshot: Snapshot) -> None:
         """Remove our mark from a tenant that bears it. Its other tags stay."""
@@ -205,10 +200,6 @@ class Performer:
         marked = replace(live, tags={**live.tags, **step.tags})
         self.account.tenants.put(marked)
         return replace(snapshot, tenant=marked)
-
-
-def _whose(snapshot: Snapshot) -> tuple[str, int]:
-    return snapshot.owner.uid, snapshot.generation
 
 
 def _live(snapshot: Snapshot) -> DistributionTenant:

@@ -9,15 +9,24 @@ until there is an answer: neither the conditions nor the events of an object sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
+from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult, InventoryRecord
+from edgekeeper.cloud.aws.dns.entries import names_of, place_of
+from edgekeeper.cloud.aws.dns.steps import (
+    AwaitPropagation,
+    AwaitRecords,
+    ReassignRecords,
+    RememberRecords,
+    RemoveRecords,
+    WriteRecords,
+)
+from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR, DOMAIN_CONFLICT
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (
@@ -27,31 +36,31 @@ from edgekeeper.controllers.cloudfront.certificates import (
     recorded_request,
     uncovered_domains,
 )
-from edgekeeper.controllers.cloudfront.decide import Plan
+from edgekeeper.controllers.cloudfront.decide import is_ours
 from edgekeeper.controllers.cloudfront.desired import (
     is_managed,
-    place_of,
     sent_fingerprint,
     tags_fingerprint,
     tags_of,
 )
-from edgekeeper.controllers.cloudfront.records import dns_differences, unmanaged
+from edgekeeper.controllers.cloudfront.records import record_plan, unmanaged
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.steps import Step
-from edgekeeper.core.clock import timestamp
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.delta import describe
 from edgekeeper.core.drift import DRIFT_DETECTED, Change, drift_event, drift_message
-from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.core.outages import CLOUD_UNAVAILABLE
-from edgekeeper.core.outcome import Event, StatusWrite
+from edgekeeper.core.json import JsonObject, dig_object
+from edgekeeper.core.outcome import ApplyWrite, Event
+from edgekeeper.core.steps import Step
+from edgekeeper.lifecycle.kind import PAUSED, SYNCED, Pass, Report
 
-SYNCED, CERTIFICATE, DNS, PAUSED = "Synced", "CertificateReady", "DNSReady", "Paused"
+CERTIFICATE, DNS = "CertificateReady", "DNSReady"
 DEPLOYED: Final = "Deployed"
 SELF_HOSTED: Final = "self-hosted"
 RECORDS_LEFT: Final = "RecordsLeft"
 DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
 """Why records are refused."""
+CERTIFICATE_MANAGER: Final = "edgekeeper-certificate"
+"""The field manager that owns the certificate's ARN in the spec, and nothing else."""
 
 DECLARATION = Declaration(
     required=(DEPLOYED,),
@@ -61,54 +70,80 @@ DECLARATION = Declaration(
     ready_message="the tenant is deployed as the spec says",
 )
 
-_BEFORE_CREATION = (
-    do.RememberRecords,
-    do.WriteRecords,
-    do.AwaitRecords,
-    do.AwaitPropagation,
-    do.NoteCreation,
-    do.CreateTenant,
-)
-_RECORDS_UNDER_WAY = (do.RememberRecords, do.WriteRecords, do.AwaitRecords)
-_ATTEMPTS = (do.WriteRecords, do.RemoveRecords, do.AwaitRecords)
-_PUSHING = (do.RememberRecords, do.WriteRecords, do.RemoveRecords, do.UpdateTenant, do.AwaitRecords)
-_NOT_AS_DECLARED = (do.AdoptTenant, *_PUSHING)
+_RECORDS_UNDER_WAY = (RememberRecords, ReassignRecords, WriteRecords, AwaitRecords)
+_ATTEMPTS = (WriteRecords, RemoveRecords, AwaitRecords)
+_WITHDRAWING = (RemoveRecords, AwaitRecords, AwaitPropagation)
 
 
 @dataclass(frozen=True)
 class Reporter:
-    """Writes the status of one object after one pass."""
+    """Makes the report of one pass."""
 
-    obj: JsonObject
-    before: Snapshot
-    after: Snapshot
-    plan: Plan
-    now: datetime
-    outage: str = ""
-    """What is to be said of an outage that keeps the object waiting; empty where there is none."""
+    result: Pass[Snapshot]
+    conditions: Conditions
+
+    @property
+    def before(self) -> Snapshot:
+        return self.result.before
+
+    @property
+    def after(self) -> Snapshot:
+        return self.result.after
 
     @property
     def step(self) -> Step | None:
-        return self.plan.next
+        return self.result.step
+
+    @property
+    def now(self) -> datetime:
+        return self.result.now
+
+    def report(self) -> Report:
+        """The report of a pass that carries out the spec."""
+        self._mark()
+        return Report(
+            msgspec.to_builtins(self._facts()),
+            tuple(self._events()),
+            timestamps=("lastDriftCheckTime",),
+            keeps_conditions=self._is_tried_again,
+            is_correction=self._is_correction,
+            write=_attachment(self.step) if isinstance(self.step, do.AttachCertificate) else None,
+        )
+
+    def removal(self) -> Report:
+        """The report of a step of a deletion. What was written down about the tenant stays until it is gone."""
+        step, after = self.step, self.after
+        assert step is not None  # noqa: S101 - with nothing left to do there is nothing to report
+        reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
+        self.conditions.mark(DEPLOYED, False, reason, f"{step}: {step.reason}")
+        status = {**dig_object(self.result.obj, "status"), **inventory_fields(after.records.inventory)}
+        status["dnsChangeId"] = after.records.change_id
+        status["dnsChanges"] = msgspec.to_builtins(list(after.records.changes))
+        if after.tenant is not None and is_ours(after, after.tenant):
+            status["id"], status["arn"] = after.tenant.id, after.tenant.arn
+            status["eTag"] = after.tenant.etag
+            status["distributionTenantStatus"] = after.tenant.status
+        return Report(
+            {name: value for name, value in status.items() if value not in ("", [], None)},
+            tuple(self._step_events()),
+            keeps_conditions=self._is_tried_again,
+        )
+
+    @property
+    def _is_tried_again(self) -> bool:
+        """Are records under way that the object says were refused, for the present spec?"""
+        dns = self.conditions.before(DNS)
+        is_refused = dns is not None and dns.reason in DNS_REASONS
+        is_present = dns is not None and dns.observed_generation == self.after.generation
+        return isinstance(self.step, _ATTEMPTS) and is_refused and is_present
 
     # The status
-
-    def status(self) -> StatusWrite:
-        present = dig_object(self.obj, "status")
-        status: JsonObject = msgspec.to_builtins(self._facts())
-        status["conditions"] = self._conditions()
-        if checked := present.get("lastDriftCheckTime"):
-            status["lastDriftCheckTime"] = checked
-        if status != present:
-            # When we looked last is worth a write only beside something that has changed.
-            status["lastDriftCheckTime"] = timestamp(self.now)
-        return StatusWrite(status)
 
     def _facts(self) -> DistributionTenantStatus:
         after, status, tenant = self.after, self.after.status, self.after.tenant
         certificate = after.certificate
         # Deleted by others and left so: that there was one is what tells it from one that was never created.
-        known = tenant or (None if self.plan.drift.push else status)
+        known = tenant or (None if self.result.plan.drift.push else status)
         return DistributionTenantStatus(
             observed_generation=self._observed_generation(),
             id=known.id if known else "",
@@ -122,15 +157,21 @@ class Reporter:
             managed_certificate_status=certificate.status
             if certificate
             else _kept(after, status.managed_certificate_status),
-            drift_detected=self.plan.drift.drift_detected,
-            dns_change_id=after.change_id,
-            dns_changes=list(after.dns_changes),
-            dns_target=next((one.target for one in after.inventory), ""),
-            inventory=list(after.inventory),
+            drift_detected=self.result.plan.drift.drift_detected,
+            dns_change_id=after.records.change_id,
+            dns_changes=list(after.records.changes),
+            dns_target=next((entry.target for entry in after.records.inventory), ""),
+            inventory=list(after.records.inventory),
             certificate_request=self._certificate_request(),
             tags_fingerprint=self._tags_fingerprint(),
             creation_started=self._creation_started(),
+            contested_generation=after.generation if self._is_withdrawing else None,
         )
+
+    @property
+    def _is_withdrawing(self) -> bool:
+        """Are records withdrawn because CloudFront says that a domain of the present spec is another's?"""
+        return self.before.is_contested and isinstance(self.step, _WITHDRAWING)
 
     def _creation_started(self) -> datetime | None:
         """Noted ahead of a creation without a mark; the id takes its place."""
@@ -141,15 +182,15 @@ class Reporter:
     def _observed_generation(self) -> int | None:
         """The generation once nothing is left to push: what is pushed half is not carried out."""
         is_unseen = isinstance(self.step, do.AdoptTenant)  # taken over, but not compared with the spec yet
-        if is_unseen or (self.after.tenant is None and self.plan.drift.push):
+        if is_unseen or (self.after.tenant is None and self.result.plan.drift.push):
             return self.after.status.observed_generation
         left = (
-            self.plan.steps[1:]
+            self.result.plan.steps[1:]
             if isinstance(self.step, do.UpdateTenant | do.CreateTenant)
-            else self.plan.steps
+            else self.result.plan.steps
         )
         if (
-            any(isinstance(step, (*_PUSHING, do.AttachCertificate)) for step in left)
+            any(step.pushes or isinstance(step, do.AttachCertificate) for step in left)
             or self._is_half_created()
         ):
             return self.after.status.observed_generation
@@ -175,81 +216,73 @@ class Reporter:
 
     # Conditions
 
-    def _conditions(self) -> list[Any]:
-        if is_tried_again(self.obj, self.step):
-            return [one for one in dig_list(self.obj, "status", "conditions") if not _is_pause(one)]
-        conditions = resumed(self.obj, self.now)
-        conflict = conditions.before(READY)
-        if (
-            conflict
-            and self.before.is_contested
-            and isinstance(self.step, do.RemoveRecords | do.AwaitRecords | do.AwaitPropagation)
-        ):
-            # Whose the domain is stays the news. Nothing else tells the next pass not to write the records again.
+    def _mark(self) -> None:
+        conditions, conflict = self.conditions, self.conditions.before(READY)
+        if self._is_withdrawing and conflict is not None and conflict.reason == DOMAIN_CONFLICT:
+            # Whose the domain is stays the news.
             conditions.mark(DEPLOYED, False, conflict.reason, conflict.message)
-            conditions.mark(DNS, False, DNS_ERROR, f"{self.step}: {self.step.reason}")
-            return conditions.to_list()
+            if self.step is not None:
+                conditions.mark(DNS, False, DNS_ERROR, f"{self.step}: {self.step.reason}")
+            return
         conditions.mark(DEPLOYED, *self._deployed())
-        if self.after.tenant is not None or self.plan.drift.drift_detected:
-            self._mark_synced(conditions)
-            self._mark_certificate(conditions)
-        self._mark_dns(conditions)
-        if self.outage:
-            tell_outage(conditions, self.obj, self.outage)
-        return conditions.to_list()
+        if self.after.tenant is not None or self.result.plan.drift.drift_detected:
+            self._mark_synced()
+            self._mark_certificate()
+        self._mark_dns()
 
     def _deployed(self) -> tuple[bool, str, str]:
         tenant, step = self.after.tenant, self.step
         if tenant is None:
-            if isinstance(step, _BEFORE_CREATION):
+            if step is not None:
                 return False, "Creating", self._progress(READY, "Creating", step)
             return False, "ExternalDeletion", "the tenant was deleted outside the operator"
-        if isinstance(step, do.CreateTenant) and not self.before.inventory:
+        if isinstance(step, do.CreateTenant) and not self.before.records.inventory:
             return False, "Creating", f"tenant {tenant.id} is being deployed"
         # An object with records has said Creating while they were written.
         if tenant.in_progress or isinstance(step, do.CreateTenant | do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
-        left = (one for one in self.plan.steps if isinstance(one, _NOT_AS_DECLARED))
-        if (waiting := next(left, None)) is not None:
-            return False, "Deploying", f"{waiting}: {waiting.reason}"
+        left = (step for step in self.result.plan.steps if step.pushes or isinstance(step, do.AdoptTenant))
+        if (next_push := next(left, None)) is not None:
+            return False, "Deploying", f"{next_push}: {next_push.reason}"
         return True, "Deployed", DECLARATION.ready_message
 
-    def _mark_synced(self, conditions: Conditions) -> None:
-        drift, known = self.plan.drift, conditions.get(SYNCED)
+    def _mark_synced(self) -> None:
+        drift, synced, tenant = self.result.plan.drift, self.conditions.get(SYNCED), self.after.tenant
         if drift.unsynced:
-            conditions.mark(SYNCED, False, DRIFT_DETECTED, drift_message(self.plan.differences))
+            message = drift_message(self.result.plan.differences)
+            self.conditions.mark(SYNCED, False, DRIFT_DETECTED, message)
         elif drift.change is Change.DRIFT:
             return  # suspended: left as it is
-        elif isinstance(self.step, _PUSHING) and drift.push:
-            conditions.mark(SYNCED, True, "UpdatePending", "the change is being carried out")
-        elif (
-            self.after.tenant and self.after.tenant.in_progress and known and known.reason == "UpdatePending"
-        ):
-            conditions.mark(SYNCED, True, "UpdatePending", known.message)
+        elif self.step is not None and self.step.pushes and drift.push:
+            self.conditions.mark(SYNCED, True, "UpdatePending", "the change is being carried out")
+        elif tenant and tenant.in_progress and synced and synced.reason == "UpdatePending":
+            self.conditions.mark(SYNCED, True, "UpdatePending", synced.message)
         else:
-            conditions.mark(SYNCED, True, "InSync", "the tenant is as the spec says")
+            self.conditions.mark(SYNCED, True, "InSync", "the tenant is as the spec says")
 
-    def _mark_certificate(self, conditions: Conditions) -> None:
+    def _mark_certificate(self) -> None:
         tenant, certificate = self.after.tenant, self.after.certificate
         if not is_managed(self.after.spec):
-            conditions.mark(CERTIFICATE, True, "NotConfigured", "no managed certificate is requested")
+            self.conditions.mark(CERTIFICATE, True, "NotConfigured", "no managed certificate is requested")
             return
         status = certificate.status if certificate else self.after.status.managed_certificate_status
         if certificate is not None and not is_suitable(self.after):
-            conditions.mark(CERTIFICATE, False, "PendingValidation", _successor_message(self.after))
+            self.conditions.mark(CERTIFICATE, False, "PendingValidation", _successor_message(self.after))
         elif status == ISSUED and tenant and all(domain.is_active for domain in tenant.domains):
-            conditions.mark(
+            self.conditions.mark(
                 CERTIFICATE, True, "Validated", "the certificate is issued and all domains are active"
             )
         elif status == ISSUED:
-            conditions.mark(CERTIFICATE, False, "Attaching", "the certificate is issued and being attached")
+            self.conditions.mark(
+                CERTIFICATE, False, "Attaching", "the certificate is issued and being attached"
+            )
         elif status in FAILED:
             message = f"CloudFront says that the certificate is {status}: a new request is needed"
-            conditions.mark(CERTIFICATE, False, "CertificateFailed", message)
+            self.conditions.mark(CERTIFICATE, False, "CertificateFailed", message)
         else:
-            conditions.mark(CERTIFICATE, False, "PendingValidation", self._validation_message(conditions))
+            self.conditions.mark(CERTIFICATE, False, "PendingValidation", self._validation_message())
 
-    def _validation_message(self, conditions: Conditions) -> str:
+    def _validation_message(self) -> str:
         certificate, wish = self.after.certificate, self.after.spec.managed_certificate_request
         if wish is None or wish.validation_token_host != SELF_HOSTED:
             return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
@@ -259,78 +292,84 @@ class Reporter:
                 for token in certificate.tokens
             )
             return f"waiting for the validation tokens to be served: {tokens}"
-        known = conditions.get(CERTIFICATE)
+        known = self.conditions.get(CERTIFICATE)
         if known is not None and known.reason == "PendingValidation":
             return known.message  # listings know no tokens, but they have not changed
         return "waiting for the validation tokens, which CloudFront has not told yet"
 
-    def _mark_dns(self, conditions: Conditions) -> None:
-        if self.after.spec.dns is None and not self.after.inventory:
-            conditions.mark(DNS, True, "DNSNotConfigured", "spec.dns is not set")
-        elif isinstance(self.step, _RECORDS_UNDER_WAY) and not self.plan.drift.drift_detected:
-            conditions.mark(
+    def _mark_dns(self) -> None:
+        if self.after.spec.dns is None and not self.after.records.inventory:
+            self.conditions.mark(DNS, True, "DNSNotConfigured", "spec.dns is not set")
+        elif isinstance(self.step, _RECORDS_UNDER_WAY) and not self.result.plan.drift.drift_detected:
+            self.conditions.mark(
                 DNS, False, "DNSRecordCreating", self._progress(DNS, "DNSRecordCreating", self.step)
             )
-        elif broken := dns_differences(self.after):
-            conditions.mark(
+        elif broken := record_plan(self.after).differences:
+            self.conditions.mark(
                 DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
             )
-        elif not self.after.dns_in_sync:
-            change = f"change {self.after.change_id}" if self.after.change_id else "a change"
+        elif not self.after.records.in_sync:
+            change = f"change {self.after.records.change_id}" if self.after.records.change_id else "a change"
             message = f"{change} is not known everywhere yet"
-            conditions.mark(DNS, False, "DNSPropagating", message)
+            self.conditions.mark(DNS, False, "DNSPropagating", message)
         else:
-            conditions.mark(DNS, True, "DNSReady", _dns_ready_message(self.after))
+            self.conditions.mark(DNS, True, "DNSReady", _dns_ready_message(self.after))
 
     def _progress(self, type_: str, reason: str, step: Step) -> str:
         """What is being done. The steps on the way to a written record say the same, so that one write shows them all."""
-        known = _fact(dig_list(self.obj, "status", "conditions"), type_)
-        if isinstance(step, do.AwaitRecords) and known.get("reason") == reason:
-            return str(known.get("message"))
-        if isinstance(step, do.RememberRecords | do.WriteRecords):
-            return f"writing {do.named(step.records)}: {step.reason}"
+        before = self.conditions.before(type_)
+        if isinstance(step, AwaitRecords) and before is not None and before.reason == reason:
+            return before.message
+        if isinstance(step, RememberRecords | WriteRecords):
+            return f"writing {names_of(step.records)}: {step.reason}"
         return f"{step}: {step.reason}"
 
     # Events
 
-    def events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[Event]:
         """What happened in this pass; each fact once."""
-        if self.before.was_created and self.before.tenant is None and self.before.status.id:
+        plan = self.result.plan
+        if self.before.was_created and self.before.tenant is None:
             if not self.before.status.drift_detected:
                 yield Event("Warning", "ExternalDeletion", "the tenant was deleted outside the operator")
-        elif (event := drift_event(self.plan.drift, self.plan.differences)) is not None and (
-            self.plan.drift.event == DRIFT_DETECTED or self.is_correction
+        elif (event := drift_event(plan.drift, plan.differences)) is not None and (
+            plan.drift.event == DRIFT_DETECTED or self._is_correction
         ):
             yield event
-        yield from self._told_step()
+        yield from self._step_events()
+
+    def _step_events(self) -> Iterator[Event]:
+        yield from removal_events(self.after)
+        step, tenant = self.step, self.after.tenant
+        if isinstance(step, do.CreateTenant) and tenant is not None:
+            yield Event("Normal", "Created", f"created tenant {tenant.id}")
+        is_repeated = isinstance(step, RememberRecords | WriteRecords) and not self._is_dns_news
+        if step is not None and not is_repeated and (event := step.event()) is not None:
+            yield event
 
     @property
-    def is_correction(self) -> bool:
+    def _is_correction(self) -> bool:
         """Is drift corrected in this pass? Records that are tried again were corrected, as far as one can tell."""
         is_change = isinstance(self.step, do.CreateTenant | do.UpdateTenant)
-        is_first = isinstance(self.step, do.WriteRecords) and self._is_dns_news()
-        return self.plan.drift.drift_detected and (is_change or is_first)
+        is_first = isinstance(self.step, WriteRecords) and self._is_dns_news
+        return self.result.plan.drift.drift_detected and (is_change or is_first)
 
+    @property
     def _is_dns_news(self) -> bool:
         """Does DNSReady say something else than before? It does not where the same records are tried again."""
-        return _fact(self._conditions(), DNS) != _fact(dig_list(self.obj, "status", "conditions"), DNS)
+        is_changed = self.conditions.get(DNS) != self.conditions.before(DNS)
+        return is_changed and not self._is_tried_again
 
-    def _told_step(self) -> Iterator[Event]:
-        yield from told_removal(self.after)
-        match self.step:
-            case do.CreateTenant() if self.after.tenant:
-                yield Event("Normal", "Created", f"created tenant {self.after.tenant.id}")
-            case do.AdoptRecords(records):
-                yield Event("Normal", "RecordsAdopted", f"took over {do.named(records)}: {self.step.reason}")
-            case do.AdoptTenant(tenant):
-                yield Event("Normal", "Adopted", f"took over tenant {tenant.id}: {self.step.reason}")
-            case do.UpdateTenant():
-                yield Event("Normal", "Updated", f"updated tenant {self.step.tenant.id}: {self.step.reason}")
-            case do.RememberRecords(records) | do.WriteRecords(records) if self._is_dns_news():
-                told = f"writing {len(records)} record{'s' if len(records) > 1 else ''} leading to {records[0].target}"
-                yield Event("Normal", "DNSRecordCreating", told)
-            case do.AttachCertificate(arn):
-                yield Event("Normal", "CertificateAttaching", f"attaching certificate {arn}")
+
+def _attachment(step: do.AttachCertificate) -> ApplyWrite:
+    fields = {"spec": {"customizations": {"certificate": {"arn": step.arn}}}}
+    return ApplyWrite(fields, CERTIFICATE_MANAGER)
+
+
+def inventory_fields(inventory: Sequence[InventoryRecord]) -> JsonObject:
+    """The inventory in a status. A target without it would be taken for a status from before there was an inventory."""
+    target = next((entry.target for entry in inventory), "")
+    return {"inventory": msgspec.to_builtins(list(inventory)), "dnsTarget": target}
 
 
 def _domain_results(tenant: TenantSummary | None) -> list[DomainResult]:
@@ -354,71 +393,44 @@ def _successor_message(snapshot: Snapshot) -> str:
     return f"the certificate {why}: another one is requested"
 
 
-def is_tried_again(obj: JsonObject, step: Step | None) -> bool:
-    """Are records under way that the object says were refused, for the present spec?"""
-    known = _fact(dig_list(obj, "status", "conditions"), DNS)
-    is_refused = known.get("reason") in DNS_REASONS
-    is_present = known.get("observedGeneration") == dig(obj, "metadata", "generation")
-    return isinstance(step, _ATTEMPTS) and is_refused and is_present
-
-
-def told_removal(snapshot: Snapshot) -> Iterator[Event]:
+def removal_events(snapshot: Snapshot) -> Iterator[Event]:
     """Records are told to be gone when they are, and to be left where somebody has changed them."""
-    if number := snapshot.dns_work.removed:
-        yield Event("Normal", "DNSCleaned", f"removed {number} record{'s' if number > 1 else ''}")
-    if left := snapshot.dns_work.left:
-        told = "; ".join(left)
-        yield Event("Warning", RECORDS_LEFT, f"not removed, since somebody has changed it meanwhile: {told}")
+    work = snapshot.records.work
+    if work.removed:
+        number = f"{work.removed} record{'s' if work.removed > 1 else ''}"
+        yield Event("Normal", "DNSCleaned", f"removed {number}")
+    if work.left:
+        left = "; ".join(work.left)
+        yield Event("Warning", RECORDS_LEFT, f"not removed, since somebody has changed it meanwhile: {left}")
 
 
-def told_unmanaged(snapshot: Snapshot) -> Iterator[Event]:
-    """What stays of a deleted object's DNS, because it was there before."""
-    if found := unmanaged(snapshot):
-        told = do.named(found)
-        yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {told}")
-    if snapshot.withheld:
-        withheld = sorted(snapshot.withheld, key=place_of)
-        told = do.named(withheld)
+def gone_events(snapshot: Snapshot) -> Iterator[Event]:
+    """What is told when nothing of a deleted object is left; and what stays because it is not the object's."""
+    yield from removal_events(snapshot)
+    if records := unmanaged(snapshot):
+        names = names_of(records)
+        yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {names}")
+    if snapshot.records.withheld:
+        withheld = sorted(snapshot.records.withheld, key=place_of)
+        names = names_of(withheld)
         yield Event(
-            "Warning", RECORDS_LEFT, f"left as it is, since another object's tenant serves it: {told}"
+            "Warning", RECORDS_LEFT, f"left as it is, since another object's tenant serves it: {names}"
         )
+    tenant, known_id = snapshot.tenant, snapshot.status.id
+    if tenant is not None and tenant.id == known_id:
+        message = (
+            f"tenant {tenant.name} ({known_id}) is left as it is: nothing proves that it is this object's"
+        )
+        yield Event("Warning", "Orphaned", message)
+    elif known_id:
+        yield Event("Normal", "Deleted", f"tenant {known_id} is gone")
 
 
 def _dns_ready_message(snapshot: Snapshot) -> str:
     message = "all records are as the spec says"
-    if found := unmanaged(snapshot):
+    if records := unmanaged(snapshot):
         return (
-            f"{message}; not managed, since somebody else has written it: {do.named(found)}: to have it kept and "
+            f"{message}; not managed, since somebody else has written it: {names_of(records)}: to have it kept and "
             'removed with this object, annotate the object with edgekeeper.io/adopt: "true"'
         )
     return message
-
-
-def resumed(obj: JsonObject, now: datetime) -> Conditions:
-    """The conditions of an object that is not paused, and not kept waiting by an outage."""
-    conditions = Conditions.of(DECLARATION, obj, now)
-    conditions.forget(PAUSED)
-    known = conditions.get(SYNCED)
-    if known is not None and known.reason == CLOUD_UNAVAILABLE:
-        conditions.forget(SYNCED)
-    return conditions
-
-
-def tell_outage(conditions: Conditions, obj: JsonObject, message: str) -> None:
-    """Say that the cloud cannot be used. What is known of the present spec stays in Ready, if there ever was a tenant."""
-    conditions.mark(SYNCED, False, CLOUD_UNAVAILABLE, message)
-    ready = conditions.before(READY)
-    is_present = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
-    if ready is None or not is_present or ready.reason == CLOUD_UNAVAILABLE or not dig(obj, "status", "id"):
-        conditions.mark(DEPLOYED, "Unknown", CLOUD_UNAVAILABLE, message)
-    elif conditions.get(DEPLOYED) is None:
-        conditions.mark(DEPLOYED, ready.status, ready.reason, ready.message)
-
-
-def _is_pause(condition: Any) -> bool:
-    return isinstance(condition, dict) and condition.get("type") == PAUSED
-
-
-def _fact(conditions: list[Any], type_: str) -> JsonObject:
-    found = (one for one in conditions if isinstance(one, dict) and one.get("type") == type_)
-    return next(found, {})

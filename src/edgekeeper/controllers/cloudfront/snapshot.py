@@ -5,74 +5,17 @@ What is None is known to be absent; what could not be found out is said to be un
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from edgekeeper.api.cloudfront import (
-    DistributionTenantSpec,
-    DistributionTenantStatus,
-    DnsChange,
-    InventoryRecord,
-)
+from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.dns.state import RecordState
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
-from edgekeeper.controllers.cloudfront.desired import Place
 from edgekeeper.core.drift import Policy
-from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.ownership import Owner
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """Another object of this cluster that claims the same thing, with the better right."""
-
-    claim: Literal["name", "domain"]
-    value: str
-    holder: str
-    """As `namespace/name`."""
-    holds: bool = False
-    """Whether its tenant has the name or serves the domain; otherwise it is older."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A record that may not be written or removed, for now."""
-
-    entry: InventoryRecord
-    removing: bool
-    error: Stall
-
-
-@dataclass(frozen=True, slots=True)
-class DnsWork:
-    """Records that were handed to the writers of their zones."""
-
-    pending: bool = False
-    """Not all of them have an answer."""
-    changes: tuple[DnsChange, ...] = ()
-    """The batches that wrote them."""
-    error: PassError | None = None
-    """What one of them met that will pass by itself."""
-    refused: tuple[Refusal, ...] = ()
-    """What a person has to see to; not tried again while it is listed here."""
-    removed: int = 0
-    """How many are gone that the status still has."""
-    left: tuple[str, ...] = ()
-    """Records that were to be removed, but somebody has changed them since they were written."""
-
-
-@dataclass(frozen=True, slots=True)
-class ZoneView:
-    """The records of a zone, as far as they concern a tenant."""
-
-    apex: str
-    """The zone's own name; empty where it is not known."""
-    records: Mapping[RecordKey, Record] | None
-    """None where the zone may not be listed."""
-    refusal: Stall | None = None
-    """Why nothing at all can be done in the zone: AWS does not let us assume the role for it."""
+from edgekeeper.core.steps import Sight
+from edgekeeper.lifecycle.claims import Rival
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +36,8 @@ class Snapshot:
     deleting: bool = False
 
     is_contested: bool = False
-    """Did the last pass end with CloudFront saying that a domain of the present spec is another's?"""
+    """Has CloudFront said that a domain of the present spec is another's?"""
     rivals: tuple[Rival, ...] = ()
-    recorded: Mapping[Place, str] = field(default_factory=dict)
-    """Places that the spec asks for and the inventory of another object has, and of which."""
     refusals: tuple[str, ...] = ()
     """What administrators do not allow."""
 
@@ -127,17 +68,8 @@ class Snapshot:
     """Where records lead: the spec's connection group, or the account's default."""
     group_known: bool = False
     """False where the group of the spec was not looked for, or may not be read: it is left to CloudFront then."""
-    zone: ZoneView | None = None
-    """The zone of `spec.dns`."""
-    inventory: tuple[InventoryRecord, ...] = ()
-    """The status's, brought up to date with what writers have answered."""
-    dns_work: DnsWork = field(default_factory=DnsWork)
-    withheld: frozenset[InventoryRecord] = frozenset()
-    """Entries whose names another's tenant serves at present: kept in the inventory, and neither removed nor replaced."""
-    zone_problem: Stall | None = None
-    """Why the zone of `spec.dns` cannot be read: a person must act."""
-    dns_changes: tuple[DnsChange, ...] = ()
-    """Changes of our records that may not have reached all name servers."""
+    records: RecordState = field(default_factory=RecordState)
+    """The records of the domains."""
 
     @property
     def details(self) -> DistributionTenant | None:
@@ -145,19 +77,25 @@ class Snapshot:
         return self.tenant if isinstance(self.tenant, DistributionTenant) else None
 
     @property
-    def dns_in_sync(self) -> bool:
-        """Have all changes of our records reached all name servers?"""
-        return not self.dns_changes
+    def exists(self) -> bool:
+        return self.tenant is not None
 
     @property
-    def change_id(self) -> str:
-        """The last change of our records that the world may not know yet; empty where its id is not known."""
-        return self.dns_changes[-1].id if self.dns_changes else ""
+    def sight(self) -> Sight:
+        """How well the tenant was seen. That one is gone which was there is believed only after a live read."""
+        if self.is_live:
+            return Sight.LIVE
+        is_certain = self.tenant is None or self.details is not None
+        return Sight.READ if is_certain and not self.is_missed else Sight.CACHED
 
     @property
-    def removable(self) -> tuple[InventoryRecord, ...]:
-        """The entries of the inventory whose records may be removed or replaced."""
-        return tuple(entry for entry in self.inventory if entry not in self.withheld)
+    def served(self) -> frozenset[str]:
+        """The domains that the tenant has."""
+        return (
+            frozenset(normalise_name(domain.domain) for domain in self.tenant.domains)
+            if self.tenant
+            else frozenset()
+        )
 
     @property
     def endpoint(self) -> str:

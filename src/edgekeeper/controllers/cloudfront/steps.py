@@ -1,96 +1,42 @@
-"""What can be done for a tenant, one thing at a time.
+"""What can be done for a tenant, one thing at a time, in the order in which it is usually done.
 
-A step is a value: what, and why in words. `decide` lines them up, `perform` does the first, `report` tells of it, and
-`edgekeeper plan` prints them all. The steps of a tenant's life, in the order in which they are usually taken:
-
-    RememberRecords     the records that will be written go into the inventory, so that they cannot be forgotten
-    AdoptRecords        records of somebody else that say the same become ours, where the object may adopt
-    WriteRecords        they are handed to the writer of the zone
-    AwaitRecords        the writer has not answered yet
-    AwaitPropagation    the world does not know them yet
-    NoteCreation        where tags are not allowed, the status says that a tenant is about to be created
-    CreateTenant        AdoptTenant where it is there already and ours
-    MarkTenant          tags: whose it is, and what the spec says
-    AttachCertificate   the issued certificate goes into the spec
-    UpdateTenant        spec and tenant differ
-    RemoveRecords       records of domains that are gone, of another zone, of a deleted tenant
-    AwaitDeployment     CloudFront is at work
-    AwaitCertificate    somebody has to prove the domain, or CloudFront to issue
-    DisableTenant, DeleteTenant
+(records: `cloud.aws.dns.steps`)
+NoteCreation        where tags are not allowed, the status says that a tenant is about to be created
+CreateTenant        AdoptTenant where it is there already and ours
+MarkTenant          tags: whose it is, and what the spec says
+AttachCertificate   the issued certificate goes into the spec
+UpdateTenant        spec and tenant differ
+AwaitDeployment     CloudFront is at work
+AwaitCertificate    somebody has to prove the domain, or CloudFront to issue
+DisableTenant, DeleteTenant
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar
 
-from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.tenants import ManagedCertificateRequest, TenantSettings, TenantSummary
-from edgekeeper.core.delta import Difference
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    reason: str
-    """Why, for people."""
+from edgekeeper.controllers.cloudfront.desired import settings_tree
+from edgekeeper.core.delta import ABSENT, Difference, compare
+from edgekeeper.core.outcome import Event
+from edgekeeper.core.steps import Effect, Sight, Step
 
 
 @dataclass(frozen=True, slots=True)
-class RememberRecords(_Step):
-    records: tuple[InventoryRecord, ...]
+class NoteCreation(Step):
+    effect: ClassVar = Effect.RECORD
+    at_once: ClassVar = True
+    answered: ClassVar = False
 
-    def __str__(self) -> str:
-        return f"remember {named(self.records)}"
-
-
-@dataclass(frozen=True, slots=True)
-class AdoptRecords(_Step):
-    records: tuple[InventoryRecord, ...]
-
-    def __str__(self) -> str:
-        return f"take over {named(self.records)}"
-
-
-@dataclass(frozen=True, slots=True)
-class WriteRecords(_Step):
-    records: tuple[InventoryRecord, ...]
-
-    def __str__(self) -> str:
-        return f"write {named(self.records)}"
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveRecords(_Step):
-    records: tuple[InventoryRecord, ...]
-
-    def __str__(self) -> str:
-        return f"remove {named(self.records)}"
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitRecords(_Step):
-    def __str__(self) -> str:
-        return "wait for the zone to be written"
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitPropagation(_Step):
-    change_id: str
-
-    def __str__(self) -> str:
-        return f"wait for {f'change {self.change_id}' if self.change_id else 'the change'} to be known everywhere"
-
-
-@dataclass(frozen=True, slots=True)
-class NoteCreation(_Step):
     def __str__(self) -> str:
         return "note that a tenant is about to be created"
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTenant(_Step):
+class CreateTenant(Step):
+    effect: ClassVar = Effect.CHANGE
     name: str
     settings: TenantSettings
     tags: Mapping[str, str]
@@ -99,34 +45,68 @@ class CreateTenant(_Step):
     def __str__(self) -> str:
         return f"create tenant {self.name}{'' if self.settings.enabled else ', disabled'}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        settings = compare(settings_tree(self.settings), {})
+        return (*settings, *_request_changes(self.certificate), *_tag_changes(self.tags, {}))
+
 
 @dataclass(frozen=True, slots=True)
-class AdoptTenant(_Step):
+class AdoptTenant(Step):
+    effect: ClassVar = Effect.RECORD
+    at_once: ClassVar = True
     tenant: TenantSummary
+    known_id: str = ""
+    """The id that the status has."""
 
     def __str__(self) -> str:
         return f"adopt tenant {self.tenant.id}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        return (Difference("status.id", self.known_id or ABSENT, self.tenant.id),)
+
+    def event(self) -> Event:
+        return Event("Normal", "Adopted", f"took over tenant {self.tenant.id}: {self.reason}")
+
 
 @dataclass(frozen=True, slots=True)
-class MarkTenant(_Step):
+class MarkTenant(Step):
+    effect: ClassVar = Effect.CHANGE
+    needs: ClassVar = Sight.LIVE
+    at_once: ClassVar = True
     arn: str
     tags: Mapping[str, str]
+    present: Mapping[str, str]
+    """The tags that the tenant has."""
 
     def __str__(self) -> str:
         return f"tag {self.arn} with {', '.join(sorted(self.tags))}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        return _tag_changes(self.tags, self.present)
+
 
 @dataclass(frozen=True, slots=True)
-class AttachCertificate(_Step):
+class AttachCertificate(Step):
+    effect: ClassVar = Effect.RECORD
     arn: str
+    replaced: str = ""
+    """The ARN that the spec has."""
 
     def __str__(self) -> str:
         return f"attach certificate {self.arn}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        return (Difference("spec.customizations.certificate.arn", self.replaced or ABSENT, self.arn),)
+
+    def event(self) -> Event:
+        return Event("Normal", "CertificateAttaching", f"attaching certificate {self.arn}")
+
 
 @dataclass(frozen=True, slots=True)
-class UpdateTenant(_Step):
+class UpdateTenant(Step):
+    effect: ClassVar = Effect.CHANGE
+    needs: ClassVar = Sight.LIVE
+    pushes: ClassVar = True
     tenant: TenantSummary
     settings: TenantSettings
     differences: tuple[Difference, ...]
@@ -135,25 +115,45 @@ class UpdateTenant(_Step):
     def __str__(self) -> str:
         return f"update tenant {self.tenant.id}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        return (*self.differences, *_request_changes(self.certificate))
+
+    def event(self) -> Event:
+        return Event("Normal", "Updated", f"updated tenant {self.tenant.id}: {self.reason}")
+
 
 @dataclass(frozen=True, slots=True)
-class DisableTenant(_Step):
+class DisableTenant(Step):
+    effect: ClassVar = Effect.CHANGE
+    needs: ClassVar = Sight.LIVE
     tenant: TenantSummary
 
     def __str__(self) -> str:
         return f"disable tenant {self.tenant.id}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        return (Difference("enabled", True, False),)
+
+    def event(self) -> Event:
+        return Event("Normal", "Disabling", f"disabled tenant {self.tenant.id} before it is deleted")
+
 
 @dataclass(frozen=True, slots=True)
-class DeleteTenant(_Step):
+class DeleteTenant(Step):
+    effect: ClassVar = Effect.CHANGE
+    needs: ClassVar = Sight.LIVE
     tenant: TenantSummary
 
     def __str__(self) -> str:
         return f"delete tenant {self.tenant.id}"
 
+    def changes(self) -> tuple[Difference, ...]:
+        return (Difference("tenant", f"{self.tenant.name} ({self.tenant.id})", ABSENT),)
+
 
 @dataclass(frozen=True, slots=True)
-class AwaitDeployment(_Step):
+class AwaitDeployment(Step):
+    effect: ClassVar = Effect.WAIT
     tenant: TenantSummary
 
     def __str__(self) -> str:
@@ -161,62 +161,24 @@ class AwaitDeployment(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitCertificate(_Step):
+class AwaitCertificate(Step):
+    effect: ClassVar = Effect.WAIT
+
     def __str__(self) -> str:
         return "wait for the certificate"
 
 
-Step: TypeAlias = (
-    RememberRecords
-    | AdoptRecords
-    | WriteRecords
-    | RemoveRecords
-    | AwaitRecords
-    | AwaitPropagation
-    | NoteCreation
-    | CreateTenant
-    | AdoptTenant
-    | MarkTenant
-    | AttachCertificate
-    | UpdateTenant
-    | DisableTenant
-    | DeleteTenant
-    | AwaitDeployment
-    | AwaitCertificate
-)
-
-_AT_ONCE = (RememberRecords, AdoptRecords, NoteCreation, AdoptTenant, MarkTenant)
-_CHANGING = (MarkTenant, UpdateTenant, DisableTenant, DeleteTenant)
-_CHANGING_RECORDS = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords)
-_ASKING_NOTHING = (RememberRecords, AdoptRecords, WriteRecords, RemoveRecords, AwaitRecords, NoteCreation)
-_WAITING = (AwaitRecords, AwaitPropagation, AwaitDeployment, AwaitCertificate)
+def _request_changes(request: ManagedCertificateRequest | None) -> tuple[Difference, ...]:
+    if request is None:
+        return ()
+    fields = {
+        "validationTokenHost": request.validation_token_host,
+        "primaryDomainName": request.primary_domain_name,
+        "certificateTransparencyLoggingPreference": request.transparency_logging or None,
+    }
+    return compare({"managedCertificateRequest": fields}, {"managedCertificateRequest": {}})
 
 
-def goes_on_at_once(step: Step) -> bool:
-    """Does nobody have to do anything before the next step?"""
-    return isinstance(step, _AT_ONCE)
-
-
-def changes_tenant(step: Step | None) -> bool:
-    """Is a tenant that is there about to become another, or none?"""
-    return isinstance(step, _CHANGING)
-
-
-def changes_records(step: Step | None) -> bool:
-    """Is something about to be written into a zone, or noted down for it?"""
-    return isinstance(step, _CHANGING_RECORDS)
-
-
-def asks_nothing(step: Step | None) -> bool:
-    """Does a step end without an answer of AWS, because it only writes something down, or hands it to a writer?"""
-    return isinstance(step, _ASKING_NOTHING)
-
-
-def is_waiting(step: Step) -> bool:
-    """Is it somebody else who has to act?"""
-    return isinstance(step, _WAITING)
-
-
-def named(records: Iterable[InventoryRecord | Record]) -> str:
-    """Records as people read them."""
-    return ", ".join(f"{record.type} {record.name}" for record in records)
+def _tag_changes(wanted: Mapping[str, str], present: Mapping[str, str]) -> tuple[Difference, ...]:
+    replaced = {key: present[key] for key in wanted if key in present}
+    return compare({"tags": dict(wanted)}, {"tags": replaced})

@@ -1,7 +1,7 @@
 """The controller of DistributionTenants, and who wakes it.
 
 the object itself                    its spec, annotations and deletion
-another that claims the same         when the elder lets go
+another that claims the same         of any kind, when it changes (`lifecycle.objects`)
 the mirror of tenants                what changed in CloudFront, by tenant name
 the mirror of certificates           when one is issued or fails, by its ARN
 the mirror and writer of a zone      when a record changes, or a batch is through
@@ -11,9 +11,9 @@ the mirror of connection groups      when an endpoint appears
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
@@ -21,24 +21,31 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
-from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import MirrorOptions
 from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, BY_NAME, Claims
-from edgekeeper.controllers.cloudfront.explain import Explainer
+from edgekeeper.controllers.cloudfront.claims import (
+    CERTIFICATE,
+    TENANT_NAME,
+    TenantClaims,
+    TenantNames,
+    TenantProof,
+)
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.intervals import Intervals
+from edgekeeper.controllers.cloudfront.kind import TenantKind
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
-from edgekeeper.controllers.cloudfront.predecessor import Predecessor, Successor
-from edgekeeper.controllers.cloudfront.reconciler import TenantReconciler
+from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPERATOR
 from edgekeeper.core.drift import Policy
-from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import Change, Store
+from edgekeeper.kube.kinds import Kind
+from edgekeeper.lifecycle.claims import HOSTNAME, Claims
+from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.predecessor import Predecessor, Successor
+from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
 
@@ -71,21 +78,6 @@ class TenantOptions:
     """Where the operator that we replace was installed: while it is alive there, nothing is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rivals:
-    """Objects that claim what another one claims or has just given up."""
-
-    claims: Claims
-    kind: Kind = KIND
-    labels: str = ""
-
-    def concerned(self, change: Change) -> Iterable[Key]:
-        if change.initial:
-            return ()  # everybody has a pass of their own coming
-        sides = [raw for raw in (change.old, change.new) if raw is not None]
-        return {key for raw in sides for key in self.claims.sharing(raw)} - {change.key}
-
-
 class TenantController(Controller):
     """A controller whose account is kept fresh while it works."""
 
@@ -97,36 +89,33 @@ class TenantController(Controller):
         metrics: TenantMetrics,
         options: TenantOptions,
     ) -> None:
-        reconciler = TenantReconciler(
-            Observer(account, claims, options.guards, options.cluster, options.drift_policy),
-            Performer(account),
-            Explainer(services.clock, metrics, options.intervals, account.desk, account.outages),
+        memory = Memory(services.clock)
+        reconciler = ExternalReconciler(
+            tenant_kind(account, memory, claims, options),
+            memory,
             metrics,
             services.clock,
             self.wake,
             options.intervals,
             options.cleanup_timeout,
         )
-        self.predecessor = Predecessor(services, options.predecessor_namespace)
+        self.predecessor = Predecessor(services, CLOUDFRONT_TENANT_OPERATOR, options.predecessor_namespace)
         settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
-        super().__init__(settings, Successor(reconciler, self.predecessor), services, [_Rivals(claims)])
+        super().__init__(settings, Successor(reconciler, self.predecessor), services)
         self.account = account
         self._claims = claims
         self._tenant_metrics = metrics
 
     def attach(self) -> None:
         super().attach()
-        self._follow([informer.store for informer in self.informers if informer.kind == KIND])
+        own = [informer for informer in self.informers if informer.kind == KIND]
+        self._claims.objects.attach(KIND, own, self.wake)
+        self._tenant_metrics.count([informer.store for informer in own])
 
     def detach(self) -> None:
         super().detach()
-        self._follow(())
-
-    def _follow(self, stores: Iterable[Store]) -> None:
-        """Let claims and metrics know the objects of these stores, each of which may come from several sources."""
-        known = list(dict.fromkeys(stores))
-        self._claims.follow(known)
-        self._tenant_metrics.count(known)
+        self._claims.objects.detach(KIND)
+        self._tenant_metrics.count(())
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name="AWS account")]
@@ -159,15 +148,29 @@ def tenant_controller(
     cloud_metrics: CloudMetrics,
     registry: CollectorRegistry,
     options: TenantOptions,
+    claims: Claims | None = None,
 ) -> TenantController:
-    """Everything that it takes to keep DistributionTenants."""
+    """Everything that it takes to keep DistributionTenants. `claims` are those of all kinds of the process."""
     intervals = options.intervals
     pace = MirrorOptions(intervals.in_progress, intervals.steady, settling=intervals.settling)
     account = Account(access, services.clock, cloud_metrics, options=pace)
-    claims = Claims((), options.tenant_name_template, options.cluster, options.guards)
+    claims = claims or Claims()
     controller = TenantController(services, account, claims, TenantMetrics(registry), options)
-    _listen(controller, account, claims)
+    _listen(account, claims)
     return controller
+
+
+def tenant_kind(account: Account, memory: Memory, claims: Claims, options: TenantOptions) -> TenantKind:
+    """DistributionTenants, with their claims registered among those of all kinds."""
+    tenants = tenant_claims(claims, account, options)
+    observer = Observer(account, memory, tenants, options.guards, options.cluster, options.drift_policy)
+    return TenantKind(observer, Performer(account))
+
+
+def tenant_claims(claims: Claims, account: Account, options: TenantOptions) -> TenantClaims:
+    """The claims of DistributionTenants, registered with those of all kinds."""
+    names = TenantNames(options.tenant_name_template, options.cluster)
+    return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
 
 
 def _domains(tenant: TenantSummary | None) -> set[str]:
@@ -179,34 +182,24 @@ def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
     return None if group is None else (group.routing_endpoint, group.is_default)
 
 
-def _listen(controller: TenantController, account: Account, claims: Claims) -> None:
-    def wake(index: str, value: str) -> None:
-        for key in claims.holders(index, value):
-            controller.wake(key)
+def _listen(account: Account, claims: Claims) -> None:
+    objects = claims.objects
 
     def on_tenant(_: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
         for name in {tenant.name for tenant in (old, new) if tenant is not None}:
-            wake(BY_NAME, name)
+            objects.wake(TENANT_NAME, name)
         for domain in _domains(old) ^ _domains(new):
-            wake(BY_DOMAIN, domain)  # whoever claims it too may have waited for this
+            objects.wake(HOSTNAME, domain)  # whoever claims it too may have waited for this
 
     def on_certificate(arn: str, _: Any, __: Any) -> None:
-        wake(BY_CERTIFICATE, arn)
+        objects.wake(CERTIFICATE, arn)
 
     def on_group(_: str, old: ConnectionGroup | None, new: ConnectionGroup | None) -> None:
         if _endpoint(old) != _endpoint(new):
-            for key in claims.all_keys():
-                controller.wake(key)
-
-    def on_zone(zone: Zone) -> None:
-        def on_record(key: RecordKey, _: Record | None, __: Record | None) -> None:
-            account.desk.reconsider(key)
-            wake(BY_DOMAIN, key.name)
-
-        zone.mirror.subscribe(on_record)
+            objects.wake_kind(KIND)
 
     account.tenants.subscribe(on_tenant)
     account.certificates.subscribe(on_certificate)
     account.groups.subscribe(on_group)
-    account.zones.on_new(on_zone)
-    account.zones.add_user(claims.uses_zone)
+    account.dns.on_record(partial(objects.wake, HOSTNAME))
+    account.dns.zones.add_user(claims.records.uses_zone)

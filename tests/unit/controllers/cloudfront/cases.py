@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +16,11 @@ from edgekeeper.api.cloudfront import (
     InventoryRecord,
 )
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
 from edgekeeper.cloud.aws.records import Record, RecordKey
 from edgekeeper.cloud.aws.tenants import Customizations, DistributionTenant, TenantDomain
 from edgekeeper.controllers.cloudfront.desired import tags_fingerprint
-from edgekeeper.controllers.cloudfront.snapshot import Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.ownership import Owner
 
@@ -99,6 +101,15 @@ def zone(*names: str, target: str = ENDPOINT, ttl: int = 300) -> ZoneView:
     return ZoneView("example.com", {RecordKey(one.name, one.type): one for one in records})
 
 
+RECORD_FIELDS = {field.name for field in dataclass_fields(RecordState)}
+
+
+def altered(snapshot: Snapshot, **fields: Any) -> Snapshot:
+    """A snapshot with other fields; those of its records are named as if they were its own."""
+    records = {name: fields.pop(name) for name in RECORD_FIELDS & fields.keys()}
+    return replace(snapshot, **fields, records=replace(snapshot.records, **records))
+
+
 def absent(**fields: Any) -> Snapshot:
     """An object for which nothing was created yet."""
     fresh = Snapshot(
@@ -112,7 +123,7 @@ def absent(**fields: Any) -> Snapshot:
         distribution_known=True,
         group=GROUP,
     )
-    return replace(fresh, **fields)
+    return altered(fresh, **fields)
 
 
 def present(**fields: Any) -> Snapshot:

@@ -169,7 +169,7 @@ def _with_dns(*names: str, **fields: Any) -> Snapshot:
             _with_dns(SHOP), ["RememberRecords", "WriteRecords", "UpdateTenant"], id="records first"
         ),
         pytest.param(
-            _with_dns(SHOP, WWW, dns_changes=PENDING_CHANGES),
+            _with_dns(SHOP, WWW, changes=PENDING_CHANGES),
             ["AwaitPropagation", "UpdateTenant", "AwaitPropagation"],
             id="and known",
         ),

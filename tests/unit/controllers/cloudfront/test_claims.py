@@ -1,20 +1,23 @@
-"""Who has a name or a domain within the cluster: the oldest object, and all agree on which that is."""
+"""What DistributionTenants claim: the name of a tenant, and its domains."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import pytest
 
 from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.controllers.cloudfront.claims import BY_CERTIFICATE, BY_DOMAIN, Claims
+from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.controllers.cloudfront.claims import CERTIFICATE, TENANT_NAME, TenantClaims, TenantNames
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
-from edgekeeper.controllers.cloudfront.snapshot import Rival
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Store
+from edgekeeper.lifecycle.claims import HOSTNAME, Claims, Contest, KindObject, Rival
+from edgekeeper.lifecycle.objects import ObjectIndex
 from edgekeeper.runtime.contract import Request
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
@@ -32,13 +35,27 @@ def _object(key: Key, *domains: Any, since: str = EARLY, **status: str) -> JsonO
     return {"metadata": metadata, "spec": {"domains": named}, "status": status}
 
 
-def _claims(*objects: JsonObject, template: str = "{name}", guards: Guards = EVERYTHING) -> Claims:
+@dataclass
+class _Register:
+    """The claims of some tenants."""
+
+    claims: Claims
+    tenants: TenantClaims
+
+    @property
+    def objects(self) -> ObjectIndex:
+        return self.claims.objects
+
+
+def _claims(*objects: JsonObject, template: str = "{name}", guards: Guards = EVERYTHING) -> _Register:
     store = Store(KIND)
-    claims = Claims([store], template, "blue", guards)
+    claims = Claims()
+    tenants = TenantClaims(claims, KIND, TenantNames(template, "blue"), guards)
+    claims.objects.follow(KIND, [store])
     for obj in objects:
         store.put(_key(obj), msgspec.json.encode(obj))
     store.mark_synced()
-    return claims
+    return _Register(claims, tenants)
 
 
 def _key(obj: JsonObject) -> Key:
@@ -49,15 +66,17 @@ def _request(obj: JsonObject) -> Request:
     return Request(_key(obj), msgspec.json.encode(obj), obj, "")
 
 
-ELDER = _object(Key("a", "shop"), "shop.io")
+def _contests(register: _Register, obj: JsonObject) -> list[Contest]:
+    return register.claims.contests(KindObject(KIND, _key(obj), obj))
 
 
-def _elders(claims: Claims, obj: JsonObject) -> list[tuple[str, str, Key]]:
+def _elders(register: _Register, obj: JsonObject) -> list[tuple[str, str, Key]]:
     """What an object has to leave to an older one, as long as no tenant proves otherwise."""
-    found = [(one.claim, one.value, one.claimants[0][0]) for one in claims.contests(_request(obj))]
-    return [one for one in found if one[2] != _key(obj)]
+    oldest = [(*contest.claim, contest.claimants[0].key) for contest in _contests(register, obj)]
+    return [claim for claim in oldest if claim[2] != _key(obj)]
 
 
+ELDER = _object(Key("a", "shop"), "shop.io")
 SHOP = Key("a", "shop")
 
 
@@ -66,14 +85,14 @@ SHOP = Key("a", "shop")
     [
         pytest.param(_object(Key("a", "other"), "other.io", since=LATE), [], id="nothing in common"),
         pytest.param(
-            _object(Key("a", "other"), "SHOP.io.", since=LATE), [("domain", "shop.io", SHOP)], id="domain"
+            _object(Key("a", "other"), "SHOP.io.", since=LATE), [(HOSTNAME, "shop.io", SHOP)], id="domain"
         ),
         pytest.param(
-            _object(Key("b", "shop"), "other.io", since=LATE), [("name", "shop", SHOP)], id="tenant name"
+            _object(Key("b", "shop"), "other.io", since=LATE), [(TENANT_NAME, "shop", SHOP)], id="tenant name"
         ),
         pytest.param(
             _object(Key("b", "shop"), "shop.io", since=LATE),
-            [("name", "shop", SHOP), ("domain", "shop.io", SHOP)],
+            [(TENANT_NAME, "shop", SHOP), (HOSTNAME, "shop.io", SHOP)],
             id="both",
         ),
     ],
@@ -84,29 +103,23 @@ def test_older_object_comes_first(younger: JsonObject, elders: list[tuple[str, s
     assert _elders(claims, ELDER) == []
 
 
-def test_of_two_of_the_same_second_exactly_one_comes_first() -> None:
-    one, other = _object(Key("a", "one"), "shop.io"), _object(Key("a", "two"), "shop.io")
-    claims = _claims(one, other)
-    assert [bool(_elders(claims, obj)) for obj in (one, other)] == [False, True]
-
-
 def test_names_follow_the_template() -> None:
     claims = _claims(template="{cluster}-{namespace}-{name}")
-    assert claims.tenant_name(ELDER) == "blue-a-shop"
-    assert not list(claims.contests(_request(_object(Key("b", "shop"), "x.io"))))
+    assert claims.tenants.tenant_name(ELDER) == "blue-a-shop"
+    assert not _contests(claims, _object(Key("b", "shop"), "x.io"))
 
 
 def test_objects_are_found_by_what_concerns_them() -> None:
     claims = _claims(_object(Key("a", "shop"), "Shop.io", certificateArn="arn:1"))
-    assert claims.holders(BY_DOMAIN, "shop.io") == [Key("a", "shop")]
-    assert claims.holders(BY_CERTIFICATE, "arn:1") == [Key("a", "shop")]
-    assert claims.all_keys() == [Key("a", "shop")]
+    assert claims.objects.holders(HOSTNAME, "shop.io") == [(KIND, Key("a", "shop"))]
+    assert claims.objects.holders(CERTIFICATE, "arn:1") == [(KIND, Key("a", "shop"))]
+    assert claims.tenants.with_tenant_name("shop") == [Key("a", "shop")]
 
 
 def test_odd_objects_claim_nothing_and_disturb_nobody() -> None:
     odd = _object(Key("a", "odd"), 7, None)
     odd["spec"]["domains"].append("text")
-    assert list(_claims(odd, ELDER).contests(_request(odd))) == []
+    assert _contests(_claims(odd, ELDER), odd) == []
 
 
 def test_object_whose_hostnames_are_refused_claims_nothing() -> None:
@@ -117,102 +130,62 @@ def test_object_whose_hostnames_are_refused_claims_nothing() -> None:
     neighbour = _object(Key("a", "other"), "SHOP.a.io", since="2026-01-01T00:00:02Z")
     claims = _claims(squatter, owner, neighbour, guards=policy)
     assert _elders(claims, owner) == []
-    assert _elders(claims, neighbour) == [("domain", "shop.a.io", SHOP)]
+    assert _elders(claims, neighbour) == [(HOSTNAME, "shop.a.io", SHOP)]
     first_come = _elders(_claims(squatter, owner), owner)
-    assert first_come == [("name", "shop", Key("b", "shop")), ("domain", "shop.a.io", Key("b", "shop"))]
+    assert first_come == [(TENANT_NAME, "shop", Key("b", "shop")), (HOSTNAME, "shop.a.io", Key("b", "shop"))]
 
 
 ENTRY = InventoryRecord("Z1", "x.io", "CNAME", "d1.cloudfront.net", 300)
-
-
-def _recording(
-    key: Key, *domains: str, state: str = "Written", since: str = EARLY, zone: str = "Z1"
-) -> JsonObject:
-    """An object with a record of x.io in its inventory."""
-    obj = _object(key, *domains, since=since)
-    obj["status"] = {"inventory": [{"zone": zone, "name": "x.io", "type": "CNAME", "state": state}]}
-    return obj
-
-
 HOLDER, OWN = Key("a", "holder"), Key("b", "own")
 
 
-@pytest.mark.parametrize(
-    ("other", "own", "state", "is_others"),
-    [
-        pytest.param(
-            _recording(HOLDER, "x.io", since=LATE),
-            _recording(OWN, "y.io"),
-            "Written",
-            True,
-            id="it asks alone",
-        ),
-        pytest.param(
-            _recording(HOLDER, "x.io"),
-            _recording(OWN, "x.io", since=LATE),
-            "Written",
-            True,
-            id="both ask, and it is older",
-        ),
-        pytest.param(
-            _recording(HOLDER, "x.io", since=LATE),
-            _recording(OWN, "x.io"),
-            "Written",
-            False,
-            id="both ask, and it is younger",
-        ),
-        pytest.param(
-            _recording(HOLDER, "y.io"),
-            _recording(OWN, "x.io", since=LATE),
-            "Written",
-            False,
-            id="it does not ask",
-        ),
-        pytest.param(
-            _recording(HOLDER, "x.io", state="Planned"),
-            _recording(OWN, "y.io"),
-            "Written",
-            False,
-            id="it has not written it",
-        ),
-        pytest.param(
-            _recording(HOLDER, "y.io", since=LATE),
-            _recording(OWN, "x.io", state="Planned"),
-            "Planned",
-            True,
-            id="we have not written it",
-        ),
-        pytest.param(
-            _recording(HOLDER, "x.io", zone="Z2"),
-            _recording(OWN, "y.io"),
-            "Written",
-            False,
-            id="another zone",
-        ),
-        pytest.param(
-            _object(HOLDER, "x.io"), _recording(OWN, "y.io"), "Written", False, id="not in its inventory"
-        ),
-    ],
-)
-def test_record_in_two_inventories_belongs_to_one_object(
-    other: JsonObject, own: JsonObject, state: str, is_others: bool
-) -> None:
-    claims = _claims(other, own)
-    entry = msgspec.structs.replace(ENTRY, state=state)
-    assert claims.recorder(_request(own), entry) == (HOLDER if is_others else None)
+def _recording(key: Key, *domains: str) -> JsonObject:
+    """An object with a record of x.io in its inventory."""
+    obj = _object(key, *domains)
+    obj["status"] = {"inventory": [{"zone": "/hostedzone/Z1", "name": "x.io", "type": "CNAME"}]}
+    return obj
+
+
+def test_record_in_two_inventories_belongs_to_the_object_that_asks_for_the_domain() -> None:
+    holder, own = _recording(HOLDER, "x.io"), _recording(OWN, "y.io")
+    tenants = _claims(holder, own).tenants
+    recorder = tenants.recorder(_request(own), ENTRY)
+    assert recorder is not None
+    assert recorder.key == HOLDER
+    assert tenants.recorder(_request(holder), ENTRY) is None
 
 
 def test_places_in_the_inventories_of_others_are_known() -> None:
     own = _object(OWN, "x.io")
     claims = _claims(_recording(HOLDER, "x.io"), own)
     places = [("Z1", "x.io", "CNAME"), ("Z1", "x.io", "A"), ("Z2", "x.io", "CNAME")]
-    assert claims.recorded(_request(own), places) == {("Z1", "x.io", "CNAME"): "a/holder"}
+    assert claims.tenants.recorded(_request(own), places) == {("Z1", "x.io", "CNAME"): "a/holder"}
 
 
 def test_claimants_are_those_who_are_older() -> None:
     own = _object(Key("b", "own"), "y.io", since=LATE)
     younger = _object(Key("c", "younger"), "z.io", since="2026-01-01T00:00:02Z")
     claims = _claims(ELDER, own, younger)
-    assert claims.claimants(_request(own), ["shop.io", "z.io", "y.io"]) == (
-        Rival("domain", "shop.io", "a/shop"),
+    assert claims.tenants.older_claimants(_request(own), ["shop.io", "z.io", "y.io"]) == (
+        Rival(HOSTNAME, "shop.io", "a/shop"),
     )
+
+
+ROLE = Role("arn:aws:iam::111122223333:role/dns")
+
+
+@pytest.mark.parametrize(
+    ("role", "where"),
+    [
+        (Role(), {"spec": {"dns": {"hostedZoneId": "Z1"}}}),
+        (ROLE, {"spec": {"dns": {"hostedZoneId": "/hostedzone/Z1", "assumeRoleArn": ROLE.arn}}}),
+        (ROLE, {"status": {"inventory": [{"zone": "Z1", "role": ROLE.arn}]}}),
+        (ROLE, {"status": {"dnsChanges": [{"zone": "Z1", "role": ROLE.arn, "id": "C1"}]}}),
+    ],
+)
+def test_zone_is_in_use_while_a_spec_an_inventory_or_a_change_names_it(role: Role, where: JsonObject) -> None:
+    obj = {**_object(OWN, "x.io"), **where}
+    records = _claims(obj).claims.records
+    assert records.uses_zone("Z1", role)
+    assert not records.uses_zone("Z2", role)
+    assert not records.uses_zone("Z1", ROLE if role == Role() else Role())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from edgekeeper.controllers.cloudfront.corrections import AT_ONCE, ONE_EVERY, Corrections
 from edgekeeper.core.clock import VirtualClock
+from edgekeeper.lifecycle.corrections import AT_ONCE, ONE_EVERY, Corrections
 
 
 def test_corrections_follow_each_other_a_few_times_and_then_seldom() -> None:

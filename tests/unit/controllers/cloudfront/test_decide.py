@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgekeeper.cloud.aws.dns.state import DnsWork, Refusal, ZoneView
+from edgekeeper.cloud.aws.dns.steps import WriteRecords
 from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain
 from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.claims import TENANT_NAME
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal, Rival, Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Owner
+from edgekeeper.lifecycle.claims import HOSTNAME, Rival
 from tests.unit.controllers.cloudfront.cases import (
     CERTIFICATE,
     DNS,
@@ -58,14 +62,12 @@ def _steps(snapshot: Snapshot) -> list[str]:
             id="remembered",
         ),
         pytest.param(
-            absent(spec=WITH_DNS, zone=zone(), inventory=PLANNED, dns_work=DnsWork(pending=True)),
+            absent(spec=WITH_DNS, zone=zone(), inventory=PLANNED, work=DnsWork(pending=True)),
             ["AwaitRecords", "CreateTenant"],
             id="handed in",
         ),
         pytest.param(
-            absent(
-                spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN, dns_changes=PENDING_CHANGES
-            ),
+            absent(spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN, changes=PENDING_CHANGES),
             ["AwaitPropagation", "CreateTenant"],
             id="written",
         ),
@@ -323,6 +325,29 @@ def test_id_that_was_written_down_counts_with_the_name_and_unless_marked_otherwi
     assert _outcome(present(tenant=tenant)) == expected
 
 
+@pytest.mark.parametrize(
+    ("rival", "message"),
+    [
+        (Rival(TENANT_NAME, "x", "a/b"), "the tenant name x belongs to a/b, which is older"),
+        (Rival(TENANT_NAME, "x", "a/b", holds=True), "the tenant name x belongs to a/b, whose tenant has it"),
+        (Rival(HOSTNAME, "x.io", "a/b"), "the domain x.io is claimed by a/b, which is older"),
+        (Rival(HOSTNAME, "x.io", "a/b", holds=True), "the domain x.io is served by the tenant of a/b"),
+        (
+            Rival(HOSTNAME, "x.io", "httproute a/b", is_same_kind=False),
+            "the domain x.io is claimed by httproute a/b, which is older",
+        ),
+        (
+            Rival(HOSTNAME, "x.io", "httproute a/b", holds=True, is_same_kind=False),
+            "the domain x.io is served by httproute a/b",
+        ),
+    ],
+)
+def test_conflict_names_who_has_the_better_right(rival: Rival, message: str) -> None:
+    with pytest.raises(Stall) as refusal:
+        decide(absent(rivals=(rival,)))
+    assert refusal.value.message == message
+
+
 def _outcome(snapshot: Snapshot) -> str:
     try:
         return next(iter(_steps(snapshot)), "")
@@ -333,9 +358,9 @@ def _outcome(snapshot: Snapshot) -> str:
 @pytest.mark.parametrize(
     ("snapshot", "reason"),
     [
-        pytest.param(absent(rivals=(Rival("name", "x", "a/b"),)), "NameConflict", id="name of an elder"),
+        pytest.param(absent(rivals=(Rival(TENANT_NAME, "x", "a/b"),)), "NameConflict", id="name of an elder"),
         pytest.param(
-            absent(rivals=(Rival("domain", "x", "a/b"),)), "DomainConflict", id="domain of an elder"
+            absent(rivals=(Rival(HOSTNAME, "x", "a/b"),)), "DomainConflict", id="domain of an elder"
         ),
         pytest.param(absent(spec=spec("no domain")), "ValidationFailed", id="no domain"),
         pytest.param(absent(refusals=("no",)), "ValidationFailed", id="not allowed"),
@@ -416,7 +441,7 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
             present(inventory=WRITTEN), ["RemoveRecords", "DisableTenant", "DeleteTenant"], id="all of it"
         ),
         pytest.param(
-            present(inventory=WRITTEN, dns_work=DnsWork(pending=True)),
+            present(inventory=WRITTEN, work=DnsWork(pending=True)),
             ["AwaitRecords", "DisableTenant", "DeleteTenant"],
             id="records on their way out",
         ),
@@ -428,7 +453,7 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
         ),
         pytest.param(present(tenant=DISABLED), ["DeleteTenant"], id="disabled everywhere"),
         pytest.param(
-            present(tenant=DISABLED, dns_changes=PENDING_CHANGES),
+            present(tenant=DISABLED, changes=PENDING_CHANGES),
             ["AwaitPropagation", "DeleteTenant"],
             id="names still known",
         ),
@@ -440,27 +465,27 @@ REFUSED = DnsWork(refused=(Refusal(record(), removing=True, error=Stall("DNSErro
         pytest.param(absent(tenant=live(tags={})), [], id="somebody else's"),
         pytest.param(present(tenant=live(tags=STRANGER)), [], id="another object's, though the id is ours"),
         pytest.param(
-            present(inventory=WRITTEN, dns_work=FAILED),
+            present(inventory=WRITTEN, work=FAILED),
             ["DisableTenant"],
             id="tenant stays while names lead to it",
         ),
         pytest.param(
-            present(inventory=WRITTEN, dns_work=REFUSED),
+            present(inventory=WRITTEN, work=REFUSED),
             ["DisableTenant"],
             id="records may not be removed",
         ),
         pytest.param(
-            present(inventory=(*WRITTEN, record("www.example.com")), dns_work=REFUSED),
+            present(inventory=(*WRITTEN, record("www.example.com")), work=REFUSED),
             ["RemoveRecords", "DisableTenant"],
             id="one of the records may not be removed",
         ),
         pytest.param(
-            present(tenant=live(tags={}), rivals=(Rival("name", "x", "a/b"),)),
+            present(tenant=live(tags={}), rivals=(Rival(TENANT_NAME, "x", "a/b"),)),
             [],
             id="without a mark, and an older object has the name",
         ),
         pytest.param(
-            present(spec=spec("no domain"), rivals=(Rival("name", "x", "a/b"),)),
+            present(spec=spec("no domain"), rivals=(Rival(TENANT_NAME, "x", "a/b"),)),
             ["DisableTenant", "DeleteTenant"],
             id="whatever is wrong with the spec",
         ),
@@ -481,7 +506,7 @@ def test_deletion_that_waits_for_nothing_but_its_records_says_what_keeps_them(
 ) -> None:
     waiting = replace(DISABLED, status="InProgress")
     with pytest.raises(expected):
-        decide(present(tenant=waiting, inventory=WRITTEN, dns_work=work, deleting=True))
+        decide(present(tenant=waiting, inventory=WRITTEN, work=work, deleting=True))
 
 
 _SNAPSHOTS = st.builds(
@@ -499,8 +524,8 @@ _SNAPSHOTS = st.builds(
     policy=st.sampled_from(list(Policy)),
     may_adopt=st.booleans(),
     deleting=st.booleans(),
-    dns_changes=st.sampled_from([(), PENDING_CHANGES]),
-    dns_work=st.sampled_from([DnsWork(), DnsWork(pending=True)]),
+    changes=st.sampled_from([(), PENDING_CHANGES]),
+    work=st.sampled_from([DnsWork(), DnsWork(pending=True)]),
 )
 
 
@@ -523,8 +548,8 @@ def test_record_is_in_the_inventory_before_it_is_written(snapshot: Snapshot) -> 
         steps = decide(snapshot).steps
     except (Stall, Wait):
         return
-    if steps and isinstance(steps[0], do.WriteRecords):
-        known = {(one.zone, one.name, one.type, one.target) for one in snapshot.inventory}
+    if steps and isinstance(steps[0], WriteRecords):
+        known = {(one.zone, one.name, one.type, one.target) for one in snapshot.records.inventory}
         assert {(one.zone, one.name, one.type, one.target) for one in steps[0].records} <= known
 
 

@@ -9,19 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.cloud.aws.dns.entries import place_of, planned_entry, record_of
 from edgekeeper.cloud.aws.tenants import Customizations, GeoRestrictions, TenantDomain, WebAcl
 from edgekeeper.controllers.cloudfront.desired import (
     differences,
     merged_settings,
-    place_of,
-    record_of,
-    remembered,
     request_fingerprint,
     settings_of,
     tags_fingerprint,
     tags_of,
-    wanted_records,
 )
+from edgekeeper.controllers.cloudfront.records import wanted_records
 from tests.unit.controllers.cloudfront.cases import (
     CERTIFICATE,
     DNS,
@@ -174,7 +172,7 @@ def test_record_survives_the_inventory(kind: str, ttl: int) -> None:
     entry = InventoryRecord(
         ZONE, "a.example.com", kind, ENDPOINT, ttl if kind == "CNAME" else None, "", "Planned"
     )
-    assert remembered(record_of(entry), ZONE, "") == entry
+    assert planned_entry(record_of(entry), ZONE, "") == entry
 
 
 def test_place_of_a_record_does_not_depend_on_spelling() -> None:

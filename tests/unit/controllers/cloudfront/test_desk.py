@@ -10,11 +10,11 @@ import pytest
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.changes import Wish
+from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
+from edgekeeper.cloud.aws.dns.state import DnsWork
 from edgekeeper.cloud.aws.zone import Written
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.ticket import Ticket
-from edgekeeper.controllers.cloudfront.desk import DnsDesk
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork
 from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.errors import Stall
 from kubesim.virtual import virtual_time
@@ -37,14 +37,14 @@ class _Writer:
         return self.tickets[-1]
 
 
-def _desk() -> tuple[DnsDesk, _Writer]:
+def _desk() -> tuple[DnsOutbox, _Writer]:
     writer = _Writer()
-    desk = DnsDesk(cast("Zones", writer), VirtualClock())
+    desk = DnsOutbox(cast("Zones", writer), VirtualClock())
     desk.write((UID, GENERATION), [ENTRY], (), lambda: None)
     return desk, writer
 
 
-def _collect(desk: DnsDesk) -> DnsWork:
+def _collect(desk: DnsOutbox) -> DnsWork:
     return desk.collect(UID, GENERATION, ())[1]
 
 

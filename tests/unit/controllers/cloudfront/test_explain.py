@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws.dns.state import DnsWork
 from edgekeeper.cloud.aws.errors import error_for
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.desk import DnsDesk
-from edgekeeper.controllers.cloudfront.explain import Explainer
-from edgekeeper.controllers.cloudfront.intervals import Intervals
+from edgekeeper.controllers.cloudfront.kind import TenantKind
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
+from edgekeeper.controllers.cloudfront.observe import Observer
+from edgekeeper.controllers.cloudfront.perform import Performer
 from edgekeeper.controllers.cloudfront.report import DECLARATION
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.conditions import status_violations
 from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.outages import Outages
-from edgekeeper.core.outcome import Outcome, StatusWrite
+from edgekeeper.core.outcome import Outcome, StatusWrite, done
 from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.kind import Pass
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.status import StatusWriter
 from edgekeeper.runtime.contract import Request
 from kubesim.virtual import START
 from tests.unit.controllers.cloudfront.cases import DNS, NAME, live, present, record
@@ -47,16 +50,22 @@ class Witness:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        desk = create_autospec(DnsDesk, instance=True)
-        desk.answered.side_effect = lambda _, inventory: (inventory, "")
-        self.outages = Outages(_Still())
-        self._explainer = Explainer(_Still(), TenantMetrics(self._registry), Intervals(), desk, self.outages)
+        observer = create_autospec(Observer, instance=True)
+        observer.account = Mock()
+        observer.account.dns.outbox.answered.side_effect = lambda _, inventory: (inventory, "")
+        self._kind = TenantKind(observer, create_autospec(Performer, instance=True))
+        memory = Memory(_Still())
+        self.outages = memory.outages
+        self._writer = StatusWriter(self._kind, memory, TenantMetrics(self._registry), _Still())
 
     def explain(self, error: PassError, obj: JsonObject) -> Outcome:
-        return self._explainer.explain(_request(obj), error)
+        return self._writer.explain(_request(obj), error)
 
     def removal(self, snapshot: Snapshot, obj: JsonObject) -> Outcome:
-        return self._explainer.removal(_request(obj), snapshot, decide(replace(snapshot, deleting=True)))
+        deleting = replace(snapshot, deleting=True)
+        conditions = self._writer.conditions(obj)
+        report = self._kind.report(Pass(obj, deleting, deleting, decide(deleting), START), conditions)
+        return done().writing(self._writer.write(obj, report, conditions, "")).saying(*report.events)
 
     def counted(self, error_type: str) -> float:
         name = "cloudfront_tenant_operator_reconcile_errors_total"
@@ -246,9 +255,7 @@ def test_refusal_ends_what_was_said_of_an_outage() -> None:
     ("snapshot", "reason", "told"),
     [
         pytest.param(present(inventory=(record(),)), "Deleting", [], id="records"),
-        pytest.param(
-            present(dns_work=DnsWork(removed=1)), "Disabling", ["DNSCleaned", "Disabling"], id="gone"
-        ),
+        pytest.param(present(work=DnsWork(removed=1)), "Disabling", ["DNSCleaned", "Disabling"], id="gone"),
         pytest.param(present(), "Disabling", ["Disabling"], id="no records"),
         pytest.param(present(tenant=replace(DISABLED, status="InProgress")), "Deleting", [], id="disabled"),
         pytest.param(present(tenant=DISABLED), "Deleting", [], id="deleted"),

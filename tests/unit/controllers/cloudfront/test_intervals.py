@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.intervals import Intervals
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.lifecycle.intervals import Intervals
 from tests.unit.controllers.cloudfront.cases import (
     DNS,
     PENDING_CHANGES,
@@ -43,7 +43,7 @@ WITH_DNS = spec(dns=DNS)
                 spec=WITH_DNS,
                 zone=zone("shop.example.com"),
                 inventory=(record(),),
-                dns_changes=PENDING_CHANGES,
+                changes=PENDING_CHANGES,
             ),
             IN_PROGRESS,
             id="records not known everywhere",

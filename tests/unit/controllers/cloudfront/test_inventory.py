@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from edgekeeper.api.cloudfront import DistributionTenantStatus, DomainResult
-from edgekeeper.controllers.cloudfront.inventory import inventory_of, is_credible, replaceable
-from edgekeeper.controllers.cloudfront.snapshot import Snapshot, ZoneView
-from tests.unit.controllers.cloudfront.cases import DNS, ENDPOINT, absent, live, present, record, spec, zone
+from edgekeeper.cloud.aws.dns.entries import is_credible
+from edgekeeper.cloud.aws.dns.state import ZoneView
+from edgekeeper.controllers.cloudfront.records import ENDPOINTS, inventory_of
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from tests.unit.controllers.cloudfront.cases import (
+    DNS,
+    ENDPOINT,
+    absent,
+    altered,
+    live,
+    present,
+    record,
+    spec,
+    zone,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +36,7 @@ from tests.unit.controllers.cloudfront.cases import DNS, ENDPOINT, absent, live,
     ],
 )
 def test_what_we_write_is_credible(fields: dict[str, Any]) -> None:
-    assert is_credible(record(**fields))
+    assert is_credible(record(**fields), ENDPOINTS)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +59,7 @@ def test_what_we_write_is_credible(fields: dict[str, Any]) -> None:
 )
 def test_what_we_never_write_is_not_credible(fields: dict[str, Any]) -> None:
     entry = record(**fields)
-    assert not is_credible(entry)
+    assert not is_credible(entry, ENDPOINTS)
     assert inventory_of(spec(dns=DNS), DistributionTenantStatus(inventory=[record(), entry])) == (record(),)
 
 
@@ -90,8 +101,8 @@ OTHER = "elsewhere.example.net"
     ],
 )
 def test_record_is_replaced_if_it_is_ours(snapshot: Snapshot, is_replaceable: bool) -> None:
-    written = replace(snapshot, inventory=(record(),))
-    assert replaceable(written) == ((record(),) if is_replaceable else ())
+    written = altered(snapshot, inventory=(record(),))
+    assert written.records.replaceable(written.served) == ((record(),) if is_replaceable else ())
 
 
 @pytest.mark.parametrize(
@@ -112,4 +123,5 @@ def test_planned_record_is_replaced_if_it_was_written_after_all(
 ) -> None:
     """A process that dies after the zone was written cannot say that it was."""
     planned = record(state="Planned")
-    assert replaceable(replace(snapshot, inventory=(planned,))) == ((planned,) if is_replaceable else ())
+    known = altered(snapshot, inventory=(planned,))
+    assert known.records.replaceable(known.served) == ((planned,) if is_replaceable else ())

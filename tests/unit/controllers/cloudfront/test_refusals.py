@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.dns.state import ZoneView
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.snapshot import Snapshot, ZoneView
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.errors import Stall
 from tests.unit.controllers.cloudfront.cases import DNS, GROUP, OWNER, absent, live, present, record, spec
 

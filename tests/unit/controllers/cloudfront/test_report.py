@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from edgekeeper.cloud.aws.dns.state import DnsWork
 from edgekeeper.cloud.aws.tenants import Customizations, ManagedCertificate, TenantDomain, ValidationToken
 from edgekeeper.controllers.cloudfront.decide import decide
-from edgekeeper.controllers.cloudfront.report import DECLARATION, Reporter
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Snapshot
+from edgekeeper.controllers.cloudfront.kind import TenantKind
+from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
+from edgekeeper.controllers.cloudfront.observe import Observer
+from edgekeeper.controllers.cloudfront.perform import Performer
+from edgekeeper.controllers.cloudfront.report import DECLARATION
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.conditions import status_violations
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outcome import Event
+from edgekeeper.lifecycle.kind import Pass
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.status import StatusWriter
 from kubesim.virtual import START
 from tests.unit.controllers.cloudfront.cases import (
     DNS,
@@ -24,6 +36,7 @@ from tests.unit.controllers.cloudfront.cases import (
     NAME,
     PENDING_CHANGES,
     absent,
+    altered,
     live,
     present,
     record,
@@ -43,13 +56,42 @@ def _object(snapshot: Snapshot, status: JsonObject | None = None) -> JsonObject:
     return obj if status is None else {**obj, "status": status}
 
 
-def _report(before: Snapshot, after: Snapshot | None = None, known: JsonObject | None = None) -> Reporter:
-    return Reporter(_object(before, known), before, after or before, decide(before), START)
+@dataclass
+class Told:
+    """What was reported of a pass."""
+
+    status: JsonObject
+    events: Sequence[Event]
+    is_correction: bool
 
 
-def _facts(reporter: Reporter) -> dict[str, tuple[str, str]]:
-    written = reporter.status().status
-    return {one["type"]: (one["status"], one["reason"]) for one in written["conditions"]}
+class _Clock:
+    """A clock that stands."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def _report(
+    before: Snapshot, after: Snapshot | None = None, known: JsonObject | None = None, now: datetime = START
+) -> Told:
+    clock, obj = _Clock(now), _object(before, known)
+    kind = TenantKind(create_autospec(Observer, instance=True), create_autospec(Performer, instance=True))
+    writer = StatusWriter(kind, Memory(clock), TenantMetrics(CollectorRegistry()), clock)
+    conditions = writer.conditions(obj)
+    report = kind.report(Pass(obj, before, after or before, decide(before), now), conditions)
+    status = writer.write(obj, report, conditions, "").status
+    return Told(status, report.events, report.is_correction)
+
+
+def _facts(told: Told) -> dict[str, tuple[str, str]]:
+    return {one["type"]: (one["status"], one["reason"]) for one in told.status["conditions"]}
 
 
 def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -> Snapshot:
@@ -147,7 +189,7 @@ def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -
                 spec=WITH_DNS,
                 zone=zone(),
                 inventory=(record(state="Planned"),),
-                dns_work=DnsWork(pending=True),
+                work=DnsWork(pending=True),
             ),
             None,
             DNS_READY,
@@ -159,7 +201,7 @@ def _certified(certificate_status: str, *, active: bool = True, **fields: Any) -
                 spec=WITH_DNS,
                 zone=zone("shop.example.com"),
                 inventory=WRITTEN,
-                dns_changes=PENDING_CHANGES,
+                changes=PENDING_CHANGES,
             ),
             None,
             DNS_READY,
@@ -182,24 +224,22 @@ def test_condition_says_what_is(
 
 
 def test_suspended_drift_leaves_synced_as_it_was() -> None:
-    known = _report(present()).status().status
+    known = _report(present()).status
     before = present(tenant=live(enabled=False), policy=Policy.SUSPEND)
     assert _facts(_report(before, known=known))[SYNCED] == ("True", "InSync")
 
 
 def test_status_that_has_not_changed_is_the_same_to_the_letter() -> None:
-    first = _report(present()).status().status
-    later = Reporter(
-        _object(present(), first), present(), present(), decide(present()), START + timedelta(hours=1)
-    )
-    assert later.status().status == first
+    first = _report(present()).status
+    later = _report(present(), known=first, now=START + timedelta(hours=1))
+    assert later.status == first
 
 
 def test_time_of_the_last_look_is_written_beside_a_change() -> None:
-    first = _report(present()).status().status
+    first = _report(present()).status
     before = present(tenant=live(enabled=False), policy=Policy.REPORT)
-    later = Reporter(_object(before, first), before, before, decide(before), START + timedelta(hours=1))
-    assert later.status().status["lastDriftCheckTime"] != first["lastDriftCheckTime"]
+    later = _report(before, known=first, now=START + timedelta(hours=1))
+    assert later.status["lastDriftCheckTime"] != first["lastDriftCheckTime"]
 
 
 @pytest.mark.parametrize(
@@ -212,14 +252,14 @@ def test_time_of_the_last_look_is_written_beside_a_change() -> None:
     ],
 )
 def test_generation_is_observed_once_it_is_carried_out(before: Snapshot, observed: int | None) -> None:
-    assert _report(before).status().status.get("observedGeneration") == observed
+    assert _report(before).status.get("observedGeneration") == observed
 
 
 def test_tokens_to_be_served_are_told_by_domain() -> None:
     token = ValidationToken("shop.example.com", "shop.example.com/from", "aws/to")
     certificate = ManagedCertificate(ISSUED_CERTIFICATE, "pending-validation", "self-hosted", (token,))
     wanted = spec(managedCertificateRequest={**MANAGED, "validationTokenHost": "self-hosted"})
-    written = _report(present(spec=wanted, certificate=certificate)).status().status
+    written = _report(present(spec=wanted, certificate=certificate)).status
     (message,) = (one["message"] for one in written["conditions"] if one["type"] == CERTIFICATE)
     assert "shop.example.com: redirect shop.example.com/from -> aws/to" in message
 
@@ -260,7 +300,7 @@ def test_tokens_to_be_served_are_told_by_domain() -> None:
             id="records handed in",
         ),
         pytest.param(present(generation=2, inventory=WRITTEN), None, [], id="records to be removed"),
-        pytest.param(present(dns_work=DnsWork(removed=2)), None, ["DNSCleaned"], id="records removed"),
+        pytest.param(present(work=DnsWork(removed=2)), None, ["DNSCleaned"], id="records removed"),
         pytest.param(
             present(tenant=None), present(tenant=live()), ["ExternalDeletion", "Created"], id="created again"
         ),
@@ -273,14 +313,14 @@ def test_tokens_to_be_served_are_told_by_domain() -> None:
     ],
 )
 def test_events_tell_what_happened(before: Snapshot, after: Snapshot | None, told: list[str]) -> None:
-    events = list(_report(before, after).events())
+    events = list(_report(before, after).events)
     assert [event.reason for event in events] == told
     assert {event.reason for event in events if event.type == "Warning"} == set(told) & WARNINGS
 
 
 def _known(snapshot: Snapshot, reason: str = "", generation: int = 1) -> JsonObject:
     """A status that was written for a snapshot, and in which DNSReady has a reason."""
-    known = _report(snapshot).status().status
+    known = _report(snapshot).status
     changed = {"reason": reason, "observedGeneration": generation} if reason else {}
     conditions = [one | changed if one["type"] == DNS_READY else one for one in known["conditions"]]
     return {**known, "conditions": conditions}
@@ -291,15 +331,15 @@ def test_refusal_stands_while_records_are_tried_again(reason: str) -> None:
     before = present(generation=2, spec=WITH_DNS, zone=zone(), inventory=(record(state="Planned"),))
     known = _known(before, reason, generation=2)
     again = _report(before, known=known)
-    assert again.status().status == known
-    assert list(again.events()) == []
+    assert again.status == known
+    assert list(again.events) == []
 
 
 def test_refusal_of_an_older_spec_says_nothing_about_the_present_one() -> None:
     before = present(generation=2, spec=WITH_DNS, zone=zone(), inventory=(record(state="Planned"),))
     again = _report(before, known=_known(before, "DNSError", generation=1))
     assert _facts(again)[DNS_READY] == ("False", "DNSRecordCreating")
-    assert [event.reason for event in again.events()] == ["DNSRecordCreating"]
+    assert [event.reason for event in again.events] == ["DNSRecordCreating"]
 
 
 @pytest.mark.parametrize(
@@ -314,11 +354,11 @@ def test_refusal_of_an_older_spec_says_nothing_about_the_present_one() -> None:
 )
 def test_records_that_are_tried_again_after_an_outage_are_told_once(before: Snapshot) -> None:
     first = _report(before)
-    assert "DNSRecordCreating" in [event.reason for event in first.events()]
-    waiting = _report(replace(before, dns_work=DnsWork(pending=True)), known=first.status().status)
-    assert list(waiting.events()) == []
-    again = _report(before, known=waiting.status().status)
-    assert list(again.events()) == []
+    assert "DNSRecordCreating" in [event.reason for event in first.events]
+    waiting = _report(altered(before, work=DnsWork(pending=True)), known=first.status)
+    assert list(waiting.events) == []
+    again = _report(before, known=waiting.status)
+    assert list(again.events) == []
     assert not again.is_correction
 
 
@@ -355,7 +395,7 @@ def test_corrections_of_drift_are_known_as_such(before: Snapshot, is_correction:
 def test_status_says_what_cloudfront_says(field: str, expected: object) -> None:
     tenant = live(created=START, modified=START + timedelta(hours=1))
     before = present(tenant=tenant, spec=WITH_DNS, zone=zone("shop.example.com"), inventory=WRITTEN)
-    assert _report(before).status().status[field] == expected
+    assert _report(before).status[field] == expected
 
 
 @pytest.mark.parametrize(
@@ -368,9 +408,9 @@ def test_status_says_what_cloudfront_says(field: str, expected: object) -> None:
         present(tenant=live(enabled=False), policy=Policy.REPORT),
         present(tenant=None, policy=Policy.SUSPEND),
         _certified("issued", active=False),
-        replace(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), dns_changes=PENDING_CHANGES),
+        altered(present(spec=WITH_DNS, zone=zone(), inventory=WRITTEN), changes=PENDING_CHANGES),
     ],
 )
 def test_every_status_keeps_the_laws(snapshot: Snapshot) -> None:
-    obj = _object(snapshot, _report(snapshot).status().status)
+    obj = _object(snapshot, _report(snapshot).status)
     assert status_violations(obj, declaration=DECLARATION, now=START) == []

@@ -8,12 +8,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from edgekeeper.controllers.cloudfront.claims import Claims
+from edgekeeper.controllers.cloudfront.claims import TenantClaims, TenantNames
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube import store as store_module
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.store import Store
+from edgekeeper.lifecycle.claims import HOSTNAME, Claims
 from edgekeeper.runtime.metrics import Metrics
 from kubesim.virtual import virtual_time
 from tests.tenants.estate import Estate
@@ -80,14 +81,16 @@ def test_change_of_an_object_is_decoded_once_for_all_claims(monkeypatch: pytest.
     decode_tree = store_module._decode_tree
     monkeypatch.setattr(store_module, "_decode_tree", decode)
     store = Store(KIND)
-    claims = Claims([store], "{name}", "blue")
+    claims = Claims()
+    TenantClaims(claims, KIND, TenantNames("{name}", "blue"))
+    claims.objects.follow(KIND, [store])
     store.mark_synced()
     for domain in ("shop.example.com", "www.example.com", "shop.example.com"):
         decoded.clear()
         store.put(KEY, msgspec.json.encode(tenant(KEY, domain)))
         assert len(decoded) == 1
-        assert claims.holders("domain", domain) == [KEY]
+        assert claims.objects.holders(HOSTNAME, domain) == [(KIND, KEY)]
     decoded.clear()
     store.remove(KEY)
     assert decoded == []
-    assert claims.holders("domain", "shop.example.com") == []
+    assert claims.objects.holders(HOSTNAME, "shop.example.com") == []

@@ -18,14 +18,14 @@ from msgspec.structs import replace
 
 from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.changes import Absent, Present
+from edgekeeper.cloud.aws.dns.entries import Place, place_of, record_of
+from edgekeeper.cloud.aws.dns.state import DnsWork, Refusal
 from edgekeeper.cloud.aws.meanings import DNS_NO_ZONE
 from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.zone import Written, Zone
 from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.coalescer import Ticket
-from edgekeeper.controllers.cloudfront.desired import Place, place_of, record_of
-from edgekeeper.controllers.cloudfront.snapshot import DnsWork, Refusal
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait, fresh
@@ -83,7 +83,7 @@ class _Refused:
     until: float
 
 
-class DnsDesk:
+class DnsOutbox:
     """Hands records in, and collects the answers."""
 
     def __init__(self, zones: Zones, clock: Clock) -> None:

@@ -1,0 +1,157 @@
+"""Route 53 for all objects of a process: zones with one writer each, and the records of each object.
+
+    state = dns.collect(owner, inventory, changes, wake)      what writers have answered, and what is still on its way
+    view = dns.view(zone_id, role, names)                     what stands at these names, from the zone's mirror
+    dns.perform(step, state, …)                               hand a step's records to the writer
+
+A kind decides which records it wants (`planning`), keeps the inventory in its status, and performs the steps here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
+from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.dns import steps
+from edgekeeper.cloud.aws.dns.entries import TYPES, place_of
+from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
+from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
+from edgekeeper.cloud.aws.mirrors import GRACE
+from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.cloud.aws.zone import Zone
+from edgekeeper.cloud.aws.zones import Zones
+from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions, NotSyncedError
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOwner:
+    """The object for which records are written."""
+
+    uid: str
+    generation: int
+
+
+class Dns:
+    """The zones of an account, and what was handed to their writers."""
+
+    def __init__(
+        self,
+        access: AwsAccess,
+        clock: Clock,
+        metrics: CloudMetrics,
+        *,
+        options: MirrorOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        # Nothing is lost where a listing is not believed for as long as it may lag: records are written and done.
+        patient = replace(options, settling=GRACE)
+        self.zones = Zones(access, clock, metrics, options=patient)
+        self.outbox = DnsOutbox(self.zones, clock)
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Keep zones listed and write what was handed in, until cancelled."""
+        await self.zones.run()
+
+    def on_record(self, handler: Callable[[str], None]) -> None:
+        """Tell `handler` the name of each record that changes, in any zone."""
+
+        def on_change(key: RecordKey, _: Record | None, __: Record | None) -> None:
+            self.outbox.reconsider(key)
+            handler(key.name)
+
+        def on_zone(zone: Zone) -> None:
+            zone.mirror.subscribe(on_change)
+
+        self.zones.on_new(on_zone)
+
+    # Observing
+
+    def collect(
+        self,
+        owner: RecordOwner,
+        inventory: tuple[InventoryRecord, ...],
+        changes: Iterable[DnsChange],
+        wake: Callable[[], None],
+    ) -> RecordState:
+        """The inventory with all answers in it, what is on its way, and which changes have not propagated.
+
+        `wake` is called when a change has. Where a change cannot be followed until a person acts, that is the error of
+        the work, unless there is one already.
+        """
+        inventory, work = self.outbox.collect(owner.uid, owner.generation, inventory)
+        followed = tuple(dict.fromkeys((*changes, *work.changes)))
+        try:
+            followed = tuple(change for change in followed if not self._is_propagated(change, wake))
+        except Stall as refusal:
+            work = replace(work, error=work.error or refusal)
+        return RecordState(inventory, work=work, changes=followed)
+
+    def zone(self, zone_id: str, role: str) -> Zone:
+        return self.zones.get(zone_id, Role(role))
+
+    def view(self, zone_id: str, role: str, names: Iterable[str]) -> ZoneView:
+        """What stands at some names of a zone. Raise why it cannot be read; NotSyncedError before it was listed."""
+        zone = self.zone(zone_id, role)
+        if zone.is_blind:
+            return ZoneView("", None, zone.role_refusal)
+        keys = [RecordKey(normalise_name(name), type_) for name in names for type_ in TYPES]
+        try:
+            records = {key: zone.mirror.get(key) for key in keys}
+        except NotSyncedError:
+            if zone.mirror.problem is not None:
+                raise zone.mirror.problem from None
+            raise
+        return ZoneView(zone.apex, {key: record for key, record in records.items() if record is not None})
+
+    def obstacle(self, changes: Iterable[DnsChange]) -> PassError | None:
+        """Why it cannot be found out at present whether changes have propagated; None where it can."""
+        problems = (
+            self.zone(change.zone, change.role).propagation_problem(change.id)
+            for change in changes
+            if change.id
+        )
+        return next(filter(None, problems), None)
+
+    def _is_propagated(self, change: DnsChange, wake: Callable[[], None]) -> bool:
+        if not change.id:
+            return change.until is None or self._clock.now() >= change.until
+        return self.zone(change.zone, change.role).in_sync(change.id, wake)
+
+    # Performing
+
+    def perform(
+        self,
+        step: Step,
+        state: RecordState,
+        owner: RecordOwner,
+        served: Iterable[str],
+        wake: Callable[[], None],
+    ) -> RecordState:
+        """Perform a step about records; of other steps, nothing. `served` are the names of our own external object."""
+        match step:
+            case steps.RememberRecords():
+                return replace(state, inventory=self.outbox.plan(owner.uid, state.inventory, step.records))
+            case steps.AdoptRecords():
+                return replace(state, inventory=(*state.inventory, *step.records))
+            case steps.ReassignRecords():
+                places = {place_of(record) for record in step.records}
+                others = (entry for entry in state.inventory if place_of(entry) not in places)
+                return replace(state, inventory=(*others, *step.records))
+            case steps.WriteRecords():
+                self.outbox.write(
+                    (owner.uid, owner.generation), step.records, state.replaceable(served), wake
+                )
+            case steps.RemoveRecords():
+                self.outbox.remove((owner.uid, owner.generation), step.records, wake)
+        return state
+
+    def forget(self, uid: str) -> None:
+        """The object is gone."""
+        self.outbox.forget(uid)

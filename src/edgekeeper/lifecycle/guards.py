@@ -1,0 +1,74 @@
+"""What administrators allow beyond what the cloud allows: lists of values, and hostnames by namespace.
+
+    roles = AllowList("--allowed-role-arns", frozenset({"arn:…"}))
+    refusals = [*roles.refusals("spec.dns.assumeRoleArn", arn)]
+
+Everything is allowed unless a limit is set. A limit that is set is complete: what it does not list is refused, and the
+refusal names the field, the value and the flag that would allow it. Each kind says which of its fields is compared with
+which limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from edgekeeper.cloud.aws.records import is_within, normalise_name
+
+HOSTNAME_POLICY: Final = "--hostname-policy"
+OTHER_NAMESPACES: Final = "*"
+"""Stands for the namespaces that a policy does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """The values that fields may have."""
+
+    flag: str
+    """The flag with which administrators set it, for messages."""
+    values: frozenset[str] | None = None
+    """None allows every value."""
+
+    def allows(self, value: str) -> bool:
+        return self.values is None or value in self.values
+
+    def refusals(self, path: str, value: str) -> Iterator[str]:
+        """Why the field at `path` may not have the value; nothing where it may."""
+        if not self.allows(value):
+            yield f"{path} {value!r} is not among {self.flag}: name one that is, or have it added there"
+
+
+@dataclass(frozen=True, slots=True)
+class HostnamePolicy:
+    """Below which domains the objects of a namespace may have hostnames."""
+
+    domains: Mapping[str, tuple[str, ...]] | None = None
+    """By namespace, or `*` for those that are not named; None allows every hostname to every namespace."""
+    flag: str = HOSTNAME_POLICY
+
+    def allows(self, namespace: str, hostnames: Iterable[str]) -> bool:
+        """May the objects of a namespace have all of these?"""
+        return not any(self.foreign(namespace, hostnames))
+
+    def foreign(self, namespace: str, hostnames: Iterable[str]) -> Iterator[str]:
+        """Which of these the objects of a namespace may not have."""
+        if self.domains is None:
+            return
+        allowed = self._allowed(namespace)
+        for hostname in hostnames:
+            if not any(is_within(normalise_name(hostname), domain) for domain in allowed):
+                yield hostname
+
+    def refusals(self, path: str, namespace: str, hostnames: Iterable[str]) -> Iterator[str]:
+        """Why the field at `path` of an object in a namespace may not have some of these hostnames."""
+        for hostname in self.foreign(namespace, hostnames):
+            allowed = ", ".join(self._allowed(namespace)) or "none at all"
+            yield (
+                f"{path}: {hostname!r} is not below the hostnames of namespace {namespace} "
+                f"in {self.flag}: {allowed}"
+            )
+
+    def _allowed(self, namespace: str) -> tuple[str, ...]:
+        domains = self.domains or {}
+        return domains.get(namespace, domains.get(OTHER_NAMESPACES, ()))

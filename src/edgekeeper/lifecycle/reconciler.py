@@ -1,0 +1,259 @@
+"""The pass of an object that stands for something outside the cluster.
+
+    observe    what is wanted and what is there        reads, mostly from memory
+    decide     the steps that are left                 pure
+    observe, decide once more, wholly from live reads  before an external object is changed, and before a conflict about
+                                                       one is reported
+    perform    the first of them                       at most one change in the cloud
+    report     one status, and what happened           at most one write of the object
+
+What goes wrong is one of the four errors; `status` says it in the conditions. Where the cloud cannot be used at all, an
+object that has something to do says so after a minute (`core.outages`). A deletion that keeps failing is given up after
+`cleanup_timeout`; the event lists what may remain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Final, Generic, Protocol
+
+from edgekeeper.cloud.origin import Actor, acting_for
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.duration import format_duration
+from edgekeeper.core.errors import Conflict, PassError, Stall
+from edgekeeper.core.json import dig
+from edgekeeper.core.outages import has_work, outage_said, silence
+from edgekeeper.core.outcome import Event, Outcome, done, requeue
+from edgekeeper.core.steps import Plan, Sight, Step
+from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.kind import SYNCED, BaseT, ExternalKind, KindMetrics, Pass, SnapshotT
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.status import StatusWriter
+from edgekeeper.runtime.contract import Request
+
+ORPHAN_PATIENCE: Final = timedelta(minutes=1)
+"""For how long an object that is to be orphaned is kept because our mark cannot be removed."""
+
+
+class WakeObject(Protocol):
+    """Asks for another pass of an object."""
+
+    def __call__(self, key: Key, *, after: timedelta = ...) -> None: ...
+
+
+@dataclass(frozen=True)
+class ExternalReconciler(Generic[BaseT, SnapshotT]):
+    """Keeps the objects of one kind as declared."""
+
+    kind: ExternalKind[BaseT, SnapshotT]
+    memory: Memory
+    metrics: KindMetrics
+    clock: Clock
+    wake: WakeObject
+    intervals: Intervals
+    cleanup_timeout: timedelta
+    """For how long a deletion may fail before it is given up; zero for ever."""
+
+    async def reconcile(self, request: Request) -> Outcome:
+        return await self._attempted(request, self._reconcile)
+
+    async def finalize(self, request: Request) -> Outcome:
+        return await self._attempted(request, self._finalize)
+
+    def explain(self, request: Request, error: PassError) -> Outcome:
+        return self._status.explain(request, error)
+
+    def pause(self, request: Request) -> Outcome:
+        return self._status.pause(request)
+
+    @property
+    def _status(self) -> StatusWriter:
+        return StatusWriter(self.kind, self.memory, self.metrics, self.clock)
+
+    async def _reconcile(self, request: Request, began: float) -> Outcome:
+        with acting_for(self._actor(request)):
+            before, plan = await self._decide(request)
+            after = await self._perform(plan.next, before, request)
+        outage = self._outage_after(plan.next, after, request, began)
+        if plan.refusal is not None:
+            raise plan.refusal
+        if plan.drift.drift_detected:
+            self.metrics.drift_detected()
+        return self._reported(Pass(request.object, before, after, plan, self.clock.now()), outage)
+
+    def _reported(self, result: Pass[SnapshotT], outage: str) -> Outcome:
+        conditions = self._status.conditions(result.obj)
+        report = self.kind.report(result, conditions)
+        if report.is_correction:
+            self.memory.corrections.note(_uid(result.obj))
+        write = report.write or self._status.write(result.obj, report, conditions, outage)
+        return requeue(self.intervals.after(result.step)).writing(write).saying(*report.events)
+
+    # Deciding
+
+    async def _decide(self, request: Request) -> tuple[SnapshotT, Plan[Step]]:
+        """What to do, and about what: nothing is changed, and no conflict reported, that was not looked at just now."""
+        base = self.kind.begin(request, partial(self.wake, request.key))
+        snapshot = await self._observe(base, request)
+        try:
+            plan = self.kind.decide(snapshot)
+            refusal = plan.refusal
+        except Stall as raised:
+            if not self._is_doubtful(snapshot, raised):
+                raise
+        else:
+            is_doubtful = refusal is not None and self._is_doubtful(snapshot, refusal)
+            if _is_certain(snapshot, plan.next) and not is_doubtful:
+                return snapshot, plan
+        confirmed = await self._observe(base, request, live=True)
+        return confirmed, self.kind.decide(confirmed)
+
+    async def _observe(self, base: BaseT, request: Request, *, live: bool = False) -> SnapshotT:
+        """Observe, but not for longer than it takes to say in time that there is no answer: reads change nothing."""
+        left = self.memory.outages.time_left(_uid(request.object)) if has_work(request.object) else None
+        try:
+            async with asyncio.timeout(None if left is None else left.total_seconds()) as limit:
+                return await self.kind.observe(base, live=live)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise silence() from error
+
+    async def _perform(self, step: Step | None, snapshot: SnapshotT, request: Request) -> SnapshotT:
+        if step is None:
+            return snapshot
+        return await self.kind.perform(step, snapshot, partial(self.wake, request.key))
+
+    def _is_doubtful(self, snapshot: SnapshotT, refusal: Stall) -> bool:
+        """Could the conflict be over? What says whose an external object is may be cached for longer than the rest."""
+        is_conflict = refusal.reason in self.kind.conflicts
+        return is_conflict and snapshot.exists and snapshot.sight < Sight.LIVE
+
+    # Outages
+
+    async def _attempted(
+        self, request: Request, attempt: Callable[[Request, float], Awaitable[Outcome]]
+    ) -> Outcome:
+        """A pass that may find that the cloud cannot be used: that is told in time, and tried again for ever."""
+        outages, uid = self.memory.outages, _uid(request.object)
+        if has_work(request.object) and (overdue := outages.due(uid)) is not None:
+            raise overdue
+        began = self.clock.monotonic()
+        try:
+            return await attempt(request, began)
+        except PassError as error:
+            if error.unavailable is not None:
+                self._note_outage(request, error, began)
+            elif error.error_type or isinstance(error, Stall):  # so there was an answer
+                outages.clear(uid)
+            raise
+
+    def _note_outage(self, request: Request, error: PassError, began: float) -> None:
+        if has_work(request.object):
+            self.memory.outages.note(_uid(request.object), error, began)
+            self._come_back(request)
+
+    def _come_back(self, request: Request) -> None:
+        """Ask for the pass that tells of an outage, or finds that it is over, if no other comes first."""
+        after = self.memory.outages.next_look(_uid(request.object))
+        if after is not None:
+            self.wake(request.key, after=after)
+
+    def _outage_after(self, step: Step | None, after: SnapshotT, request: Request, began: float) -> str:
+        """What to say of an outage after a pass that did not fail: it may be one that needed no answer of the cloud."""
+        outages, uid = self.memory.outages, _uid(request.object)
+        obstacle = self.kind.obstacle(step, after)
+        is_answered = step is None or step.answered
+        if not has_work(request.object) or (obstacle is None and is_answered):
+            outages.clear(uid)
+            return ""
+        if obstacle is not None:
+            self._note_outage(request, obstacle, began)
+        else:
+            outages.expect(uid, began)
+            self._come_back(request)
+        return outages.message(uid, outage_said(request.object, SYNCED))
+
+    # Deletion
+
+    async def _finalize(self, request: Request, began: float) -> Outcome:
+        if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
+            return await self._orphan(request)
+        try:
+            return await self._remove(request, began)
+        except Conflict:
+            raise
+        except PassError as error:
+            lasting = self.memory.failing_deletions.note(_uid(request.object))
+            if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
+                raise
+            return self._given_up(request, error)
+
+    async def _remove(self, request: Request, began: float) -> Outcome:
+        with acting_for(self._actor(request)):
+            before, plan = await self._decide(request)
+            if plan.next is None:
+                self._forget(request)
+                return done().saying(*self.kind.gone(before))
+            after = await self._perform(plan.next, before, request)
+        if plan.next.answered:
+            self.memory.failing_deletions.clear(_uid(request.object))
+        outage = self._outage_after(plan.next, after, request, began)
+        return self._reported(Pass(request.object, before, after, plan, self.clock.now()), outage)
+
+    async def _orphan(self, request: Request) -> Outcome:
+        """Leave everything as it is, without our mark: whoever has it next must not be told that it is ours."""
+        noun = self.kind.noun
+        try:
+            with acting_for(self._actor(request)):
+                base = self.kind.begin(request, partial(self.wake, request.key))
+                await self.kind.release(await self.kind.observe(base, live=True))
+        except Conflict:
+            raise
+        except PassError as error:
+            lasting = self.memory.failing_deletions.note(_uid(request.object))
+            if not isinstance(error, Stall) and lasting <= ORPHAN_PATIENCE:
+                raise
+            self._forget(request)
+            message = (
+                f"{noun} are left as they are, but {self.kind.mark} could not be removed: {error.message}"
+            )
+            return done().saying(Event("Warning", "Orphaned", message))
+        self._forget(request)
+        return done().saying(Event("Normal", "Orphaned", f"{noun} are left as they are"))
+
+    def _given_up(self, request: Request, error: PassError) -> Outcome:
+        """The object may go; what it leaves behind is told."""
+        self._forget(request)
+        remains = ", ".join(self.kind.remains(request.object)) or "nothing"
+        after = format_duration(self.cleanup_timeout)
+        message = f"giving up after {after}: {error.message}; what may remain: {remains}"
+        return done().saying(Event("Warning", "CleanupAbandoned", message))
+
+    def _forget(self, request: Request) -> None:
+        uid = _uid(request.object)
+        self.kind.forget(uid)
+        self.memory.forget(uid)
+
+    def _actor(self, request: Request) -> Actor:
+        key = request.key
+        return Actor(self.kind.name, key.namespace, key.name, _uid(request.object), request.generation)
+
+
+def _is_certain(snapshot: SnapshotT, step: Step | None) -> bool:
+    """Was enough seen for a step? An object is let go of only after a live observation.
+
+    A listing is not enough for that: the answer to the creation of the external object may have been lost.
+    """
+    needed = (Sight.LIVE if snapshot.deleting else Sight.CACHED) if step is None else step.needs
+    return snapshot.sight >= needed
+
+
+def _uid(obj: object) -> str:
+    return str(dig(obj, "metadata", "uid") or "")

@@ -1,0 +1,128 @@
+"""In whose inventory a Route 53 record is, and which hosted zones are in use, over all kinds of a process.
+
+Route 53 records bear no mark: an object lists those that were written for it in its inventory. A record is in one
+inventory only. Where two objects have it in theirs, after a crash or because somebody has written a status, `recorder`
+says to which of them it belongs; both come to the same conclusion.
+
+Whoever asks for a hostname waits while its record is in another's inventory, so the two wake each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from edgekeeper.cloud.aws.dns.entries import Place, bare_zone
+from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.core.json import JsonObject, dig_list
+from edgekeeper.kube.kinds import Kind
+from edgekeeper.lifecycle.objects import HOSTNAME, KindObject, ObjectIndex
+
+RECORD: Final = "record"
+"""The index of the names of records in inventories."""
+ZONE: Final = "zone"
+"""The index of hosted zones, each with the role with which it is reached."""
+
+State: TypeAlias = Literal["Planned", "Written"]
+"""Whether a record was written, or is only about to be."""
+
+
+class ZoneUse(NamedTuple):
+    """A hosted zone as an object names it."""
+
+    zone: str
+    """Its id, with or without the prefix `/hostedzone/`."""
+    role: str = ""
+    """The ARN of the role with which it is reached; empty for our own identity."""
+
+
+def inventory_places(obj: JsonObject) -> dict[Place, State]:
+    """The places of the records in `status.inventory`, and whether they were written."""
+    places: dict[Place, State] = {}
+    for entry in _entries(obj, "inventory"):
+        zone, name, type_ = (str(entry.get(field)) for field in ("zone", "name", "type"))
+        place = (bare_zone(zone), normalise_name(name), type_)
+        is_planned = entry.get("state") == "Planned" and places.get(place) != "Written"
+        places[place] = "Planned" if is_planned else "Written"
+    return places
+
+
+def status_zones(obj: JsonObject) -> Iterator[ZoneUse]:
+    """The zones of an object's records, and those with changes that may not have reached all name servers."""
+    for entry in (*_entries(obj, "inventory"), *_entries(obj, "dnsChanges")):
+        yield ZoneUse(str(entry.get("zone")), str(entry.get("role") or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSource:
+    """A kind whose objects have records. What it computes from objects must expect anything in them."""
+
+    kind: Kind
+    places: Callable[[JsonObject], Mapping[Place, State]] = inventory_places
+    """The records in an object's inventory."""
+    zones: Callable[[JsonObject], Iterable[ZoneUse]] = status_zones
+    """All zones that an object needs: for records that it has, for those that it wants, and for changes it follows."""
+
+
+class RecordClaims:
+    """The inventories of all kinds."""
+
+    def __init__(self, objects: ObjectIndex) -> None:
+        self._objects = objects
+        self._sources: dict[Kind, RecordSource] = {}
+        objects.link(RECORD, HOSTNAME)
+
+    def register(self, source: RecordSource) -> None:
+        """Count the inventories of a kind from now on."""
+        objects = self._objects
+        objects.add(
+            source.kind, RECORD, lambda obj: sorted({place[1] for place in source.places(obj)}), wakes=True
+        )
+        objects.add(source.kind, ZONE, lambda obj: sorted({_zone_value(*use) for use in source.zones(obj)}))
+        self._sources[source.kind] = source
+
+    def recorder(self, subject: KindObject, place: Place, state: State) -> KindObject | None:
+        """Another object to which a record in the inventory of `subject` belongs, as far as the cluster can tell.
+
+        It has the record in its inventory as well, and the better right: a record that it has written where this
+        object only meant to, or otherwise a hostname that this object does not ask for, or asked for later. Raise
+        NotSyncedError where not all inventories are known.
+        """
+        name = place[1]
+        asks = name in self._objects.values(subject, HOSTNAME)
+        for other, other_state in self._recorders(subject, place):
+            is_earlier = not asks or other.seniority < subject.seniority
+            is_better = is_earlier and name in self._objects.values(other, HOSTNAME)
+            if is_better if other_state == state else other_state == "Written":
+                return other
+        return None
+
+    def recorded(self, subject: KindObject, places: Iterable[Place]) -> dict[Place, str]:
+        """Which of these places are in the inventory of another object, and of which, for messages.
+
+        Raise NotSyncedError where not all inventories are known.
+        """
+        return {
+            place: other.name_for(subject.kind)
+            for place in places
+            for other, _ in self._recorders(subject, place)
+        }
+
+    def uses_zone(self, zone_id: str, role: Role) -> bool:
+        """Does any object need the zone, reached with the role? If in doubt, it does."""
+        return self._objects.is_used(ZONE, _zone_value(zone_id, role.arn))
+
+    def _recorders(self, subject: KindObject, place: Place) -> Iterator[tuple[KindObject, State]]:
+        for other in self._objects.find(RECORD, place[1], besides=subject):
+            if state := self._sources[other.kind].places(other.tree).get(place):
+                yield other, state
+
+
+def _entries(obj: JsonObject, field: str) -> list[JsonObject]:
+    return [entry for entry in dig_list(obj, "status", field) if isinstance(entry, dict)]
+
+
+def _zone_value(zone: str, role: str) -> str:
+    return f"{bare_zone(zone)} {role}"

@@ -1,0 +1,146 @@
+"""The status of passes that fail, of pauses and of outages. What is told is told once per fact.
+
+error                                    conditions
+Stall, and Wait that the kind tells      those that `blame` marks; the event once per fact
+an outage (`unavailable`) of a minute    Synced False/CloudUnavailable, where there is something to do: `core.outages`
+other Wait, Retry, Conflict              none: they pass by themselves, and are counted
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from edgekeeper.core.clock import Clock, timestamp
+from edgekeeper.core.conditions import READY, Conditions, Declaration
+from edgekeeper.core.errors import Conflict, PassError, Stall
+from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE, has_work, outage_said
+from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done
+from edgekeeper.lifecycle.kind import PAUSED, SYNCED, ExternalKind, KindMetrics, Report
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.runtime.contract import Request
+
+_PAUSED: Final = "reconciliation is paused by the annotation edgekeeper.io/paused"
+
+
+@dataclass(frozen=True)
+class StatusWriter:
+    """Makes of reports, errors and pauses the one write of a pass."""
+
+    kind: ExternalKind[Any, Any]
+    memory: Memory
+    metrics: KindMetrics
+    clock: Clock
+
+    def conditions(self, obj: JsonObject) -> Conditions:
+        """The conditions of an object that is not paused, and not kept waiting by an outage."""
+        return resumed(self.kind.declaration, obj, self.clock.now())
+
+    def write(self, obj: JsonObject, report: Report, conditions: Conditions, outage: str) -> StatusWrite:
+        """The status of a pass. `outage` is what is to be said of one that keeps the object waiting."""
+        if report.keeps_conditions:
+            present = dig_list(obj, "status", "conditions")
+            marked = [condition for condition in present if not _is_pause(condition)]
+        else:
+            if outage:
+                self._tell_outage(obj, conditions, outage)
+            marked = conditions.to_list()
+        return StatusWrite(_stamped({**report.status, "conditions": marked}, obj, report, self.clock.now()))
+
+    def explain(self, request: Request, error: PassError) -> Outcome:
+        """The write and the event that tell of an error; the event once per fact."""
+        if isinstance(error, Conflict):
+            return done()
+        if error.unavailable is not None:
+            return self._explain_outage(request, error)
+        is_told = isinstance(error, Stall) or error.reason in self.kind.told_waits
+        is_known = is_told and self._is_known(request, error)
+        if error.error_type and not is_known:
+            self.metrics.error(error.error_type)
+        if not is_told:
+            return done()
+        conditions = self.conditions(request.object)
+        self.kind.blame(error, request.object, conditions)
+        outcome = done().writing(self._status(request, error, conditions))
+        return (
+            outcome if is_known else outcome.saying(Event("Warning", error.reason, self.kind.describe(error)))
+        )
+
+    def pause(self, request: Request) -> Outcome:
+        """Say that the object is paused. What was known of it stays, as far as it speaks of the present spec."""
+        declaration = self.kind.declaration
+        conditions = Conditions.of(declaration, request.object, self.clock.now())
+        before = conditions.before(READY)
+        for type_ in declaration.unpublished:
+            if before is not None and before.observed_generation == request.generation:
+                conditions.mark(type_, before.status, before.reason, before.message)
+            else:
+                conditions.mark(type_, "Unknown", PAUSED, _PAUSED)
+        conditions.mark(PAUSED, True, PAUSED, _PAUSED)
+        return done().writing(
+            StatusWrite({**dig_object(request.object, "status"), "conditions": conditions.to_list()})
+        )
+
+    def _explain_outage(self, request: Request, error: PassError) -> Outcome:
+        """Say why nothing happens to an object that has something to do; the event once per outage."""
+        if error.error_type:
+            self.metrics.error(error.error_type)
+        obj = request.object
+        said = outage_said(obj, SYNCED)
+        uid = str(dig(obj, "metadata", "uid") or "")
+        message = self.memory.outages.message(uid, said) if has_work(obj) else ""
+        if not message:
+            return done()
+        conditions = self.conditions(obj)
+        self._tell_outage(obj, conditions, message)
+        outcome = done().writing(self._status(request, None, conditions))
+        return outcome if said else outcome.saying(Event("Warning", CLOUD_UNAVAILABLE, message))
+
+    def _tell_outage(self, obj: JsonObject, conditions: Conditions, message: str) -> None:
+        """Say that the cloud cannot be used. What is known of the present spec stays in Ready, if anything ever was."""
+        conditions.mark(SYNCED, False, CLOUD_UNAVAILABLE, message)
+        ready = conditions.before(READY)
+        is_present = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
+        is_told = ready is not None and ready.reason == CLOUD_UNAVAILABLE
+        for type_ in self.kind.declaration.unpublished:
+            if ready is None or not is_present or is_told or not self.kind.was_created(obj):
+                conditions.mark(type_, "Unknown", CLOUD_UNAVAILABLE, message)
+            elif conditions.get(type_) is None:
+                conditions.mark(type_, ready.status, ready.reason, ready.message)
+
+    def _status(self, request: Request, error: PassError | None, conditions: Conditions) -> StatusWrite:
+        status = self.kind.status_after_error(request, error)
+        return StatusWrite({**status, "conditions": conditions.to_list()})
+
+    def _is_known(self, request: Request, error: PassError) -> bool:
+        ready = Conditions.of(self.kind.declaration, request.object, self.clock.now()).before(READY)
+        return (
+            ready is not None
+            and (ready.reason, ready.message) == (error.reason, self.kind.describe(error))
+            and ready.observed_generation == request.generation
+        )
+
+
+def resumed(declaration: Declaration, obj: JsonObject, now: datetime) -> Conditions:
+    """The conditions of an object that is not paused, and not kept waiting by an outage."""
+    conditions = Conditions.of(declaration, obj, now)
+    conditions.forget(PAUSED)
+    synced = conditions.get(SYNCED)
+    if synced is not None and synced.reason == CLOUD_UNAVAILABLE:
+        conditions.forget(SYNCED)
+    return conditions
+
+
+def _stamped(status: JsonObject, obj: JsonObject, report: Report, now: datetime) -> JsonObject:
+    """With the times of the last look, moved only where something else has changed."""
+    present = dig_object(obj, "status")
+    status |= {field: present[field] for field in report.timestamps if field in present}
+    if status != present:
+        status |= {field: timestamp(now) for field in report.timestamps}
+    return status
+
+
+def _is_pause(condition: Any) -> bool:
+    return isinstance(condition, dict) and condition.get("type") == PAUSED
