@@ -1,4 +1,4 @@
-"""What tests do about the log, which belongs to the whole process. Unless somebody listens, nothing is written."""
+"""Capturing and restoring the log, which belongs to the whole process."""
 
 from __future__ import annotations
 
@@ -9,45 +9,48 @@ from contextlib import contextmanager
 import pytest
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.log import tell
+from edgekeeper.core.log import ROOT
 
 
-class _Notes:
-    """Listens to every word."""
+class _Collector(logging.Handler):
+    """Keeps the fields of each record, with the message as `event` and the `log_level`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[JsonObject] = []
 
-    def wants(self, _level: str) -> bool:
-        return True
-
-    def take(self, _logger: str, level: str, message: str, fields: JsonObject) -> None:
-        self.lines.append({**fields, "event": message, "log_level": level})
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: JsonObject = getattr(record, "fields", {})
+        told = {"event": record.getMessage(), "log_level": record.levelname.lower()}
+        self.lines.append({**fields, **told})
 
 
 @contextmanager
 def capture_logs() -> Iterator[list[JsonObject]]:
-    """The lines that are said within, of all levels: their fields, with the message as `event` and the `log_level`."""
-    notes = _Notes()
-    before = tell(notes)
+    """The lines that our loggers log within, of all levels. Nobody else gets them: pytest would keep their exceptions."""
+    collector, level = _Collector(), ROOT.level
+    ROOT.addHandler(collector)
+    ROOT.setLevel(logging.DEBUG)
+    ROOT.propagate = False
     try:
-        yield notes.lines
+        yield collector.lines
     finally:
-        tell(before)
+        ROOT.propagate = True
+        ROOT.removeHandler(collector)
+        ROOT.setLevel(level)
 
 
 @contextmanager
 def log_as_it_was() -> Iterator[None]:
-    """At first nobody listens; whatever is configured within is put back."""
+    """Whatever logging is configured within is put back."""
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    before = tell(None)
+    handlers, level, own = list(root.handlers), root.level, ROOT.level
     try:
         yield
     finally:
-        tell(before)
         root.handlers[:] = handlers
         root.setLevel(level)
+        ROOT.setLevel(own)
         logging.captureWarnings(capture=False)
 
 

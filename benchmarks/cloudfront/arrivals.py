@@ -33,7 +33,7 @@ from benchmarks.cloudfront.workload import (
     tenant,
 )
 from benchmarks.runtime.commands import Figures, obey, tell, until
-from edgekeeper.cli.crds import KINDS
+from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import dig_list
@@ -109,7 +109,7 @@ async def furnish(plane: Plane, cloud: AwsCloud, count: int) -> None:
     cloud.cloudfront.add_distribution(DISTRIBUTION)
     cloud.cloudfront.default_group()
     cloud.route53.add_zone(ZONE_NAME, id=ZONE)
-    for definition in KINDS:
+    for definition in DEFINITIONS:
         await plane.client.create(CRDS, definition.definition())
     await plane.settle()
     for number in range(count):

@@ -41,7 +41,7 @@ from benchmarks.plane.target import Target
 from benchmarks.runtime.commands import Figures, obey, tell
 from benchmarks.runtime.server import CountingPlane
 from edgekeeper.cli.assembly import assembled
-from edgekeeper.cli.crds import KINDS
+from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.core.json import dig_list
@@ -124,7 +124,7 @@ class Fleet:
         quotas = self.cloud.world.quotas
         quotas.distribution_tenants = quotas.certificates = 2 * count
         quotas.records_per_zone = 3 * count
-        for definition in KINDS:
+        for definition in DEFINITIONS:
             await self.plane.client.create(CRDS, definition.definition())
         await self.plane.settle()
         for number in range(count):

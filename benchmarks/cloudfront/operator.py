@@ -19,21 +19,21 @@ import msgspec
 
 from benchmarks.cloudfront.workload import OPTIONS, Site, new_clients
 from benchmarks.runtime.commands import Figures, obey, until
+from benchmarks.runtime.passes import Passes
 from edgekeeper.cli.assembly import Operator, assembled
-from edgekeeper.controllers.cloudfront.wiring import NAME
 from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.credentials import StoredCredentials
 from edgekeeper.kube.http import HttpTransport
+from edgekeeper.runtime.event_loop import run
 from edgekeeper.runtime.logs import configure
-from edgekeeper.runtime.waking import run
 
 LOOK_SECONDS = 0.05
 
 
 async def passes(operator: Operator, count: float) -> Figures:
-    tally = operator.metrics.controller(NAME, OPTIONS.runtime.max_concurrent_reconciles)
-    await until(lambda: operator.manager.is_ready and sum(tally.results.values()) >= count, LOOK_SECONDS)
-    return {"reached": time.monotonic(), "errors": float(tally.errors + tally.panics)}
+    made = Passes(operator.metrics.registry)
+    await until(lambda: operator.manager.is_ready and made.ended >= count, LOOK_SECONDS)
+    return {"reached": time.monotonic(), "errors": made.troubles}
 
 
 async def main(site: Site) -> None:

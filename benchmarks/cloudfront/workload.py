@@ -15,8 +15,9 @@ from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import CLOUDFRONT_WRITE
-from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
+from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 
 WRITES_PER_SECOND = 5
@@ -26,7 +27,7 @@ DISTRIBUTION, ZONE, ZONE_NAME = "E1XNX8R2GOAABC", "Z0EXAMPLE", "example.com"
 NAMESPACE = "default"
 OPTIONS = OperatorOptions(
     RuntimeOptions(server=ServerOptions(health_address=None, metrics_address=None, webhook_address=None)),
-    TenantOptions(cluster="bench"),
+    CommonOptions(cluster="bench"),
     {CLOUDFRONT_WRITE: LaneRate(WRITES_PER_SECOND, WRITES_PER_SECOND)},
     signals=False,
 )

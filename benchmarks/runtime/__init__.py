@@ -6,5 +6,6 @@ workload                         the kind, its objects, and when they are as the
 server, filling                  the embedded server full of objects, as a process of its own; it counts the writes
 real_server                      a real server in its place, where programs of it are built
 operator, kopf_operator          the two operators, as processes of their own
+passes                           how many passes ours has made
 processes, commands              how this process and its children talk
 """

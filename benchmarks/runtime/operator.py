@@ -24,6 +24,7 @@ import msgspec
 from benchmarks.plane.process import CLIENT_CORE, pin_to_core
 from benchmarks.plane.target import Target
 from benchmarks.runtime.commands import Figures, obey, until
+from benchmarks.runtime.passes import Passes
 from benchmarks.runtime.workload import FINALIZER, SITE, STAMP, ready_status
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
@@ -37,12 +38,11 @@ from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.event_loop import run
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.queue import Priority
-from edgekeeper.runtime.tallies import ControllerTally
-from edgekeeper.runtime.waking import run
 
 NAME = "site"
 LOOK_SECONDS = 0.005
@@ -77,7 +77,7 @@ class Operator:
         options = ControllerOptions(NAME, SITE, finalizer=FINALIZER)
         self._reconciler = SiteReconciler()
         self._controller = Controller(options, self._reconciler, services)
-        self._tally: ControllerTally = metrics.controller(NAME, options.max_concurrent)
+        self._made = Passes(metrics.registry)
         self.manager = Manager(services, [self._controller])
 
     async def synced(self) -> Figures:
@@ -85,12 +85,12 @@ class Operator:
         return {"reached": time.monotonic()}
 
     async def passes(self, count: float) -> Figures:
-        await until(lambda: self._passes() >= count, LOOK_SECONDS)
-        return {"reached": time.monotonic(), "errors": float(self._tally.errors + self._tally.panics)}
+        await until(lambda: self._made.ended >= count, LOOK_SECONDS)
+        return {"reached": time.monotonic(), "errors": self._made.troubles}
 
     async def resync(self) -> Figures:
         started, cpu = time.perf_counter(), time.process_time()
-        due = self._passes() + self._wake_all()
+        due = self._made.ended + self._wake_all()
         await self.passes(due)
         return {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
 
@@ -111,9 +111,6 @@ class Operator:
             await asyncio.sleep(LOOK_SECONDS)
         percentiles = statistics.quantiles(latencies, n=100)
         return {"p50": percentiles[49], "p99": percentiles[98], "seen": float(len(latencies))}
-
-    def _passes(self) -> int:
-        return sum(self._tally.results.values())
 
     def _wake_all(self) -> int:
         keys = self._controller.informers[0].store.keys()

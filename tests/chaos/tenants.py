@@ -10,10 +10,12 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions, tenant_controller
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import NAMESPACE
+from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
@@ -46,7 +48,8 @@ def _controllers(
     registry = services.metrics.registry
     access, cloud_metrics = estate.access(calls, registry=registry)
     access.transport.leadership = leadership_of(services.client)
-    return [tenant_controller(services, access, cloud_metrics, registry, options)]
+    aws = AwsAccount(access, services.clock, cloud_metrics, options=options.intervals.pace)
+    return [tenant_controller(services, aws, registry, options, Claims())]
 
 
 def _system() -> System[Any]:

@@ -140,6 +140,103 @@ TENANT_CASES = {
         op("delete_tenant", name="alpha"),
         op("wait", seconds=5),
     ],
+    "record is in an inventory twice where only the role for its zone has changed": [
+        op("create", key="alpha", spec=spec(SHOP, dns=DNS)),
+        op("wait", seconds=10),
+        op("edit", key="alpha", spec={"dns": {"assumeRoleArn": "$role:dns"}}),
+        op("deny", action="route53:ListResourceRecordSets"),
+        op("wait", seconds=0.1),
+    ],
+    "tenant that cannot be tagged is nobody's after answers were lost": [
+        op("deny", action="cloudfront:TagResource"),
+        op("lose", target="cloudfront", skip=0, mutating=True, times=5, when="after"),
+        op("create", key="gamma", spec=spec(SHOP, dns=DNS)),
+        op("wait", seconds=120),
+    ],
+    "tenant that cannot be tagged is nobody's after a creation that began late": [
+        op("deny", action="cloudfront:TagResource"),
+        op("create", key="gamma", spec=spec(SHOP)),
+        op("wait", seconds=1),
+        op("lose", target="cloudfront", skip=0, mutating=True, times=3, when="before"),
+        op("create", key="beta", spec=spec(API)),
+        op("wait", seconds=50),
+        op("lose", target="cloudfront", skip=0, mutating=True, times=1, when="after"),
+        op("wait", seconds=120),
+    ],
+    "record is in no inventory after its object was orphaned": [
+        op(
+            "create",
+            key="alpha",
+            spec=spec("new.example.com", SHOP, dns={**DNS, "hostedZoneId": "$zone:second"}),
+        ),
+        op("wait", seconds=0.1),
+        op("annotate", key="alpha", annotation="edgekeeper.io/deletion-policy", value="orphan"),
+        op("move", domain="www.example.com", source="other/alpha", target="alpha"),
+        op("wait", seconds=0.1),
+        op("delete", key="alpha"),
+    ],
+    "name leads to CloudFront for a spec that is refused, and its tenant does not serve it": [
+        op("create", key="alpha", spec=spec("example.com", dns=DNS)),
+        op("wait", seconds=1),
+        op("create", key="other/alpha", spec=spec("*.example.com", SHOP, "new.example.com", dns=DNS)),
+        op("move", domain=SHOP, source="gamma", target="alpha"),
+        op("wait", seconds=120),
+        op("delete", key="alpha"),
+        op("wait", seconds=10),
+        op("wait", seconds=78),
+        op("wait", seconds=36),
+        op(
+            "edit",
+            key="other/alpha",
+            spec={
+                "managedCertificateRequest": {
+                    "validationTokenHost": "cloudfront",
+                    "primaryDomainName": "none.example.com",
+                }
+            },
+        ),
+    ],
+    "tenant that was created again without tags is never marked": [
+        op(
+            "create",
+            key="alpha",
+            spec=spec(API, dns={**DNS, "hostedZoneId": "$zone:theirs", "assumeRoleArn": "$role:dns"}),
+        ),
+        op("wait", seconds=72),
+        op("deny", action="cloudfront:TagResource"),
+        op("create", key="gamma", spec=spec("example.com", dns=DNS)),
+        op("wait", seconds=99),
+        op("delete_tenant", name="alpha"),
+    ],
+    "records of removed domains stay where another's tenant has the new one": [
+        op(
+            "make_tenant",
+            name="beta",
+            domains=["www.example.com", "example.com"],
+            tags={"made": "by hand"},
+        ),
+        op(
+            "create",
+            key="other/alpha",
+            spec=spec(SHOP, API, dns=DNS),
+            annotations={"edgekeeper.io/adopt": "true"},
+        ),
+        op("wait", seconds=10),
+        op("restore", key="other/alpha", spec=spec("example.com")),
+    ],
+    "parameters that were changed with the tags stay so": [
+        op("create", key="alpha", spec=spec("*.example.com", dns=DNS)),
+        op("wait", seconds=120),
+        op("change_tenant", name="alpha", change="parameters"),
+        op("tag_tenant", name="alpha", tags={"uid": None}),
+    ],
+    "parameters that were changed with a record stay so": [
+        op("create", key="beta", spec=spec("www.example.com", dns=DNS)),
+        op("wait", seconds=119),
+        op("wait", seconds=78),
+        op("delete_record", zone="$zone:main", domain="www.example.com"),
+        op("change_tenant", name="beta", change="parameters"),
+    ],
 }
 
 

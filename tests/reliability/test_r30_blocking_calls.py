@@ -38,8 +38,6 @@ BLOCKING = frozenset(
         "urllib3",
     }
 )
-WAITING = {"runtime/waking.py": ["time.sleep"]}
-"""The event loop itself, which has nothing to do while it waits."""
 READING = frozenset({"open", "read_bytes", "read_text", "write_bytes", "write_text"})
 READERS = frozenset(
     {
@@ -84,7 +82,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_module_has_nothing_at_hand_that_blocks(path: Path) -> None:
     tree, name = ast.parse(path.read_bytes()), path.relative_to(SOURCE).as_posix()
-    assert list(blocking(tree)) == WAITING.get(name, [])
+    assert list(blocking(tree)) == []
     if name not in READERS:
         assert list(reading(tree)) == []
 

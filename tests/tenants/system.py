@@ -8,11 +8,13 @@ from functools import partial
 from typing import Any
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
+from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.controllers.cloudfront.report import DECLARATION
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions, tenant_controller
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
@@ -59,7 +61,8 @@ def controllers(
     assert isinstance(services.metrics, Metrics)
     registry = services.metrics.registry
     access, cloud_metrics = estate.access(calls, registry=registry)
-    return [tenant_controller(services, access, cloud_metrics, registry, options)]
+    aws = AwsAccount(access, services.clock, cloud_metrics, options=options.intervals.pace)
+    return [tenant_controller(services, aws, registry, options, Claims())]
 
 
 def wrongs(stage: Stage[Estate]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantController
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
@@ -45,7 +45,7 @@ async def _without(*actions: str) -> AsyncIterator[Scene]:
         yield scene
 
 
-def _account(scene: Scene) -> Account:
+def _account(scene: Scene) -> CloudFrontAccount:
     return cast("TenantController", scene.stage.operator.controllers[0]).account
 
 

@@ -14,7 +14,8 @@ from typing import Final
 from edgekeeper import __version__
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.assembly import Operator
-from edgekeeper.cli.crds import INSTALL, KINDS
+from edgekeeper.cli.crds import INSTALL
+from edgekeeper.cli.kinds import kind_of
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import PassError
@@ -22,7 +23,6 @@ from edgekeeper.core.log import get_logger
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.kube.errors import ApiError, NotFoundError
-from edgekeeper.kube.kinds import Kind
 from edgekeeper.runtime.logs import STARTED
 
 log = get_logger(__name__)
@@ -35,23 +35,25 @@ UNKNOWN: Final = "unknown"
 async def announce(operator: Operator, cluster: ClusterConfig) -> None:
     """Tell what has been started, and which kinds the cluster does not know."""
     options = operator.options
-    account, problem = await _account(operator.access)
+    kinds = [module.definition for module in options.modules]
+    account, problem = await _account(operator.access) if operator.access else ("", "")
     log.info(
         STARTED,
         version=__version__,
         server=cluster.server,
         cluster=cluster.origin,
-        cluster_id=options.tenants.cluster,
-        account=account,
+        cluster_id=options.common.cluster,
+        **({"account": account} if account else {}),
         **({"account_error": problem} if problem else {}),
-        region=operator.access.clients.region,
-        drift_policy=str(options.tenants.drift_policy),
+        **({"region": operator.access.clients.region} if operator.access else {}),
+        drift_policy=str(options.common.drift_policy),
         dry_run=options.runtime.dry_run,
         leader_elect=options.runtime.leader_elect,
         namespaces=list(options.runtime.namespaces) or "all",
-        kinds=[kind.kind for kind in KINDS],
+        kinds=[kind.kind for kind in kinds],
+        **({"role": options.role} if options.role else {}),
     )
-    for kind in KINDS:
+    for kind in kinds:
         if not await _is_served(operator.client, kind, options.runtime.namespaces):
             log.warning("Kind is not installed and is waited for", resource=kind.name, remedy=INSTALL)
 
@@ -69,8 +71,7 @@ async def _account(access: AwsAccess) -> tuple[str, str]:
 
 async def _is_served(client: KubeClient, kind: CustomKind, namespaces: tuple[str, ...]) -> bool:
     """Whether the cluster knows a kind. What else may be wrong is for the watch to tell, which asks the same."""
-    addressed = Kind(kind.group, kind.version, kind.kind, kind.plural)
-    pages = client.pages(addressed, namespace=namespaces[0] if namespaces else "", page_size=1)
+    pages = client.pages(kind_of(kind), namespace=namespaces[0] if namespaces else "", page_size=1)
     try:
         async with aclosing(pages):
             await anext(pages)

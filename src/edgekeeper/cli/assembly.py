@@ -10,23 +10,29 @@ write to a cloud either.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
+from prometheus_client import CollectorRegistry
+
+from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.reaching import OLDEST_NAMESPACE
 from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.budget import Budget, LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Transport as CloudTransport
-from edgekeeper.controllers.cloudfront.wiring import TenantController, TenantOptions, tenant_controller
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock
+from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outcome import Event
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.event_facts import Reporter
 from edgekeeper.kube.events import Recorder
@@ -34,14 +40,16 @@ from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import NAMESPACE, Key
 from edgekeeper.kube.lease import Elector
 from edgekeeper.kube.transport import Transport
+from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.module import CommonOptions, FlagValues, KindModule, Process
 from edgekeeper.runtime.contract import Services
+from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.server import Server
 
 LEASE_NAME = "edgekeeper"
-EVENT_REPORTER = "distributiontenant-controller"
 
 
 @dataclass(frozen=True)
@@ -49,70 +57,125 @@ class OperatorOptions:
     """Everything that a process of the operator can be told."""
 
     runtime: RuntimeOptions = field(default_factory=RuntimeOptions)
-    tenants: TenantOptions = field(default_factory=TenantOptions)
+    common: CommonOptions = field(default_factory=CommonOptions)
     rates: dict[str, LaneRate] = field(default_factory=dict)
     """Budgets that differ from the defaults, by lane."""
-    namespace: str = "default"
-    """Where the lease is."""
+    values: FlagValues = field(default_factory=dict)
+    """Of the flags of single kinds, by key."""
+    modules: tuple[KindModule, ...] = MODULES
+    """The kinds that are kept."""
+    role: str = ""
+    """The role that the process is limited to; empty for all."""
     signals: bool = True
     """Stop when the process is asked to; otherwise somebody else tells us."""
+
+
+class Recorders:
+    """The event recorders of all controllers, which start and stop together."""
+
+    def __init__(self, by_controller: Mapping[str, Recorder]) -> None:
+        self._by_controller = by_controller
+
+    def of(self, controller: str) -> Recorder:
+        return self._by_controller[controller]
+
+    def record(self, subject: JsonObject, event: Event) -> None:
+        """Record an event of the process itself, under the name of its first controller."""
+        next(iter(self._by_controller.values())).record(subject, event)
+
+    async def start(self) -> None:
+        for recorder in self._by_controller.values():
+            await recorder.start()
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(recorder.stop() for recorder in self._by_controller.values()))
 
 
 class Operator:
     """One process."""
 
     def __init__(
-        self, options: OperatorOptions, transport: Transport, clients: AwsClients, clock: Clock, host: str
+        self,
+        options: OperatorOptions,
+        transport: Transport,
+        clients: AwsClients | None,
+        clock: Clock,
+        host: str,
     ) -> None:
         runtime = options.runtime
-        self.options = options
+        common = replace(options.common, max_concurrent=runtime.max_concurrent_reconciles)
+        self.options = options = replace(options, common=common)
         self.metrics = Metrics()
         self.calls = Calls()
         self.client = KubeClient(transport, self.calls, clock, runtime.client_options())
         self.client.observe = self.metrics.requests(host)
+        identity = _identity()
+        self._recorders = Recorders(
+            {
+                module.name: Recorder(self.client, clock, Reporter(f"{module.name}-controller", identity))
+                for module in options.modules
+            }
+        )
         self.services = Services(
             self.client,
             Informers(self.client, clock),
             clock,
-            Recorder(self.client, clock, Reporter(EVENT_REPORTER, _identity())),
+            self._recorders,
             self.metrics,
             namespaces=runtime.namespaces,
         )
-        cloud_metrics = CloudMetrics(self.metrics.registry)
+        self.cloud_metrics = CloudMetrics(self.metrics.registry)
         self.cloud = CloudTransport(
             self.calls,
             clock,
             Budget({**DEFAULT_RATES, **options.rates}),
-            cloud_metrics,
+            self.cloud_metrics,
             dry_run=runtime.dry_run,
             leadership=self._confirm_leadership,
         )
-        self.access = access = AwsAccess(self.cloud, clients, clock)
-        tenants = replace(
-            options.tenants,
-            max_concurrent=runtime.max_concurrent_reconciles,
-            predecessor_namespace=options.tenants.predecessor_namespace or options.namespace,
+        self.access = None if clients is None else AwsAccess(self.cloud, clients, clock)
+        self.process = Process(
+            self.services, self.metrics.registry, common, aws_account=self._aws_account(self.cloud_metrics)
         )
-        self.tenants: TenantController = tenant_controller(
-            self.services, access, cloud_metrics, self.metrics.registry, tenants
-        )
+        controllers = [self._controller(module) for module in options.modules]
         self.server = Server(runtime.server, self.metrics, self.client, clock)
         self.manager = Manager(
             self.services,
-            [self.tenants],
+            controllers,
             elector=self._elector(options, transport, clock),
             server=self.server,
             options=ManagerOptions(signals=options.signals, freeze=options.signals),
         )
         self.server.ready.add("manager", lambda: self.manager.is_ready)
 
+    def _controller(self, module: KindModule) -> Controller:
+        """The controller of a kind, which reports events under its own name."""
+        services = replace(self.services, recorder=self._recorders.of(module.name))
+        return module.build(replace(self.process, services=services), self.options.values)
+
+    def _aws_account(self, metrics: CloudMetrics) -> AwsAccount | None:
+        if self.access is None:
+            return None
+        pace = self.options.common.intervals.pace
+        return AwsAccount(self.access, self.services.clock, metrics, options=pace)
+
+    def preview_process(self) -> Process:
+        """What previews share: views of the clouds of their own, since those of controllers would wake passes."""
+        return replace(
+            self.process,
+            claims=Claims(),
+            registry=CollectorRegistry(),
+            aws_account=self._aws_account(CloudMetrics(CollectorRegistry())),
+        )
+
     def _elector(self, options: OperatorOptions, transport: Transport, clock: Clock) -> Elector | None:
         if not options.runtime.leader_elect:
             return None
         # Of its own, since whoever must lead in order to write could never begin to lead.
         candidate = KubeClient(transport, self.calls, clock, options.runtime.client_options())
-        key = Key(options.namespace, LEASE_NAME)
-        on_change = self.metrics.leadership(LEASE_NAME)
+        name = f"{LEASE_NAME}-{options.role}" if options.role else LEASE_NAME
+        key = Key(options.common.namespace, name)
+        on_change = self.metrics.leadership(name)
         return Elector(candidate, clock, key, _identity(), options.runtime.lease, on_change)
 
     def _confirm_leadership(self) -> None:
@@ -124,7 +187,7 @@ class Operator:
 async def assembled(
     options: OperatorOptions,
     transport: Transport,
-    clients: AwsClients,
+    clients: AwsClients | None,
     *,
     clock: Clock | None = None,
     host: str,
@@ -138,16 +201,17 @@ async def assembled(
     clock = clock or SystemClock()
     try:
         cluster = await (identify() if identify is not None else _cluster_id(options, transport, clock))
-        chosen = replace(options, tenants=replace(options.tenants, cluster=cluster))
+        chosen = replace(options, common=replace(options.common, cluster=cluster))
         yield Operator(chosen, transport, clients, clock, host)
     finally:
-        await clients.close()
+        if clients is not None:
+            await clients.close()
         await transport.close()
 
 
 async def _cluster_id(options: OperatorOptions, transport: Transport, clock: Clock) -> str:
-    if options.tenants.cluster:
-        return options.tenants.cluster
+    if options.common.cluster:
+        return options.common.cluster
     namespace = await KubeClient(transport, Calls(), clock).get(NAMESPACE, OLDEST_NAMESPACE)
     return str(namespace["metadata"]["uid"])
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import click
 import yaml
 
-from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.help import Command
+from edgekeeper.cli.kinds import DEFINITIONS
 
-KINDS: tuple[CustomKind, ...] = (DISTRIBUTION_TENANT,)
 INSTALL = "edgekeeper crds | kubectl apply -f -"
 """The remedy where a cluster does not know them."""
 
@@ -44,8 +43,8 @@ def file_name(kind: CustomKind) -> str:
 def crds(*, directory: Path | None) -> None:
     """Print the CustomResourceDefinitions of all kinds."""
     if directory is None:
-        click.echo("---\n".join(map(render, KINDS)), nl=False)
+        click.echo("---\n".join(map(render, DEFINITIONS)), nl=False)
         return
     directory.mkdir(parents=True, exist_ok=True)
-    for kind in KINDS:
+    for kind in DEFINITIONS:
         (directory / file_name(kind)).write_text(render(kind))

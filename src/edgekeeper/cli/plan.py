@@ -8,30 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 import msgspec
-from prometheus_client import CollectorRegistry
 
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
+from edgekeeper.cli.kind_options import KindSettings, kind_options
+from edgekeeper.cli.kinds import kind_of, module_of
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
-from edgekeeper.cli.proposal import names_of_kind, propose
+from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.reaching import explain, identify
-from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cli.terminal import open_console
 from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
-from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.controllers.cloudfront.account import Account
-from edgekeeper.controllers.cloudfront.preview import preview_tenants
-from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
@@ -39,8 +35,9 @@ from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.http import HttpTransport
-from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import Transport
+from edgekeeper.lifecycle.module import KindModule
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
@@ -56,11 +53,11 @@ _PLANNED_CODES = {
 class Question:
     """What is to be planned."""
 
-    names: tuple[str, ...] = ()
-    """Objects of the cluster; all, where neither names nor manifests are given."""
+    targets: tuple[tuple[KindModule, str], ...] = ()
+    """Objects of the cluster, by kind and name; all, where neither these nor manifests are given."""
     manifests: tuple[Manifest, ...] = ()
     namespace: str = ""
-    """Where names and manifests are that do not say it."""
+    """Where targets and manifests are that do not say it."""
     only_there: bool = False
     """Of all objects those of the namespace only."""
 
@@ -101,7 +98,7 @@ class Question:
     help="Ask the cluster of this kubeconfig.  [default: $KUBECONFIG, the cluster around us, ~/.kube/config]",
 )
 @click.option("--context", metavar="NAME", help="Use this context of the kubeconfig.")
-@tenant_options
+@kind_options
 def plan(  # noqa: PLR0913 - one parameter per option
     *,
     targets: tuple[str, ...],
@@ -110,7 +107,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     output: str,
     kubeconfig: Path | None,
     context: str | None,
-    tenants: TenantSettings,
+    kinds: KindSettings,
 ) -> int:
     """Show what would be done, and change nothing.
 
@@ -119,18 +116,18 @@ def plan(  # noqa: PLR0913 - one parameter per option
     """
     if targets and paths:
         raise click.UsageError("name objects, or give manifests with -f, but not both")
-    names = tuple(map(_name_of, targets))
+    named = tuple(map(_target_of, targets))
     manifests = tuple(load_manifests(paths))
     if paths and not manifests:
         raise CommandError(f"nothing is declared in {', '.join(map(str, paths))}", KUBERNETES_FORM)
     configure(level="error")
     try:
         cluster = load_config(kubeconfig, context)
-        clients = AwsClients(tenants.aws)
+        clients = kinds.aws_clients()
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
-    question = Question(names, manifests, namespace or cluster.namespace, bool(namespace))
-    previews = asyncio.run(_answer(question, tenants, cluster, clients))
+    question = Question(named, manifests, namespace or cluster.namespace, bool(namespace))
+    previews = asyncio.run(_answer(question, kinds, cluster, clients))
     if output == "json":
         click.echo(render_json(previews))
     else:
@@ -138,11 +135,12 @@ def plan(  # noqa: PLR0913 - one parameter per option
     return exit_code(previews)
 
 
-def _name_of(target: str) -> str:
-    kind, separator, name = target.partition("/")
-    if not separator or not name or kind.lower() not in names_of_kind():
+def _target_of(target: str) -> tuple[KindModule, str]:
+    kind, _, name = target.partition("/")
+    module = module_of(kind)
+    if module is None or not name:
         raise click.UsageError(f"{target!r} is not KIND/NAME, such as dt/shop or DistributionTenant/shop")
-    return name
+    return module, name
 
 
 def exit_code(previews: Sequence[Preview]) -> ExitCode:
@@ -152,16 +150,16 @@ def exit_code(previews: Sequence[Preview]) -> ExitCode:
 
 
 async def _answer(
-    question: Question, tenants: TenantSettings, cluster: ClusterConfig, clients: AwsClients
+    question: Question, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
 ) -> list[Preview]:
     transport = HttpTransport(cluster)
     try:
         return await answer(
             question,
-            tenants,
+            kinds,
             transport,
             clients,
-            identify=lambda: identify(transport, cluster, tenants.tenants.cluster),
+            identify=lambda: identify(transport, cluster, kinds.common.cluster),
         )
     except ApiError as error:
         raise explain(error, cluster) from error
@@ -169,100 +167,152 @@ async def _answer(
 
 async def answer(
     question: Question,
-    tenants: TenantSettings,
+    kinds: KindSettings,
     transport: Transport,
-    clients: AwsClients,
+    clients: AwsClients | None,
     *,
     identify: Callable[[], Awaitable[str]] | None = None,
 ) -> list[Preview]:
-    """Everything that was asked about, in the order of its names. Both ways out are closed in the end.
+    """Everything that was asked about, by kind and in the order of its names. Both ways out are closed in the end.
 
     Raise ApiError where the cluster refuses; `identify` is as for `assembled`.
     """
-    options = OperatorOptions(RuntimeOptions(dry_run=True), tenants.tenants, tenants.rates, signals=False)
+    runtime = RuntimeOptions(dry_run=True)
+    options = OperatorOptions(
+        runtime, kinds.common, kinds.rates, kinds.values, kinds.modules, kinds.role, signals=False
+    )
+    _confirm_known(question, kinds.modules)
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
-            live = await _list(operator.client, question)
-            objects, refused = _proposed(question, live)
-            keys = _chosen(question, live, objects)
-            # Its own view of AWS: the operator's would wake passes, and there are none.
-            account = Account(operator.access, operator.services.clock, CloudMetrics(CollectorRegistry()))
-            previews: list[Preview] = []
-            if keys:
+            process = operator.preview_process()
+            drafts = [await _draft(module, question, operator.client) for module in _asked(question, kinds)]
+            if clients is not None and any(draft.keys for draft in drafts):
                 await clients.confirm()
-                previews = await preview_tenants(account, operator.options.tenants, objects.values(), keys)
+            previews = [
+                preview
+                for draft in drafts
+                for preview in (
+                    *draft.refused,
+                    *(
+                        await draft.module.preview(process, kinds.values, draft.objects.values(), draft.keys)
+                        if draft.keys
+                        else ()
+                    ),
+                )
+            ]
     except AwsConfigError as error:
         raise CommandError(str(error)) from error
     except PassError as error:
         raise CommandError(f"AWS cannot be used: {error.message}") from error
-    return sorted([*refused, *previews], key=lambda preview: preview.key)
+    return sorted(previews, key=lambda preview: (preview.kind, preview.key))
 
 
-async def _list(client: KubeClient, question: Question) -> dict[Key, JsonObject]:
+@dataclass(frozen=True)
+class _Draft:
+    """The objects of one kind as they would be, and those that are asked about."""
+
+    module: KindModule
+    objects: dict[Key, JsonObject]
+    keys: list[Key]
+    refused: list[Preview]
+
+
+def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
+    """The kinds that the question is about."""
+    named = {module.name for module, _ in question.targets}
+    for module in kinds.modules:
+        if question.targets and module.name not in named:
+            continue
+        if question.manifests and not _planned(module, question):
+            continue
+        yield module
+
+
+def _confirm_known(question: Question, modules: Sequence[KindModule]) -> None:
+    """Manifests of other kinds may stand beside ours, but one of ours must be there."""
+    if question.manifests and not any(_planned(module, question) for module in modules):
+        names = ", ".join(
+            f"{module.definition.kind} of {kind_of(module.definition).api_version}" for module in modules
+        )
+        raise CommandError(f"there is no {names} among the manifests")
+
+
+async def _draft(module: KindModule, question: Question, client: KubeClient) -> _Draft:
+    live = await _list(module, client, question)
+    objects, refused = _proposed(module, question, live)
+    return _Draft(module, objects, _chosen(module, question, live, objects), refused)
+
+
+async def _list(module: KindModule, client: KubeClient, question: Question) -> dict[Key, JsonObject]:
     """All objects of the cluster, or of the namespace where we may not see the others."""
+    kind = kind_of(module.definition)
     try:
-        return await _list_within(client, "")
+        return await _list_within(kind, client, "")
     except ForbiddenError:
-        return await _list_within(client, question.namespace)
+        return await _list_within(kind, client, question.namespace)
     except NotFoundError as error:
         if question.manifests:
             return {}
-        raise CommandError(f"the cluster knows no {KIND.qualified_plural}", INSTALL) from error
+        raise CommandError(f"the cluster knows no {kind.qualified_plural}", INSTALL) from error
 
 
-async def _list_within(client: KubeClient, namespace: str) -> dict[Key, JsonObject]:
+async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[Key, JsonObject]:
     listed: dict[Key, JsonObject] = {}
-    async for page in client.pages(KIND, namespace=namespace):
+    async for page in client.pages(kind, namespace=namespace):
         for raw in page.items:
             obj: JsonObject = msgspec.json.decode(raw)
-            listed[Key(obj["metadata"]["namespace"], obj["metadata"]["name"])] = obj
+            listed[Key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])] = obj
     return listed
 
 
-def _proposed(question: Question, live: dict[Key, JsonObject]) -> tuple[dict[Key, JsonObject], list[Preview]]:
+def _proposed(
+    module: KindModule, question: Question, live: dict[Key, JsonObject]
+) -> tuple[dict[Key, JsonObject], list[Preview]]:
     """The objects as they would be with the manifests applied, and those manifests that would be refused."""
     objects, refused = dict(live), []
-    for number, (key, manifest) in enumerate(_planned(question).items()):
+    for number, (key, manifest) in enumerate(_planned(module, question).items()):
         # They would be created one after the other, and of two that claim the same the elder has it.
         moment = datetime.now(UTC) + timedelta(seconds=number)
         written = {**manifest.body, "metadata": {**manifest.body["metadata"], "namespace": key.namespace}}
         try:
-            objects[key] = propose(written, live.get(key), moment)
+            objects[key] = propose(module, written, live.get(key), moment)
         except Stall as refusal:
-            refused.append(Preview.refused(KIND.kind, key, refusal))
+            refused.append(Preview.refused(module.definition.kind, key, refusal))
     return objects, refused
 
 
-def _planned(question: Question) -> dict[Key, Manifest]:
-    """The manifests of kinds that we keep. Others may stand beside them."""
+def _planned(module: KindModule, question: Question) -> dict[Key, Manifest]:
+    """The manifests of a kind."""
+    kind = kind_of(module.definition)
     ours = {
         Key(manifest.namespace or question.namespace, manifest.name): manifest
         for manifest in question.manifests
-        if (manifest.api_version, manifest.kind) == (KIND.api_version, KIND.kind)
+        if (manifest.api_version, manifest.kind) == (kind.api_version, kind.kind)
     }
-    if question.manifests and not ours:
-        raise CommandError(f"there is no {KIND.kind} of {KIND.api_version} among the manifests")
     elsewhere = next(
         (key for key in ours if question.only_there and key.namespace != question.namespace), None
     )
     if elsewhere is not None:
-        raise CommandError(f"{KIND.kind} {elsewhere} is not in {question.namespace}", "leave -n out")
+        raise CommandError(f"{kind.kind} {elsewhere} is not in {question.namespace}", "leave -n out")
     return ours
 
 
-def _chosen(question: Question, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]) -> list[Key]:
+def _chosen(
+    module: KindModule, question: Question, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
+) -> list[Key]:
     if question.manifests:
-        return [key for key in _planned(question) if key in objects and objects[key] is not live.get(key)]
-    if not question.names:
+        planned = _planned(module, question)
+        return [key for key in planned if key in objects and objects[key] is not live.get(key)]
+    if not question.targets:
         return [key for key in live if not question.only_there or key.namespace == question.namespace]
-    keys = [Key(question.namespace, name) for name in question.names]
+    keys = [Key(question.namespace, name) for target, name in question.targets if target is module]
     for key in keys:
         if key not in live:
-            raise _missing(key, live)
+            raise _missing(module, key, live)
     return keys
 
 
-def _missing(key: Key, live: dict[Key, JsonObject]) -> CommandError:
+def _missing(module: KindModule, key: Key, live: dict[Key, JsonObject]) -> CommandError:
     namesakes = sorted(f"-n {other.namespace}" for other in live if other.name == key.name)
     remedy = f"there is one with {' and '.join(namesakes)}" if namesakes else "without a name all are planned"
-    return CommandError(f"there is no {KIND.kind} {key}", remedy)
+    return CommandError(f"there is no {module.definition.kind} {key}", remedy)

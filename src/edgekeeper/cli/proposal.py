@@ -7,16 +7,16 @@ apply the same object the manifest's word counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import deepcopy
 from datetime import datetime
 from functools import cache
 from typing import Final
 
-from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
+from edgekeeper.api.definition import CustomKind
 from edgekeeper.core.clock import timestamp
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.lifecycle.module import KindModule, Path
 from edgekeeper.schema import CompiledSchema, compile_schema
 from edgekeeper.schema.expressions.engine import RuleEngine
 from edgekeeper.schema.problem import NO_FIELD
@@ -24,25 +24,25 @@ from edgekeeper.schema.problem import NO_FIELD
 INVALID: Final = "Invalid"
 FUTURE_UID: Final = "known-after-apply"
 """Stands where the server will put one."""
-_CERTIFICATE: Final = ("spec", "customizations", "certificate", "arn")
 
 
-def propose(written: JsonObject, live: JsonObject | None, now: datetime) -> JsonObject:
-    """The object after `written` was applied. Raise Stall where the server would refuse it.
+def propose(module: KindModule, written: JsonObject, live: JsonObject | None, now: datetime) -> JsonObject:
+    """The object of a kind after `written` was applied. Raise Stall where the server would refuse it.
 
     As on the server, what `live` has already is no reason to refuse an update that leaves it so.
     """
     proposed = deepcopy(written)
     proposed.pop("status", None)
-    unknown = _schema().prune(proposed)
-    _schema().default(proposed)
+    schema = _schema(module.definition)
+    unknown = schema.prune(proposed)
+    schema.default(proposed)
     errors = [f"{path} is not a field" for path in unknown]
-    found = [error for error in _schema().validate(proposed, live) if not error.tolerated]
+    found = [error for error in schema.validate(proposed, live) if not error.tolerated]
     # What belongs to no field only tells that rules were not tried, because of the others.
     errors += map(str, [error for error in found if error.field != NO_FIELD] or found)
     if errors:
         raise Stall(INVALID, "; ".join(errors))
-    return _created(proposed, now) if live is None else _applied(proposed, live)
+    return _created(proposed, now) if live is None else _applied(module, proposed, live)
 
 
 def _created(proposed: JsonObject, now: datetime) -> JsonObject:
@@ -50,32 +50,29 @@ def _created(proposed: JsonObject, now: datetime) -> JsonObject:
     return {**proposed, "metadata": {**proposed["metadata"], **made_up}}
 
 
-def _applied(proposed: JsonObject, live: JsonObject) -> JsonObject:
+def _applied(module: KindModule, proposed: JsonObject, live: JsonObject) -> JsonObject:
     metadata = {**live["metadata"]}
     for part in ("labels", "annotations"):
         metadata[part] = {**(metadata.get(part) or {}), **(proposed["metadata"].get(part) or {})}
-    _keep_attached(proposed, live)
+    for field, status in module.written_fields:
+        _keep_written(proposed, live, field, status)
     if proposed["spec"] != live["spec"]:
         metadata["generation"] = int(metadata.get("generation") or 0) + 1
     return {**live, "metadata": metadata, "spec": proposed["spec"]}
 
 
-def _keep_attached(proposed: JsonObject, live: JsonObject) -> None:
-    """A certificate that edgekeeper has put into the spec is its own: applying a manifest without it takes nothing."""
-    attached = dig(live, *_CERTIFICATE)
-    is_ours = attached is not None and attached == dig(live, "status", "certificateArn")
-    if is_ours and dig(proposed, *_CERTIFICATE) is None:
-        customizations = proposed["spec"].setdefault("customizations", {})
-        customizations["certificate"] = {"arn": attached}
-
-
-def names_of_kind() -> Iterator[str]:
-    """What people may write for the kind, in lower case."""
-    kind = DISTRIBUTION_TENANT
-    yield from (kind.kind.lower(), kind.plural, kind.name, *kind.short_names)
+def _keep_written(proposed: JsonObject, live: JsonObject, field: Path, status: Path) -> None:
+    """What edgekeeper has put into the spec is its own: applying a manifest without it takes nothing."""
+    written = dig(live, *field)
+    is_ours = written is not None and written == dig(live, *status)
+    if is_ours and dig(proposed, *field) is None:
+        parent = proposed
+        for name in field[:-1]:
+            parent = parent.setdefault(name, {})
+        parent[field[-1]] = written
 
 
 @cache
-def _schema() -> CompiledSchema:
-    version = DISTRIBUTION_TENANT.definition()["spec"]["versions"][0]
+def _schema(kind: CustomKind) -> CompiledSchema:
+    version = kind.definition()["spec"]["versions"][0]
     return compile_schema(version["schema"]["openAPIV3Schema"], rules=RuleEngine())

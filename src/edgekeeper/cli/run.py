@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from edgekeeper.cli.announcing import announce
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
+from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.cli.reaching import await_cluster, explain
 from edgekeeper.cli.stopping import interruptible
-from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
 from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.lease import LostLeadershipError
-from edgekeeper.runtime import waking
+from edgekeeper.runtime import event_loop
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
 
@@ -32,8 +34,8 @@ from edgekeeper.runtime.options import RuntimeOptions
     ],
 )
 @operator_options
-@tenant_options
-def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
+@kind_options
+def run(*, options: RuntimeOptions, kinds: KindSettings) -> int:
     """Keep the edge as declared, until stopped.
 
     Reads the objects of a cluster (this pod's, or a kubeconfig's) and makes AWS match them. Credentials are those that
@@ -43,24 +45,26 @@ def run(*, options: RuntimeOptions, tenants: TenantSettings) -> int:
     configure(format=log.format, color=log.color, level=log.level)
     try:
         cluster = load_config(options.kubeconfig, options.context)
-        clients = AwsClients(tenants.aws)
+        clients = kinds.aws_clients()
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
-    return waking.run(_run(options, tenants, cluster, clients))
+    return event_loop.run(_run(options, kinds, cluster, clients))
 
 
 async def _run(
-    options: RuntimeOptions, tenants: TenantSettings, cluster: ClusterConfig, clients: AwsClients
+    options: RuntimeOptions, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
 ) -> int:
     transport = HttpTransport(cluster)
-    chosen = OperatorOptions(options, tenants.tenants, tenants.rates, cluster.namespace)
+    common = replace(kinds.common, namespace=cluster.namespace)
+    chosen = OperatorOptions(options, common, kinds.rates, kinds.values, kinds.modules, kinds.role)
 
     async def identify() -> str:
-        return await interruptible(await_cluster(transport, cluster, tenants.tenants.cluster))
+        return await interruptible(await_cluster(transport, cluster, kinds.common.cluster))
 
     try:
         async with assembled(chosen, transport, clients, host=transport.host, identify=identify) as operator:
-            await clients.confirm()
+            if clients is not None:
+                await clients.confirm()
             await interruptible(announce(operator, cluster))
             await operator.manager.run()
     except LostLeadershipError as error:

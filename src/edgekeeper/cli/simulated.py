@@ -14,14 +14,14 @@ from datetime import timedelta
 from pathlib import Path
 
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
-from edgekeeper.cli.crds import KINDS
 from edgekeeper.cli.embedded import LocalServer
+from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
-from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from kubesim.aws.cloud import ACCOUNT, AwsCloud
 from kubesim.aws.http import serve
@@ -105,13 +105,13 @@ def _clients(cloud: AwsCloud, url: str) -> AwsClients:
 @asynccontextmanager
 async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIterator[Simulation]:
     """Install the kinds, start the cloud and the operator, and stop both in the end."""
-    for kind in KINDS:
+    for kind in DEFINITIONS:
         await server.apply(f"{CRD_PATH}/{kind.name}", kind.definition(), FIELD_MANAGER)
     await server.plane.settle()
     cloud = open_cloud(options)
     chosen = OperatorOptions(
         RuntimeOptions(server=_UNHEARD),
-        TenantOptions(intervals=_intervals(options)),
+        CommonOptions(intervals=_intervals(options)),
         _UNHURRIED,
         signals=False,
     )

@@ -1,81 +1,144 @@
-"""Saying what happens: a constant message, and what it is about as key/values.
+"""Loggers with fields: a constant message, and what it is about as key/values.
 
     log = get_logger(__name__)
     log.info("Tenant created", tenant=tenant_id)
 
-Whoever says something does not know what becomes of it. `runtime.logs` decides that for the whole process; until
-somebody has decided, nobody listens.
+They are the standard library's loggers underneath: a line is a `logging.LogRecord` whose `fields` attribute holds the
+key/values. Handlers of other libraries (OpenTelemetry, Sentry, pytest's caplog) receive it like any other record.
+`runtime.logs` installs the handler that renders lines as JSON or text; until a program configures logging, nothing is
+written.
+
+Two things hold for a context, that is, for a function and whatever it calls or starts as a task: `scope`, fields that
+all lines have, and `threshold`, a level in place of the logger's, so that one object's passes can be logged at another
+level than the rest of the process.
+
+Guarantees
+    - Secrets are redacted in the message, the fields and the text of the traceback when the record is made, before any
+      handler sees it. The exception object itself (`exc_info`) is handed on as it is, for those who collect errors.
+    - A call never raises, whatever is logged.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import logging
+import sys
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.logline import clean, clean_message, clean_within
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
-"""The levels by name, numbered as in the standard library."""
+"""The levels by name, with the numbers of the standard library."""
+ROOT = logging.getLogger("edgekeeper")
+"""The parent of all loggers of this package. Its level is the level of the process."""
+ROOT.addHandler(logging.NullHandler())
+
+threshold: ContextVar[int | None] = ContextVar("log threshold", default=None)
+"""The level of the current context; None for the level of the logger."""
 
 
-class Listener(Protocol):
-    """Takes what is said."""
-
-    def wants(self, level: str) -> bool:
-        """Whether lines of this level are of interest, here and now."""
-
-    def take(self, logger: str, level: str, message: str, fields: JsonObject) -> None:
-        """A line, and by which logger it was said. Never raises: nobody must suffer from having said something."""
+class Fields(dict[str, Any]):
+    """Fields of a record that are redacted. Libraries may give their records an attribute of the same name."""
 
 
-class _Outlet:
-    """Where the lines of all loggers go, whenever they were made."""
+class Scope:
+    """The fields that all lines of a context have."""
 
-    listener: Listener | None = None
+    __slots__ = ("_fields", "_given", "_outer")
+
+    def __init__(self, outer: Scope | None, given: Mapping[str, Any]) -> None:
+        self._outer = outer
+        self._given = given
+        self._fields: JsonObject | None = None
+
+    @property
+    def fields(self) -> JsonObject:
+        """Redacted for the first line that needs them: most passes log nothing."""
+        if self._fields is None:
+            beyond = self._outer.fields if self._outer is not None else {}
+            self._fields = {**beyond, **clean(self._given)}
+        return self._fields
 
 
-def tell(listener: Listener | None) -> Listener | None:
-    """Let `listener` have what is said from now on. Return who had it until now; None means nobody."""
-    before, _Outlet.listener = _Outlet.listener, listener
-    return before
+scope: ContextVar[Scope] = ContextVar("log scope", default=Scope(None, {}))  # noqa: B039 - never changed
 
 
 class Logger:
-    """One module's voice. A line that nobody wants costs next to nothing."""
+    """The logger of one module. A line below the level costs one comparison."""
 
-    __slots__ = ("_fields", "name")
+    __slots__ = ("_fields", "_logger")
 
-    def __init__(self, name: str, fields: JsonObject) -> None:
-        self.name = name
+    def __init__(self, logger: logging.Logger, fields: JsonObject) -> None:
+        self._logger = logger
         self._fields = fields
 
+    @property
+    def name(self) -> str:
+        return self._logger.name
+
     def bind(self, **fields: Any) -> Logger:
-        """The same voice, with more to tell in each line."""
-        return Logger(self.name, {**self._fields, **fields})
+        """The same logger with fields that are added to each of its lines."""
+        return Logger(self._logger, {**self._fields, **fields})
 
     def debug(self, message: str, /, **fields: Any) -> None:
-        self._say("debug", message, fields)
+        self._log(logging.DEBUG, message, fields)
 
     def info(self, message: str, /, **fields: Any) -> None:
-        self._say("info", message, fields)
+        self._log(logging.INFO, message, fields)
 
     def warning(self, message: str, /, **fields: Any) -> None:
-        self._say("warning", message, fields)
+        self._log(logging.WARNING, message, fields)
 
     def error(self, message: str, /, **fields: Any) -> None:
-        self._say("error", message, fields)
+        self._log(logging.ERROR, message, fields)
 
     def critical(self, message: str, /, **fields: Any) -> None:
-        self._say("critical", message, fields)
+        self._log(logging.CRITICAL, message, fields)
 
     def exception(self, message: str, /, **fields: Any) -> None:
         """An error with the traceback of the exception that is being handled."""
-        self._say("error", message, {"exc_info": True, **fields})
+        self._log(logging.ERROR, message, {"exc_info": True, **fields})
 
-    def _say(self, level: str, message: str, fields: JsonObject) -> None:
-        listener = _Outlet.listener
-        if listener is not None and listener.wants(level):
-            listener.take(self.name, level, message, {**self._fields, **fields} if self._fields else fields)
+    def _log(self, level: int, message: str, fields: JsonObject) -> None:
+        override = threshold.get()
+        if level < override if override is not None else not self._logger.isEnabledFor(level):
+            return
+        caller = sys._getframe(2)  # noqa: SLF001 - as `logging` finds the caller
+        told = _cleaned({**self._fields, **fields} if self._fields else fields)
+        record = self._logger.makeRecord(
+            self._logger.name,
+            level,
+            caller.f_code.co_filename,
+            caller.f_lineno,
+            clean_message(message),
+            (),
+            _exc_info(fields.get("exc_info")),
+            caller.f_code.co_name,
+        )
+        record.fields = Fields(told)
+        record.exc_text = told.get(
+            "stack"
+        )  # formatters take it in place of a text of their own, with secrets
+        self._logger.handle(record)
 
 
 def get_logger(name: str) -> Logger:
-    return Logger(name, {})
+    """The logger of a module, by the module's name."""
+    return Logger(logging.getLogger(name), {})
+
+
+def _cleaned(fields: JsonObject) -> JsonObject:
+    """The fields and those of the scope, redacted. Whatever is wrong with them, the caller must not fail."""
+    try:
+        return clean_within(scope.get().fields, fields)
+    except Exception as error:  # noqa: BLE001 - see above
+        return {"unreadable": type(error).__name__}
+
+
+def _exc_info(told: object) -> Any:
+    """What `logging` calls exc_info: a triple, or None."""
+    if isinstance(told, BaseException):
+        return type(told), told, told.__traceback__
+    return sys.exc_info() if told is True else None

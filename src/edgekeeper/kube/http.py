@@ -1,47 +1,43 @@
-"""The transport of production: HTTP/1.1 over TLS, by our own hands.
+"""The HTTP transport to a real API server, on aiohttp's client.
 
-    wire          bytes of a request, an answer out of bytes
-    connection    a question at a time
-    dialing       the way to the server, through proxies and TLS
-    pool          few connections for many requests
-    http          who we are, where things are, how long to wait: this module
+Watches have a session of their own: they last for hours, and must not take connections from the pool of requests.
 
-A library for every purpose takes much of its time for purposes that are not ours: redirects (an API server sends
-none, and a token must not travel), cookies, and the silent repetition of requests, which would be a call without a
-number. None of that exists here. What arrives from the network is not trusted to end: answers have a limit of size and
-requests a deadline.
+Guarantees
+    - An answer has a maximum size, counted after decompression, and a request has a deadline.
+    - Redirects are not followed (an API server sends none, and the token must not leave), cookies are not stored.
+    - A request is sent once. aiohttp repeats idempotent requests by itself when a kept connection turns out to be
+      closed; that is disabled here, because retries are the client's decision and every attempt has a number.
+    - What a server sends unasked on a kept connection is never taken for the answer to the next request.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import quote, urlencode
 
+import aiohttp
+from aiohttp.connector import Connection
 from yarl import URL
 
 from edgekeeper.core.clock import Clock, SystemClock
+from edgekeeper.core.redaction import redact_text
 from edgekeeper.kube.cluster import ClusterConfig
-from edgekeeper.kube.connection import Connection
-from edgekeeper.kube.deadlines import Deadlines
-from edgekeeper.kube.dialing import Route, UntrustedServerError, proxy_authorization
-from edgekeeper.kube.pool import Pool
 from edgekeeper.kube.proxy import proxy_for
 from edgekeeper.kube.tls import TlsContexts
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, TransportError
-from edgekeeper.kube.wire import AnswerReader, encode_request
-
-__all__ = ["DEFAULT_OPTIONS", "HttpOptions", "HttpTransport", "UntrustedServerError"]
 
 _MIB = 1024 * 1024
 _PLAIN_IN_PATHS = "/!$&'()*+,;=:@"
-"""What RFC 3986 lets stand for itself in a path, beside letters, digits and the like."""
+"""Characters that RFC 3986 allows unescaped in a path, besides the unreserved ones."""
 _is_plain_path = re.compile(r"[A-Za-z0-9._~/-]*").fullmatch
+_AUTO_HEADERS = ("Accept", "Content-Type", "User-Agent")
+"""Headers that aiohttp would add by itself: the client sets those that are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +45,13 @@ class HttpOptions:
     """Limits of the transport."""
 
     connections: int = 64
-    """How many requests, watches aside, may be under way at once; others wait."""
+    """The maximum number of concurrent requests, not counting watches; further requests wait."""
     largest_answer: int = 256 * _MIB
-    """Bytes, unpacked. A page of 500 objects is a few megabytes; one of the largest possible objects stays below this."""
+    """The maximum size in bytes, decompressed. A page of 500 objects of ordinary size is a few megabytes."""
     connect: timedelta = timedelta(seconds=10)
-    """For a connection to be there."""
+    """The time limit for establishing a connection."""
     keep_alive: timedelta = timedelta(seconds=60)
-    """For an idle connection to be kept: shorter than API servers and load balancers keep theirs."""
+    """How long an idle connection is kept: less than API servers and load balancers keep theirs."""
 
 
 DEFAULT_OPTIONS = HttpOptions()
@@ -73,100 +69,195 @@ class HttpTransport:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         server = URL(cluster.server)
-        proxy = cluster.proxy or proxy_for(cluster.server, os.environ if environ is None else environ)
-        self._route = Route(server, cluster.trust.server_name, URL(proxy) if proxy else None, options.connect)
+        self._base = f"{server.scheme}://{server.raw_authority}{server.raw_path.rstrip('/')}"
+        self._is_secure = server.scheme == "https"
+        self.host = server.raw_authority
+        """The host that metrics name."""
         self._credentials = cluster.credentials
         self._options = options
-        self._deadlines = Deadlines()
         self._tls = TlsContexts(cluster.trust, clock or SystemClock())
-        self._pool = Pool(self._route, options.connections, options.keep_alive)
-        self.host = _authority(server)
-        """The host that metrics name."""
-        self._prefix = server.path.rstrip("/")
-        self._origin = f"http://{self.host}" if self._route.is_relayed else ""
-        self._headers = {"host": self.host}
-        self._own_headers = {"accept-encoding": "gzip" if cluster.compression else "identity"}
-        if self._route.is_relayed and self._route.proxy is not None:
-            self._own_headers |= proxy_authorization(self._route.proxy)
+        self._server_name = cluster.trust.server_name or None
+        self._encoding = "gzip" if cluster.compression else "identity"
+        proxy = cluster.proxy or proxy_for(cluster.server, os.environ if environ is None else environ)
+        self._proxy = URL(proxy) if proxy else None
+        self._requests = self._session(options.connections)
+        self._watches = self._session(0)
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
         try:
-            with self._deadlines.within(deadline.total_seconds()):
+            async with asyncio.timeout(deadline.total_seconds()):
                 return await self._send_authorized(request)
         except TimeoutError as error:
             raise TransportError(f"no answer within {deadline.total_seconds():.3g} s") from error
 
     @asynccontextmanager
     async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
-        connection, answer = await self._open_authorized(request)
+        response = await self._open_authorized(self._watches, request)
         try:
-            async with aclosing(connection.chunks()) as chunks:
-                yield ApiStream(answer.status, answer.headers, chunks)
+            async with aclosing(_chunks(response)) as chunks:
+                yield ApiStream(response.status, _headers(response), chunks)
         finally:
-            connection.abort()
+            _abort(response)
 
     async def close(self) -> None:
-        await self._pool.close()
-
-    # Where our credentials are refused and better ones are to be had, a request is sent once more. That is safe for
-    # writes too: a server that does not know who asks has done nothing.
+        await self._requests.close()
+        await self._watches.close()
 
     async def _send_authorized(self, request: ApiRequest) -> ApiResponse:
+        response = await self._open_authorized(self._requests, request)
+        async with response:
+            body = await self._read(response)
+        return ApiResponse(response.status, _headers(response), body)
+
+    async def _open_authorized(
+        self, session: aiohttp.ClientSession, request: ApiRequest
+    ) -> aiohttp.ClientResponse:
+        """Open a request; where our credentials are refused and better ones are to be had, once more.
+
+        That is safe for writes too: a server that does not know who asks has done nothing.
+        """
         identity = await self._credentials.headers()
-        response = await self._send(request, identity)
+        response = await self._open(session, request, identity)
         if response.status == 401 and await self._credentials.on_unauthorized(identity):
-            response = await self._send(request, await self._credentials.headers())
+            response.close()
+            response = await self._open(session, request, await self._credentials.headers())
         return response
 
-    async def _open_authorized(self, request: ApiRequest) -> tuple[Connection, AnswerReader]:
-        identity = await self._credentials.headers()
-        connection, answer = await self._open(request, identity)
-        try:
-            is_better = answer.status == 401 and await self._credentials.on_unauthorized(identity)
-        except BaseException:
-            connection.abort()
-            raise
-        if is_better:
-            connection.abort()
-            connection, answer = await self._open(request, await self._credentials.headers())
-        return connection, answer
-
-    async def _send(self, request: ApiRequest, identity: Mapping[str, str]) -> ApiResponse:
-        message = self._message(request, identity)
-        answer = AnswerReader(self._options.largest_answer, request.method)
-        await self._pool.exchange(message, answer, await self._context())
-        return ApiResponse(answer.status, answer.headers, answer.take())
-
     async def _open(
-        self, request: ApiRequest, identity: Mapping[str, str]
-    ) -> tuple[Connection, AnswerReader]:
-        message = self._message(request, identity)
-        answer = AnswerReader(self._options.largest_answer, request.method)
-        connection = await self._pool.dial(await self._context())
-        await connection.open(message, answer)
-        return connection, answer
+        self, session: aiohttp.ClientSession, request: ApiRequest, identity: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
+        if session.closed:
+            raise TransportError("the transport is closed")
+        context = self._tls.context(await self._credentials.certificate()) if self._needs_tls else True
+        try:
+            return await session.request(
+                request.method,
+                self._url(request),
+                data=request.body or None,
+                headers={**request.headers, "accept-encoding": self._encoding, **identity},
+                allow_redirects=False,
+                proxy=self._proxy,
+                ssl=context,
+                server_hostname=self._server_name if self._is_secure else None,
+            )
+        except _NotRepeatedError as error:
+            raise _failure(error.error, self._proxy) from _cause(error.error)
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error, self._proxy) from _cause(error)
+        except ValueError as error:  # its message may hold the header, which may be a token
+            raise UnsendableError("a header contains a line break: nothing was sent") from error.__cause__
 
-    async def _context(self) -> ssl.SSLContext | None:
-        if not self._route.needs_tls:
-            return None
-        return self._tls.context(await self._credentials.certificate())
+    @property
+    def _needs_tls(self) -> bool:
+        return self._is_secure or (self._proxy is not None and self._proxy.scheme == "https")
 
-    def _message(self, request: ApiRequest, identity: Mapping[str, str]) -> bytes:
-        headers = {**self._headers, **request.headers, **self._own_headers, **identity}
-        return encode_request(request.method, self._target(request), headers, request.body)
-
-    def _target(self, request: ApiRequest) -> str:
-        path = self._prefix + request.path
-        if not _is_plain_path(path):
-            path = quote(path, safe=_PLAIN_IN_PATHS)
+    def _url(self, request: ApiRequest) -> URL:
+        """The URL, encoded here once: yarl would parse and quote every part again."""
+        path = request.path if _is_plain_path(request.path) else quote(request.path, safe=_PLAIN_IN_PATHS)
         query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
-        return f"{self._origin}{path}{query}"
+        return URL(f"{self._base}{path}{query}", encoded=True)
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        try:
+            while part := await response.content.readany():
+                size += len(part)
+                if size > self._options.largest_answer:
+                    raise TransportError(f"the answer is larger than {self._options.largest_answer} bytes")
+                parts.append(part)
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error) from error
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _session(self, limit: int) -> aiohttp.ClientSession:
+        options = self._options
+        connector = aiohttp.TCPConnector(
+            limit=limit, keepalive_timeout=options.keep_alive.total_seconds(), ttl_dns_cache=30
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=options.connect.total_seconds()),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            request_class=_Request,
+            middlewares=(_send_once,),
+            skip_auto_headers=_AUTO_HEADERS,
+            read_bufsize=_MIB,
+        )
 
 
-def _authority(server: URL) -> str:
-    """Host and port as the address has them, without the port where it goes without saying."""
-    return (
-        f"{server.host_subcomponent}:{server.port}"
-        if server.explicit_port
-        else server.host_subcomponent or ""
+class _Request(aiohttp.ClientRequest):
+    """Is not sent on a kept connection on which something has come since: that would be read as the answer."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        if conn.protocol is not None and conn.protocol.should_close:
+            raise aiohttp.ServerDisconnectedError("the server sent an answer that nobody asked for")
+        return await super().send(conn)
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Prevent aiohttp's own retry by raising an error that it does not retry."""
+    try:
+        return await handler(request)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _NotRepeatedError(error) from error
+
+
+class _NotRepeatedError(Exception):
+    """Carries a connection error past aiohttp's own retry."""
+
+    def __init__(self, error: aiohttp.ClientError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Close a stream without waiting for the TLS close of a peer that may not answer."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
+
+
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    try:
+        async for chunk in response.content.iter_any():
+            yield chunk
+    except (aiohttp.ClientError, OSError) as error:
+        raise _failure(error) from error
+
+
+class UntrustedServerError(TransportError):
+    """The server's certificate is not trusted. The request was not sent."""
+
+    is_final = True
+
+
+class UnsendableError(TransportError):
+    """The request cannot be expressed in HTTP. It was not sent."""
+
+    is_final = True
+
+
+def _failure(error: Exception, proxy: URL | None = None) -> TransportError:
+    """The library's message, which names hosts and never headers, and the proxy if there is one."""
+    kind = (
+        UntrustedServerError if isinstance(error, aiohttp.ClientConnectorCertificateError) else TransportError
     )
+    told = redact_text(str(error)) or type(error).__name__
+    return kind(f"{told} (by the proxy {proxy.host}:{proxy.port})" if proxy is not None else told)
+
+
+def _cause(error: Exception) -> Exception:
+    """What happened beneath aiohttp. Its error for certificates is an SSLCertVerificationError without its attributes."""
+    return error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error
+
+
+def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in response.headers.items():
+        lower = name.lower()
+        headers[lower] = f"{headers[lower]}, {value}" if lower in headers else value
+    return headers

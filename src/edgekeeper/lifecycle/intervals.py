@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from edgekeeper.cloud.mirror import DEFAULT_OPTIONS
+from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
 from edgekeeper.core.steps import Step
 
 
@@ -18,6 +18,11 @@ class Intervals:
     """Also how long drift may go unnoticed."""
     settling: timedelta = DEFAULT_OPTIONS.settling
     """How long the cloud may still show what was before a write of ours."""
+
+    @property
+    def pace(self) -> MirrorOptions:
+        """How often mirrors look."""
+        return MirrorOptions(self.in_progress, self.steady, settling=self.settling)
 
     def after(self, step: Step | None) -> timedelta:
         """When to look again after a step; None says that nothing is left to do."""

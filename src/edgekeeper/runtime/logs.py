@@ -1,16 +1,16 @@
-"""Logs: a constant message, what it is about as key/values, and no secrets.
+"""The log of a process: one handler of the standard library's `logging` that renders JSON or text, without secrets.
 
-Every module says `get_logger(__name__)` (`core.log`) and knows nothing of this one. `configure` decides what becomes of
-the lines: JSON for machines (in a cluster) or text for people (on a terminal), and from which level on. Lines of the
-standard library's `logging`, which the libraries below us use, take the same way out.
+Modules use `get_logger(__name__)` of `core.log` and know nothing of this one. `configure` installs the handler: JSON for
+machines (the default in a cluster) or text for people (on a terminal), from a level on. Lines that libraries log are
+rendered by the same handler. Other handlers may be installed beside it.
 
     configure(format="text", level="info")
     with about(level="debug", kind="Widget", namespace="team-a", name="shop", reconcile_id="6f1c…"):
         log.debug("Read remote object", etag=etag)      # shown, and tells which object it is about
         log.info(COMPLETED, changes=[("spec.size", 1, 2)])
 
-`about` holds for everything that runs inside it, also for functions and tasks that have never heard of the object; so
-every line of an object's work carries its name, and an object may ask for a level of its own.
+`about` holds for everything that runs inside it, in functions and tasks started there too; so every line of an object's
+work carries its name, and an object may ask for a level of its own.
 
 `LOG_FORMAT`, `LOG_COLOR` and `LOG_LEVEL` mean the same as the parameters, which win. `NO_COLOR` and `FORCE_COLOR` are
 honoured where colour is `auto`.
@@ -23,58 +23,29 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TextIO
 
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.log import LEVELS, tell
-from edgekeeper.runtime.logline import COMPLETED, FAILED, STARTED, clean, compose, render_json, render_text
+from edgekeeper.core.log import LEVELS, ROOT, Fields, Scope, scope, threshold
+from edgekeeper.core.logline import (
+    COMPLETED,
+    FAILED,
+    STARTED,
+    clean_message,
+    clean_within,
+    render_json,
+    render_text,
+)
 
 __all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level"]
 
 Format = Literal["json", "text"]
 Colour = Literal["auto", "always", "never"]
 
+_NAMES = {number: name for name, number in LEVELS.items()}
 _ALIASES = {"warn": "warning", "fatal": "critical"}
-
-
-class _Scope:
-    """What the lines of the present task are about."""
-
-    __slots__ = ("_fields", "_outer", "_told", "threshold")
-
-    def __init__(self, outer: _Scope | None, told: Mapping[str, Any], threshold: int | None) -> None:
-        self._outer = outer
-        self._told = told
-        self.threshold = threshold
-        self._fields: JsonObject | None = None
-
-    @property
-    def fields(self) -> JsonObject:
-        """Cleaned for the first line that needs them: most passes have nothing to say."""
-        if self._fields is None:
-            beyond = self._outer.fields if self._outer is not None else {}
-            self._fields = {**beyond, **clean(self._told)}
-        return self._fields
-
-
-_scope: ContextVar[_Scope] = ContextVar("log scope", default=_Scope(None, {}, None))  # noqa: B039 - says nothing, for ever
-
-
-@dataclass(slots=True)
-class _Settings:
-    """What `configure` has decided, for the whole process."""
-
-    threshold: int = LEVELS["info"]
-    render: Callable[[JsonObject], str] = render_json
-    stream: TextIO = sys.stderr
-    clock: Clock = field(default_factory=SystemClock)
-
-
-_settings = _Settings()
 
 
 def configure(
@@ -86,35 +57,39 @@ def configure(
     clock: Clock | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Decide what becomes of log lines. May be called again. Raise ValueError for a word that is not known."""
+    """Install the handler, in place of an earlier one. Raise ValueError for a word that is not known."""
     stream = sys.stderr if stream is None else stream
-    threshold = parse_level(level or environ.get("LOG_LEVEL") or "info")
+    lowest = parse_level(level or environ.get("LOG_LEVEL") or "info")
     shape = _one_of(
         "log format", format or environ.get("LOG_FORMAT") or _usual_format(stream, environ), "json", "text"
     )
     colour = _one_of("log color", color or environ.get("LOG_COLOR") or "auto", "auto", "always", "never")
     paint = colour == "always" or (colour == "auto" and _wants_colour(stream, environ))
-    _settings.threshold = threshold
-    _settings.render = partial(render_text, colour=paint) if shape == "text" else render_json
-    _settings.stream = stream
-    _settings.clock = clock or SystemClock()
-    tell(_Lines())
-    _bridge_standard_logging(threshold)
+    render = partial(render_text, colour=paint) if shape == "text" else render_json
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
+        root.removeHandler(handler)
+    root.addHandler(_Handler(render, stream, clock or SystemClock()))
+    ROOT.setLevel(lowest)
+    # Libraries log whole requests at debug level. Ours log what is needed, without secrets.
+    root.setLevel(max(lowest, logging.INFO))
+    logging.captureWarnings(capture=True)
 
 
 @contextmanager
 def about(*, level: str | None = None, **fields: Any) -> Iterator[None]:
-    """Say what all lines within are about, and from which level on they are wanted, if not from the usual one.
+    """Add fields to all lines within, and log them from `level` on, if it is given.
 
     The level may come from an object that a user wrote, so one that is not known is ignored.
     """
-    outer = _scope.get()
-    threshold = LEVELS.get(_canonical(level)) if level else None
-    token = _scope.set(_Scope(outer, fields, outer.threshold if threshold is None else threshold))
+    lowest = LEVELS.get(_canonical(level)) if level else None
+    inner = scope.set(Scope(scope.get(), fields))
+    override = threshold.set(threshold.get() if lowest is None else lowest)
     try:
         yield
     finally:
-        _scope.reset(token)
+        threshold.reset(override)
+        scope.reset(inner)
 
 
 def parse_level(text: str) -> int:
@@ -122,62 +97,50 @@ def parse_level(text: str) -> int:
     return LEVELS[_one_of("log level", _canonical(text), *LEVELS)]
 
 
-class _Lines:
-    """Listens to all loggers of ours, and writes what they say."""
+class _Handler(logging.Handler):
+    """Renders records of ours and of libraries, one write per line, so that lines of several threads do not mix."""
 
-    def wants(self, level: str) -> bool:
-        threshold = _scope.get().threshold
-        return LEVELS[level] >= (_settings.threshold if threshold is None else threshold)
-
-    def take(self, logger: str, level: str, message: str, fields: JsonObject) -> None:
-        _write(_rendered(logger, level, message, fields))
-
-
-def _rendered(logger: str, level: str, message: str, fields: JsonObject) -> str:
-    """The finished line. Whatever is wrong with it, its caller must not suffer from having said something."""
-    head = {"ts": _settings.clock.now(), "level": level, "logger": logger, "msg": message}
-    try:
-        return _settings.render(compose(head, _scope.get().fields, fields))
-    except Exception as error:  # noqa: BLE001 - see above
-        return _settings.render({**head, "msg": "Cannot render log line", "error": type(error).__name__})
-
-
-def _write(text: str) -> None:
-    """One write per line, so that lines of several threads do not mix."""
-    stream = _settings.stream
-    try:
-        stream.write(f"{text}\n")
-        stream.flush()
-    except (OSError, ValueError):
-        # Nobody reads what we say, or the stream is closed: there is no way left to tell.
-        return
-
-
-class _StandardBridge(logging.Handler):
-    """Takes the lines of `logging` into ours."""
+    def __init__(self, render: Callable[[JsonObject], str], stream: TextIO, clock: Clock) -> None:
+        super().__init__()
+        self._render = render
+        self._stream = stream
+        self._clock = clock
 
     def emit(self, record: logging.LogRecord) -> None:
-        level = _canonical(record.levelname)
-        fields = {"exc_info": record.exc_info}
-        _write(_rendered(record.name, level if level in LEVELS else "info", _message(record), fields))
+        """Never raises: a caller must not fail because it logged something."""
+        try:
+            self._stream.write(f"{self._line(record)}\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            return  # the stream is closed, and there is nowhere else to say so
+
+    def _line(self, record: logging.LogRecord) -> str:
+        head: JsonObject = {
+            "ts": self._clock.now(),
+            "level": _NAMES.get(record.levelno, "info"),
+            "logger": record.name,
+            "msg": clean_message(_message(record)),
+        }
+        try:
+            return self._render({**head, **_fields(record)})
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a line, it is not lost
+            return self._render({**head, "msg": "Cannot render log line", "error": type(error).__name__})
+
+
+def _fields(record: logging.LogRecord) -> JsonObject:
+    """What a record is about. Records of libraries have an exception at most, and belong to the scope all the same."""
+    fields = getattr(record, "fields", None)
+    if isinstance(fields, Fields):
+        return fields
+    return clean_within(scope.get().fields, {"exc_info": record.exc_info})
 
 
 def _message(record: logging.LogRecord) -> str:
-    """What a library said; where it made a mistake in saying so, what it would have filled in stays away."""
+    """The message of a record. Where its arguments do not fit its format, the format alone."""
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 - the mistake is not ours, and its arguments may be secret
+    except Exception:  # noqa: BLE001 - the mistake is a library's, and its arguments may be secret
         return str(record.msg)
-
-
-def _bridge_standard_logging(threshold: int) -> None:
-    root = logging.getLogger()
-    for handler in [handler for handler in root.handlers if isinstance(handler, _StandardBridge)]:
-        root.removeHandler(handler)
-    root.addHandler(_StandardBridge())
-    # Libraries show whole requests when asked for debug lines. Ours say what is needed, without secrets.
-    root.setLevel(max(threshold, logging.INFO))
-    logging.captureWarnings(capture=True)
 
 
 def _usual_format(stream: TextIO, environ: Mapping[str, str]) -> str:

@@ -20,24 +20,17 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.gc_collector import GCCollector
+from prometheus_client.samples import Sample
 
 from edgekeeper import __version__
 from edgekeeper.core.log import get_logger
-from edgekeeper.runtime.families import Histogram, counters, gauges, histograms
-from edgekeeper.runtime.tallies import (
-    ControllerTally,
-    WebhookTally,
-    pass_families,
-    queue_families,
-    webhook_families,
-)
+from edgekeeper.runtime.tallies import ControllerFamilies, ControllerTally, WebhookFamilies, WebhookTally
 
 log = get_logger(__name__)
 
@@ -45,6 +38,9 @@ _LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.
 
 _LARGE = 50_000
 """Bytes of text that take about five milliseconds to write, which is how long threads leave each other alone."""
+
+_WITH_CREATION = frozenset({"counter", "histogram", "summary"})
+"""The types of metrics for which prometheus_client tells when they were made."""
 
 NO_ANSWER = "<error>"
 """The code of requests that were never answered, as client-go writes it."""
@@ -80,40 +76,60 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         """For kinds with counters of their own: `prometheus_client.Counter(…, registry=metrics.registry)`."""
-        self._lag = Histogram(_LAG_BUCKETS)
-        self._controllers: dict[str, ControllerTally] = {}
-        self._webhooks: dict[str, WebhookTally] = {}
-        self._requests: Counter[tuple[str, str, str]] = Counter()
-        self._leadership: dict[str, bool] = {}
         self._size = 0
         ProcessCollector(registry=self.registry)
         GCCollector(registry=self.registry)
-        self.add(self._families)
+        self._controllers = ControllerFamilies(self.registry)
+        self._webhooks = WebhookFamilies(self.registry)
+        self._requests = Counter(
+            "rest_client_requests_total",
+            "Requests to the API server, by status code, host and method.",
+            ("code", "host", "method"),
+            registry=self.registry,
+        )
+        self._leadership = Gauge(
+            "leader_election_master_status",
+            "1 where this process holds the lease of that name, 0 where it does not.",
+            ("name",),
+            registry=self.registry,
+        )
+        self._lag = Histogram(
+            "edgekeeper_event_loop_lag_seconds",
+            "By how much timers of the event loop were late.",
+            registry=self.registry,
+            buckets=_LAG_BUCKETS,
+        )
+        build = Gauge(
+            "edgekeeper_build_info",
+            "The version that runs here.",
+            ("python_version", "version"),
+            registry=self.registry,
+        )
+        build.labels(platform.python_version(), __version__).set(1)
 
     def controller(self, name: str, max_concurrent: int) -> ControllerTally:
-        """The numbers of a controller. One that comes back after its kind was gone for a while goes on counting."""
-        tally = self._controllers.setdefault(name, ControllerTally(name))
-        tally.max_concurrent = max_concurrent
-        return tally
+        """The metrics of a controller. One that comes back after its kind was gone for a while goes on counting."""
+        return ControllerTally(self._controllers, name, max_concurrent)
 
     def webhook(self, path: str) -> WebhookTally:
-        """The numbers of the webhook at `path`."""
-        return self._webhooks.setdefault(path, WebhookTally(path))
+        """The metrics of the webhook at `path`."""
+        return WebhookTally(self._webhooks, path)
 
     def requests(self, host: str) -> Callable[[str, int], None]:
         """Count the requests to an API server: the function is told the method and status of each; 0 is no answer."""
 
         def observe(method: str, status: int) -> None:
-            self._requests[str(status) if status else NO_ANSWER, host, method] += 1
+            self._requests.labels(status or NO_ANSWER, host, method).inc()
 
         return observe
 
     def leadership(self, name: str) -> Callable[[bool], None]:
         """Tell whether we lead: the function is told whenever that changes. Nobody leads at first."""
-        self._leadership[name] = False
+        status = self._leadership.labels(name)
+        status.set(0)
 
         def changed(leading: bool) -> None:
-            self._leadership[name] = leading
+            status.set(leading)
 
         return changed
 
@@ -127,7 +143,7 @@ class Metrics:
 
     async def text(self) -> bytes:
         """Everything, in the text format of Prometheus. What is large is written down in a thread."""
-        collected = _Collected([_without_creation(family) for family in self.registry.collect()])
+        collected = _Collected([_as_go_writes(family) for family in self.registry.collect()])
         if self._size > _LARGE:
             text = await asyncio.to_thread(generate_latest, collected)
         else:
@@ -135,37 +151,21 @@ class Metrics:
         self._size = len(text)
         return text
 
-    def _families(self) -> Iterator[Metric]:
-        yield from pass_families(self._controllers.values())
-        yield from queue_families(self._controllers.values())
-        yield from webhook_families(self._webhooks.values())
-        yield counters(
-            "rest_client_requests_total",
-            "Requests to the API server, by status code, host and method.",
-            ("code", "host", "method"),
-            self._requests.items(),
-        )
-        yield gauges(
-            "leader_election_master_status",
-            "1 where this process holds the lease of that name, 0 where it does not.",
-            ("name",),
-            [((name,), int(leading)) for name, leading in self._leadership.items()],
-        )
-        yield histograms(
-            "edgekeeper_event_loop_lag_seconds",
-            "By how much timers of the event loop were late.",
-            (),
-            [((), self._lag)],
-        )
-        yield gauges(
-            "edgekeeper_build_info",
-            "The version that runs here.",
-            ("python_version", "version"),
-            [((platform.python_version(), __version__), 1)],
-        )
 
+def _as_go_writes(family: Metric) -> Metric:
+    """The family as client libraries in Go write it, so that it adds up with theirs.
 
-def _without_creation(family: Metric) -> Metric:
-    """When a counter was made is of no use to anybody, and every other line would say it."""
-    family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+    Bounds of buckets are written without ".0", and nothing says when a metric was made.
+    """
+    if family.type in _WITH_CREATION:
+        family.samples = [sample for sample in family.samples if sample.name != f"{family.name}_created"]
+    if family.type == "histogram":
+        family.samples = [_with_short_bound(sample) for sample in family.samples]
     return family
+
+
+def _with_short_bound(sample: Sample) -> Sample:
+    bound = sample.labels.get("le")
+    if bound is None:
+        return sample
+    return sample._replace(labels={**sample.labels, "le": bound.removesuffix(".0")})

@@ -10,7 +10,8 @@ import yaml
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.api.definition import CustomKind
-from edgekeeper.cli.crds import KINDS, file_name, render
+from edgekeeper.cli.crds import file_name, render
+from edgekeeper.cli.kinds import DEFINITIONS as KINDS
 from edgekeeper.core.json import JsonObject
 from edgekeeper.schema import compile_schema
 from edgekeeper.schema.expressions.engine import RuleEngine

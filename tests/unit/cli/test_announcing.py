@@ -9,10 +9,10 @@ import pytest
 
 from edgekeeper.cli.announcing import announce
 from edgekeeper.cli.assembly import OperatorOptions, assembled
-from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.cluster import ClusterConfig
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.options import RuntimeOptions
 from kubesim.aws.cloud import ACCOUNT
 from kubesim.aws.faults import Fault, error, silence
@@ -26,7 +26,7 @@ CLUSTER = ClusterConfig("https://api.example.com", origin="context 'prod' of con
 
 async def started(scene: Scene, runtime: RuntimeOptions, policy: Policy = Policy.ENFORCE) -> JsonObject:
     """The line that was said at the start."""
-    options = OperatorOptions(runtime, TenantOptions("blue", drift_policy=policy), signals=False)
+    options = OperatorOptions(runtime, CommonOptions("blue", drift_policy=policy), signals=False)
     transport, clients = InProcessTransport(scene.stage.plane), scene.estate.clients()
     async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
         with capture_logs() as lines:

@@ -11,9 +11,9 @@ import pytest
 from prometheus_client import generate_latest
 
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
-from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from kubesim.plane.resource import GroupResource
 from kubesim.transport import InProcessTransport
@@ -28,7 +28,7 @@ UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_addre
 @asynccontextmanager
 async def working(scene: Scene, runtime: RuntimeOptions, cluster: str = "") -> AsyncIterator[Operator]:
     """An operator at work on the scene."""
-    options = OperatorOptions(runtime, TenantOptions(cluster), namespace="default", signals=False)
+    options = OperatorOptions(runtime, CommonOptions(cluster), signals=False)
     clients, transport = scene.estate.clients(), InProcessTransport(scene.stage.plane)
     async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
         task = asyncio.create_task(operator.manager.run())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -15,18 +15,18 @@ import pytest
 from rich.console import Console
 
 from edgekeeper.cli.failure import CommandError, ExitCode
+from edgekeeper.cli.kind_options import KindSettings
+from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.main import run
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.plan import Question, answer, exit_code
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
-from edgekeeper.cli.tenant_options import TenantSettings
-from edgekeeper.cloud.aws.clients import AwsSettings
-from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from kubesim.aws.cloudfront.resources import ParameterDefinition
 from kubesim.aws.faults import error
@@ -39,8 +39,9 @@ from tests.tenants.system import KEY, OPTIONS, tenant
 READING = ("Get", "List", "Describe", "AssumeRole")
 
 
-def settings(**tenants: Any) -> TenantSettings:
-    return TenantSettings(AwsSettings(), replace(OPTIONS, **tenants), {})
+def settings(values: Mapping[str, Any] | None = None, **common: Any) -> KindSettings:
+    chosen = CommonOptions(cluster=OPTIONS.cluster, intervals=OPTIONS.intervals)
+    return KindSettings(common=replace(chosen, **common), values=values or {})
 
 
 async def planned(
@@ -50,7 +51,7 @@ async def planned(
     before = deepcopy((list(scene.stage.objects()), scene.estate.state()))
     made = len(scene.cloud.journal.entries)
     question = Question(
-        tuple(names),
+        tuple((MODULES[0], name) for name in names),
         tuple(Manifest(body, Path("x.yaml")) for body in manifests),
         namespace or KEY.namespace,
         only_there=bool(namespace),
@@ -365,8 +366,7 @@ async def test_plan_refuses_more_tags_than_the_server_admits() -> None:
 @virtual_time
 async def test_plan_refuses_a_role_that_administrators_do_not_list_and_never_assumes_it() -> None:
     async with playing(start=False) as scene:
-        guards = Guards(role_arns=frozenset())
-        (preview,) = await planned(scene, tenant(dns=UNLENT), guards=guards)
+        (preview,) = await planned(scene, tenant(dns=UNLENT), role_arns=frozenset())
         assert scene.calls("AssumeRole") == 0
     assert preview.error is not None
     assert preview.error.reason == "ValidationFailed"
@@ -409,8 +409,7 @@ async def test_plan_finds_two_manifests_that_claim_the_same() -> None:
 @virtual_time
 async def test_plan_touches_no_zone_that_administrators_forbid() -> None:
     async with playing(start=False) as scene:
-        guards = Guards(hosted_zones=frozenset({"ZOTHER"}))
-        (preview,) = await planned(scene, tenant(dns=scene.dns()), guards=guards)
+        (preview,) = await planned(scene, tenant(dns=scene.dns()), hosted_zones=frozenset({"ZOTHER"}))
         assert scene.calls("ListResourceRecordSets") == 0
     assert preview.error is not None
     assert "--allowed-hosted-zones" in preview.error.message
@@ -494,7 +493,7 @@ def test_proposal_keeps_what_edgekeeper_has_attached() -> None:
     live = tenant(customizations=attached, enabled=True)
     live["metadata"] |= {"generation": 4, "uid": "u"}
     live["status"] = {"certificateArn": attached["certificate"]["arn"]}
-    proposed = propose(tenant(), live, SystemClock().now())
+    proposed = propose(MODULES[0], tenant(), live, SystemClock().now())
     assert proposed["spec"]["customizations"] == attached
     assert proposed["metadata"]["generation"] == 4
 
@@ -504,7 +503,7 @@ def test_proposal_of_another_spec_is_another_generation() -> None:
     live["metadata"] |= {"generation": 4, "uid": "u", "annotations": {"a": "1"}}
     written = tenant(enabled=False)
     written["metadata"]["annotations"] = {"b": "2"}
-    proposed = propose(written, live, SystemClock().now())
+    proposed = propose(MODULES[0], written, live, SystemClock().now())
     assert proposed["metadata"] == {
         **live["metadata"],
         "generation": 5,

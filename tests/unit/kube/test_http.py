@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -82,8 +83,13 @@ async def test_limit_counts_what_is_unpacked() -> None:
         hostile(reply(200, bomb, content_encoding="gzip")) as server,
         transport_to(server.url, HttpOptions(largest_answer=1_000_000)) as transport,
     ):
-        with pytest.raises(TransportError, match="larger than"):
-            await transport.send(GET, SOON)
+        tracemalloc.start()
+        try:
+            with pytest.raises(TransportError, match="larger than"):
+                await transport.send(GET, SOON)
+            assert tracemalloc.get_traced_memory()[1] < 15_000_000, "most of it is never unpacked"
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["by length", "by chunks"])

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
 from edgekeeper.core.clock import VirtualClock
-from edgekeeper.kube.connection import Connection
+from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.kube.execplugin import ExecCredentials, ExecPlugin
-from edgekeeper.kube.transport import TransportError
-from edgekeeper.kube.wire import AnswerReader
+from edgekeeper.kube.http import HttpTransport
+from edgekeeper.kube.transport import ApiRequest, TransportError
 
 
 class Cargo:
@@ -36,13 +35,12 @@ async def _kept_by(ask: Callable[[], Awaitable[object]], message: str) -> int:
     return sum(one() is not None for one in held)
 
 
-async def test_connection_that_has_failed_keeps_nobody_who_used_it() -> None:
-    connection = Connection()
-    connection.begin_tls(Mock(asyncio.Transport))
-    connection.abort()
-    kept = await _kept_by(lambda: connection.exchange(b"", AnswerReader(100)), "was given up")
-    assert kept == 0
-    assert not connection.is_usable
+async def test_transport_that_fails_keeps_nobody_who_used_it() -> None:
+    transport = HttpTransport(ClusterConfig("http://127.0.0.1:1"), environ={})
+    request = ApiRequest("GET", "/api")
+    assert await _kept_by(lambda: transport.send(request, timedelta(seconds=5)), "127.0.0.1:1") == 0
+    await transport.close()
+    assert await _kept_by(lambda: transport.send(request, timedelta(seconds=5)), "closed") == 0
 
 
 async def test_plugin_that_fails_keeps_nobody_who_needed_it(tmp_path: Path) -> None:

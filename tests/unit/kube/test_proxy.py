@@ -161,7 +161,7 @@ async def test_proxy_that_hangs_up_is_told_from_the_server() -> None:
         reset(writer)
 
     async with hostile(talk) as proxy:
-        with pytest.raises(TransportError, match=r"Cannot connect to .* by the proxy .* gave no answer"):
+        with pytest.raises(TransportError, match=r"disconnected \(by the proxy "):
             await _ask(ClusterConfig(SERVER, proxy=proxy.url))
 
 

@@ -8,7 +8,7 @@ import os
 import pty
 import timeit
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,8 +20,8 @@ from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.delta import compare
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.logline import clean, render_json, render_text
 from edgekeeper.runtime import logs
-from edgekeeper.runtime.logline import clean, compose, render_json, render_text
 from edgekeeper.runtime.logs import COMPLETED, FAILED, STARTED, about, configure
 from tests.logs import capture_logs, logs_as_before
 
@@ -58,7 +58,7 @@ def screen(terminal: bool = False, environ: dict[str, str] | None = None, **sett
 
 
 def log() -> Any:
-    return get_logger("test")
+    return get_logger("edgekeeper.test")
 
 
 # JSON
@@ -68,7 +68,7 @@ def test_json_line_has_the_names_that_go_controllers_use() -> None:
     out = screen(format="json")
     log().info(COMPLETED, kind="Widget", namespace="a", name="b", generation=7, reconcile_id="x")
     assert out.getvalue() == (
-        '{"ts":"2026-03-01T12:34:56.789012Z","level":"info","logger":"test","msg":"Reconciliation completed",'
+        '{"ts":"2026-03-01T12:34:56.789012Z","level":"info","logger":"edgekeeper.test","msg":"Reconciliation completed",'
         '"kind":"Widget","namespace":"a","name":"b","generation":7,"reconcile_id":"x"}\n'
     )
 
@@ -119,7 +119,7 @@ def test_fields_never_replace_what_the_line_says_of_itself() -> None:
     out = screen(format="json")
     log().info("hello", level="fatal", ts=0, msg="forged", logger="x", event="e")
     tree = out.tree()
-    assert (tree["level"], tree["msg"], tree["logger"]) == ("info", "hello", "test")
+    assert (tree["level"], tree["msg"], tree["logger"]) == ("info", "hello", "edgekeeper.test")
     assert (tree["level_"], tree["ts_"], tree["msg_"], tree["logger_"]) == ("fatal", 0, "forged", "x")
 
 
@@ -284,7 +284,7 @@ def test_memory_of_harmless_texts_is_bounded() -> None:
 
 
 def logs_memory() -> tuple[set[str], set[str]]:
-    from edgekeeper.runtime import logline  # noqa: PLC0415 - looks behind the scenes, here only
+    from edgekeeper.core import logline  # noqa: PLC0415 - looks behind the scenes, here only
 
     return logline._known_texts, logline._known_keys
 
@@ -355,6 +355,127 @@ def test_standard_logging_of_unknown_levels_is_shown() -> None:
     assert out.tree()["level"] == "info"
 
 
+def test_standard_logging_of_a_library_with_fields_of_its_own_is_shown_without_them() -> None:
+    out = screen(format="json")
+    logging.getLogger("library").warning("one", extra={"fields": {"password": CANARY}})
+    logging.getLogger("library").warning("two", extra={"fields": [CANARY]})
+    assert [json.loads(line)["msg"] for line in out.lines] == ["one", "two"]
+    assert CANARY not in out.getvalue()
+
+
+# Handlers of others
+
+
+class Collecting(logging.Handler):
+    """What a user's handler gets: the records, and what a usual formatter makes of them."""
+
+    def __init__(self, level: int = logging.NOTSET) -> None:
+        super().__init__(level)
+        self.records: list[logging.LogRecord] = []
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+        self.texts.append(self.format(record))
+
+
+@pytest.fixture(params=["", "edgekeeper", "edgekeeper.test"], ids=["root", "package", "module"])
+def theirs(request: pytest.FixtureRequest) -> Iterator[Collecting]:
+    handler, logger = Collecting(), logging.getLogger(request.param)
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+
+
+@pytest.mark.parametrize("configured_after", [True, False], ids=["added before", "added after"])
+def test_handler_of_a_user_gets_records_with_fields_of_the_line_and_its_object(
+    theirs: Collecting, configured_after: bool
+) -> None:
+    out = screen(format="json")
+    if configured_after:
+        out = screen(format="json")
+    with about(kind="Widget", namespace="a", name="b", reconcile_id="x"):
+        log().bind(step="create").warning("Widget is slow", seconds=3)
+    (record,) = theirs.records
+    assert (record.name, record.levelname, record.getMessage()) == (
+        "edgekeeper.test",
+        "WARNING",
+        "Widget is slow",
+    )
+    told = {
+        "kind": "Widget",
+        "namespace": "a",
+        "name": "b",
+        "reconcile_id": "x",
+        "step": "create",
+        "seconds": 3,
+    }
+    assert record.fields == told  # type: ignore[attr-defined] # ours
+    assert (record.filename, record.funcName[:15]) == ("test_logs.py", "test_handler_of")
+    assert out.tree()["msg"] == "Widget is slow", "and ours gets it as well"
+
+
+@pytest.mark.parametrize("fields", SECRETS.values(), ids=SECRETS.keys())
+def test_handler_of_a_user_gets_no_secret(theirs: Collecting, fields: JsonObject) -> None:
+    screen(format="json")
+    log().info("hello", **fields)
+    with about(**fields):
+        log().info("hello")
+        log().info("hello", **fields)
+    assert len(theirs.records) == 3
+    assert CANARY not in str([vars(record) for record in theirs.records])
+
+
+def test_handler_of_a_user_gets_no_secret_of_a_message_or_an_exception(theirs: Collecting) -> None:
+    screen(format="json")
+
+    def refuse() -> None:
+        raise RuntimeError(f"refused: password={CANARY}")
+
+    try:
+        refuse()
+    except RuntimeError as error:
+        log().exception(f"failed: token={CANARY}")
+        log().warning("failed", exc_info=error)
+    assert [record.exc_info and record.exc_info[0] for record in theirs.records] == [RuntimeError] * 2
+    assert all("RuntimeError: refused: " in text for text in theirs.texts)
+    assert all("in test_handler_of_a_user" in text for text in theirs.texts)
+    assert CANARY not in "".join(theirs.texts)
+
+
+def test_handler_of_a_user_follows_the_level_of_an_object_and_its_own(theirs: Collecting) -> None:
+    screen(format="json", level="info")
+    with about(name="chatty", level="debug"):
+        log().debug("shown")
+    with about(name="silent", level="error"):
+        log().warning("hidden")
+    log().debug("hidden")
+    assert [record.getMessage() for record in theirs.records] == ["shown"]
+    theirs.setLevel(logging.ERROR)
+    log().warning("hidden")
+    log().error("shown")
+    assert len(theirs.records) == 2
+
+
+def test_record_factory_of_a_user_is_used() -> None:
+    """OpenTelemetry puts the ids of traces into records that way."""
+    screen(format="json")
+    handler, factory = Collecting(), logging.getLogRecordFactory()
+
+    def traced(*arguments: Any, **more: Any) -> logging.LogRecord:
+        record = factory(*arguments, **more)
+        record.trace = "4bf92f35"
+        return record
+
+    logging.getLogger().addHandler(handler)
+    logging.setLogRecordFactory(traced)
+    try:
+        log().info("hello")
+    finally:
+        logging.setLogRecordFactory(factory)
+    assert handler.records[0].trace == "4bf92f35"  # type: ignore[attr-defined] # as above
+
+
 def test_configuring_again_does_not_double_lines() -> None:
     screen(format="json")
     out = screen(format="json")
@@ -387,8 +508,8 @@ def test_loggers_made_before_follow_the_configuration() -> None:
 
 
 def text(level: str = "info", message: str = "hello", /, *, colour: bool = False, **fields: Any) -> str:
-    head = {"ts": NOW, "level": level, "logger": "test", "msg": message}
-    return render_text(compose(head, {}, fields), colour=colour)
+    head = {"ts": NOW, "level": level, "logger": "edgekeeper.test", "msg": message}
+    return render_text({**head, **clean(fields)}, colour=colour)
 
 
 def test_text_line_reads_from_left_to_right() -> None:
@@ -477,7 +598,7 @@ def test_nothing_that_is_logged_can_forge_a_line_or_paint(evil: str) -> None:
 @given(st.text(), st.dictionaries(st.text(max_size=5), st.text(max_size=50)))
 def test_any_text_is_rendered_on_one_line(message: str, fields: dict[str, str]) -> None:
     head = {"ts": NOW, "level": "info", "logger": "l", "msg": message}
-    line = compose(head, {}, {f"k{key}": value for key, value in fields.items()})
+    line = {**head, **{f"k{key}": value for key, value in fields.items()}}
     assert len(render_text(line, colour=False).splitlines()) == 1
     assert len(render_json(line).splitlines()) == 1
 
@@ -580,6 +701,7 @@ def test_capture_logs_sees_lines_at_any_time() -> None:
 def test_json_line_costs_about_as_much_as_a_plain_one_of_the_standard_library() -> None:
     """About 7 µs on an idle machine; a comparison holds on busy ones, too."""
     with open(os.devnull, "w") as stream:
+        logging.getLogger().handlers.clear()  # those of pytest render every line as well
         configure(format="json", stream=stream, environ={})
         ours, theirs = log(), logging.getLogger("theirs")
         handler = logging.StreamHandler(stream)

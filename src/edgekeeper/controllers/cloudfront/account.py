@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, Certificate, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.dns.service import Dns
 from edgekeeper.cloud.aws.mirrors import (
     ConnectionGroups,
     Distributions,
@@ -32,58 +31,25 @@ from edgekeeper.cloud.aws.mirrors import (
 )
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
-from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
+from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.cloud.remembered import Remembered
-from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
-from edgekeeper.core.log import get_logger
 
-log = get_logger(__name__)
-
-DENIAL_REMEMBERED: Final = timedelta(minutes=30)
-"""How long it takes at most until a right that was granted later is used."""
 REGION: Final = "us-east-1"
 """Where CloudFront takes its certificates from, wherever we run."""
 _CLOUDFRONT: Final = "CLOUDFRONT"
 """Who manages certificates that were requested with a tenant, in the words of ACM."""
 
 
-class Rights:
-    """What AWS does not let us do, as far as we have found out lately. After a while it is tried again."""
+class CloudFrontAccount:
+    """CloudFront as all tenants of an account see it."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._denied: dict[str, float] = {}
-        self._told: set[str] = set()
-
-    @property
-    def denied(self) -> frozenset[str]:
-        now = self._clock.monotonic()
-        return frozenset(what for what, until in self._denied.items() if now < until)
-
-    def note(self, what: str, refusal: Stall) -> None:
-        """AWS has just refused it. That is logged once."""
-        if what not in self._told:
-            log.warning("AWS does not allow it, so we do without", what=what, error=refusal.message)
-            self._told.add(what)
-        self._denied[what] = self._clock.monotonic() + DENIAL_REMEMBERED.total_seconds()
-
-
-class Account:
-    """One AWS account, as all tenants see it."""
-
-    def __init__(
-        self,
-        access: AwsAccess,
-        clock: Clock,
-        metrics: CloudMetrics,
-        *,
-        options: MirrorOptions = DEFAULT_OPTIONS,
-    ) -> None:
-        """`options.fast` is how often we look while something is in progress, `options.slow` how often at all."""
+    def __init__(self, shared: AwsAccount) -> None:
+        access, clock, metrics, options = shared.access, shared.clock, shared.metrics, shared.options
+        self.shared = shared
         self.clock = clock
-        self.rights = Rights(clock)
+        self.rights = shared.rights
+        self.dns = shared.dns
         self.cloudfront = CloudFront(access.caller())
         self.acm = Acm(access.caller(region=REGION))
         self.tenants = Tenants(self.cloudfront, clock, metrics, options=options)
@@ -97,7 +63,6 @@ class Account:
             in_progress=lambda one: one.pending,
             version=lambda one: one.status,
         )
-        self.dns = Dns(access, clock, metrics, options=options)
         self.distributions = Distributions(self.cloudfront, clock)
         self._descriptions: Remembered[str, _Description] = Remembered(self._describe, clock)
         self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
@@ -105,7 +70,7 @@ class Account:
     async def run(self) -> None:
         """Keep everything fresh until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for work in (self.tenants, self.groups, self.certificates, self.dns):
+            for work in (self.tenants, self.groups, self.certificates, self.shared):
                 group.create_task(work.run())
 
     async def warm_up(self, limit: timedelta) -> None:

@@ -100,27 +100,24 @@ def decide(snapshot: Snapshot) -> Plan[Step]:
         if snapshot.records.work.error is not None:
             raise
         is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
-        entries = unserved(snapshot, _own(snapshot)) if is_lost else unwanted(snapshot)
-        if not is_lost and _is_deserted(snapshot, refusal):
+        surplus, idle = unwanted(snapshot), unserved(snapshot, _own(snapshot))
+        if is_lost:
+            entries = idle
+        elif _is_about_records(snapshot, refusal):
+            entries = surplus  # the others would be written and withdrawn again and again
+        else:
             # What is only planned stays so: it would be planned again at the next attempt.
-            entries = tuple(
-                one for one in snapshot.records.removable if one.state == "Written" or one in entries
-            )
+            entries = tuple(entry for entry in idle if entry.state == "Written" or entry in surplus)
         steps = tuple(removing(snapshot.records, entries, _WITHDRAWN if is_lost else _SURPLUS))
         if not steps:
             raise
         return Plan(steps, UNCHANGED, refusal=refusal)
 
 
-def _is_deserted(snapshot: Snapshot, refusal: Stall) -> bool:
-    """Do names lead to CloudFront for a tenant that is gone, and that cannot be created again before a person acts?
-
-    Not where some of its records are refused: the others would be written and withdrawn again and again.
-    """
-    is_refused = refusal.reason == DNS_CONFLICT or any(
-        not one.removing for one in snapshot.records.work.refused
-    )
-    return snapshot.is_missed and not is_refused
+def _is_about_records(snapshot: Snapshot, refusal: Stall) -> bool:
+    """Are records refused, by Route 53 or because another's stand in their places?"""
+    is_refused = any(not one.removing for one in snapshot.records.work.refused)
+    return is_refused or refusal.reason == DNS_CONFLICT
 
 
 def _own(snapshot: Snapshot) -> TenantSummary | None:
@@ -245,11 +242,11 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
         # A certificate that CloudFront validates by DNS is requested once there is DNS.
         settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
         reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
-        if snapshot.is_disputed:
-            yield from record_plan(snapshot).removing(_WITHDRAWN)
     elif spec.dns is not None:
         yield from _dns_before_creation(snapshot)
-    if not snapshot.may_tag and snapshot.status.creation_started is None:
+    if not snapshot.names_follow or snapshot.is_disputed:
+        yield from record_plan(snapshot).removing(_WITHDRAWN if snapshot.is_disputed else _SURPLUS)
+    if not snapshot.may_tag and not snapshot.is_announced:
         yield do.NoteCreation(reason="its tags cannot say whose it is, so the status has to")
     yield do.CreateTenant(
         snapshot.tenant_name,

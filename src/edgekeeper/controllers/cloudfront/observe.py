@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
 
 from edgekeeper.api.cloudfront import (
     DistributionTenantSpec,
@@ -34,7 +36,7 @@ from edgekeeper.cloud.aws.meanings import DNS_ERROR
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served
 from edgekeeper.controllers.cloudfront.claims import TenantClaims
 from edgekeeper.controllers.cloudfront.decide import is_ours
@@ -64,6 +66,9 @@ from edgekeeper.runtime.contract import Request
 
 log = get_logger(__name__)
 
+ANNOUNCEMENT: Final = timedelta(seconds=30)
+"""How long an announced creation may take to begin. After that it is announced anew, if there is still no tenant."""
+
 
 @dataclass(frozen=True)
 class Base:
@@ -78,7 +83,7 @@ class Base:
 class Observer:
     """Looks at one object and at what AWS has for it."""
 
-    account: Account
+    account: CloudFrontAccount
     memory: Memory
     claims: TenantClaims
     guards: Guards
@@ -142,12 +147,17 @@ class Observer:
             policy=wishes.drift_policy or self.drift_policy,
             may_adopt=wishes.adopt,
             may_tag="tagging" not in self.account.rights.denied,
+            is_announced=self._is_announced(obj.status),
             may_correct=self.memory.corrections.may_follow(owner.uid),
             deleting=request.deleting,
             is_contested=obj.status.contested_generation == request.generation,
             refusals=tuple(self.guards.refusals(owner.namespace, obj.spec)),
             records=RecordState(inventory_of(obj.spec, obj.status)),
         )
+
+    def _is_announced(self, status: DistributionTenantStatus) -> bool:
+        began = status.creation_started
+        return began is not None and self.account.clock.now() - began < ANNOUNCEMENT
 
     def _is_refused(self, snapshot: Snapshot) -> bool:
         return bool(

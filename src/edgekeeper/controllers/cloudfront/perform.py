@@ -22,8 +22,9 @@ from edgekeeper.cloud.aws.tenants import (
     TenantSettings,
 )
 from edgekeeper.controllers.cloudfront import steps as do
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import PENDING
+from edgekeeper.controllers.cloudfront.decide import is_ours
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
@@ -34,6 +35,7 @@ _UNKNOWN: Final = ManagedCertificate("", PENDING, "")
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
 """How long CloudFront may hide a tenant that it has just created."""
 
+_UNDER_WAY: Final = timedelta(seconds=2)
 _WITHDRAWAL: Final = timedelta(seconds=1)
 """How long names may lead to somebody else once we know of it."""
 
@@ -42,7 +44,7 @@ _WITHDRAWAL: Final = timedelta(seconds=1)
 class Performer:
     """Carries steps out."""
 
-    account: Account
+    account: CloudFrontAccount
 
     async def perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         """Do it, and return the snapshot as it is now."""
@@ -79,7 +81,9 @@ class Performer:
         return replace(snapshot, records=records)
 
     async def unmark(self, snapshot: Snapshot) -> None:
-        """Remove our mark from a tenant that bears it. Its other tags stay."""
+        """Remove our mark from a tenant that bears it. Its other tags stay. Raise Wait while records are being written."""
+        if snapshot.records.work.pending:
+            raise Wait(_UNDER_WAY, "RecordsPending", "records are still being written")
         live = _live(snapshot) if snapshot.tenant is not None else None
         if live is None or is_mine(parse_tags(live.tags), snapshot.owner) is not Ownership.MINE:
             return
@@ -133,7 +137,7 @@ class Performer:
         found = await self.account.tenants.read(step.name)
         if found is None:
             return Wait(_NOT_SHOWN_YET, NAME_CONFLICT, f"{refusal.message}; it is not shown to us yet")
-        if is_mine(parse_tags(found.tags), snapshot.owner) is Ownership.MINE or snapshot.may_adopt:
+        if is_ours(replace(snapshot, tenant=found), found) or snapshot.may_adopt:
             return Conflict("the tenant is there, and ours")
         return _like(refusal, f"{refusal.message} (it is {found.id})")
 

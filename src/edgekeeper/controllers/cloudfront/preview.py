@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.api.cloudfront import read_tenant
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions, tenant_kind
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
@@ -21,7 +21,11 @@ FIRST_LISTING: Final = timedelta(minutes=2)
 
 
 async def preview_tenants(
-    account: Account, options: TenantOptions, objects: Iterable[JsonObject], keys: Sequence[Key]
+    account: CloudFrontAccount,
+    claims: Claims,
+    options: TenantOptions,
+    objects: Iterable[JsonObject],
+    keys: Sequence[Key],
 ) -> list[Preview]:
     """What would be done for some of these objects, which are all that there are.
 
@@ -34,7 +38,6 @@ async def preview_tenants(
             await account.dns.zone(dns.hosted_zone_id, dns.assume_role_arn).mirror.wait_listed()
 
     store = store_of(KIND, objects)
-    claims = Claims()
     claims.objects.follow(KIND, [store])
     kind = tenant_kind(account, Memory(account.clock), claims, options)
     keeping = asyncio.create_task(account.run(), name="AWS account")
@@ -46,7 +49,7 @@ async def preview_tenants(
         await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def _confirm_listed(account: Account) -> None:
+async def _confirm_listed(account: CloudFrontAccount) -> None:
     """Wait for the first listings. Where we may not list, objects are read one by one; other failures count."""
     await account.warm_up(FIRST_LISTING)
     problem = account.tenants.mirror.problem

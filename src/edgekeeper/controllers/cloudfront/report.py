@@ -21,7 +21,6 @@ from edgekeeper.cloud.aws.dns.entries import names_of, place_of
 from edgekeeper.cloud.aws.dns.steps import (
     AwaitPropagation,
     AwaitRecords,
-    ReassignRecords,
     RememberRecords,
     RemoveRecords,
     WriteRecords,
@@ -70,7 +69,7 @@ DECLARATION = Declaration(
     ready_message="the tenant is deployed as the spec says",
 )
 
-_RECORDS_UNDER_WAY = (RememberRecords, ReassignRecords, WriteRecords, AwaitRecords)
+_RECORDS_UNDER_WAY = (RememberRecords, WriteRecords, AwaitRecords)
 _ATTEMPTS = (WriteRecords, RemoveRecords, AwaitRecords)
 _WITHDRAWING = (RemoveRecords, AwaitRecords, AwaitPropagation)
 
@@ -148,7 +147,7 @@ class Reporter:
             observed_generation=self._observed_generation(),
             id=known.id if known else "",
             arn=known.arn if known else "",
-            e_tag=tenant.etag if tenant else "",
+            e_tag=self._e_tag(),
             distribution_tenant_status=tenant.status if tenant else "",
             created_time=tenant.created if tenant else None,
             last_modified_time=tenant.modified if tenant else None,
@@ -167,6 +166,13 @@ class Reporter:
             creation_started=self._creation_started(),
             contested_generation=after.generation if self._is_withdrawing else None,
         )
+
+    def _e_tag(self) -> str:
+        """The ETag of the tenant once it is as the spec says: parameters, which no listing tells, are compared till then."""
+        tenant, is_sent = self.after.tenant, isinstance(self.step, do.CreateTenant | do.UpdateTenant)
+        if tenant is None:
+            return ""
+        return tenant.etag if is_sent or not self.result.plan.differences else self.after.status.e_tag
 
     @property
     def _is_withdrawing(self) -> bool:
@@ -210,6 +216,8 @@ class Reporter:
         """Noted where the tenant was seen with the tags that it should have."""
         tenant, wanted = self.after.details, tags_of(self.after.spec, self.after.owner)
         has_them = tenant is not None and wanted.items() <= tenant.tags.items()
+        if isinstance(self.step, do.CreateTenant) and not has_them:
+            return ""
         if not self.after.may_tag or not has_them or isinstance(self.step, do.AdoptTenant):
             return self.after.status.tags_fingerprint
         return tags_fingerprint(self.after.spec, self.after.owner)

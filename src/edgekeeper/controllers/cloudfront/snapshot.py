@@ -31,6 +31,8 @@ class Snapshot:
     may_adopt: bool = False
     may_tag: bool = True
     """False where AWS does not let us: then the status alone says whose a tenant is."""
+    is_announced: bool = False
+    """Does the status say, of this very moment, that a tenant is about to be created?"""
     may_correct: bool = True
     """False where corrections of drift have been undone again and again."""
     deleting: bool = False

@@ -27,6 +27,7 @@ from edgekeeper.core.steps import Effect, Sight, Step
 @dataclass(frozen=True, slots=True)
 class NoteCreation(Step):
     effect: ClassVar = Effect.RECORD
+    needs: ClassVar = Sight.LIVE
     at_once: ClassVar = True
     answered: ClassVar = False
 

@@ -19,13 +19,11 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
-from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
 from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
-from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.mirror import MirrorOptions
-from edgekeeper.controllers.cloudfront.account import Account
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.claims import (
     CERTIFICATE,
     TENANT_NAME,
@@ -44,6 +42,7 @@ from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.module import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.predecessor import Predecessor, Successor
 from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import ControllerOptions, Services
@@ -58,7 +57,6 @@ KIND: Final = Kind(
 NAME: Final = "distributiontenant"
 WARM_UP: Final = timedelta(seconds=30)
 """How long passes wait for the first listings. Later they say themselves what they wait for."""
-CLEANUP_TIMEOUT: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class TenantController(Controller):
     def __init__(
         self,
         services: Services,
-        account: Account,
+        account: CloudFrontAccount,
         claims: Claims,
         metrics: TenantMetrics,
         options: TenantOptions,
@@ -144,30 +142,28 @@ class TenantController(Controller):
 
 def tenant_controller(
     services: Services,
-    access: AwsAccess,
-    cloud_metrics: CloudMetrics,
+    aws: AwsAccount,
     registry: CollectorRegistry,
     options: TenantOptions,
-    claims: Claims | None = None,
+    claims: Claims,
 ) -> TenantController:
-    """Everything that it takes to keep DistributionTenants. `claims` are those of all kinds of the process."""
-    intervals = options.intervals
-    pace = MirrorOptions(intervals.in_progress, intervals.steady, settling=intervals.settling)
-    account = Account(access, services.clock, cloud_metrics, options=pace)
-    claims = claims or Claims()
+    """Everything that it takes to keep DistributionTenants. `aws` and `claims` are shared by all kinds of the process."""
+    account = CloudFrontAccount(aws)
     controller = TenantController(services, account, claims, TenantMetrics(registry), options)
     _listen(account, claims)
     return controller
 
 
-def tenant_kind(account: Account, memory: Memory, claims: Claims, options: TenantOptions) -> TenantKind:
+def tenant_kind(
+    account: CloudFrontAccount, memory: Memory, claims: Claims, options: TenantOptions
+) -> TenantKind:
     """DistributionTenants, with their claims registered among those of all kinds."""
     tenants = tenant_claims(claims, account, options)
     observer = Observer(account, memory, tenants, options.guards, options.cluster, options.drift_policy)
     return TenantKind(observer, Performer(account))
 
 
-def tenant_claims(claims: Claims, account: Account, options: TenantOptions) -> TenantClaims:
+def tenant_claims(claims: Claims, account: CloudFrontAccount, options: TenantOptions) -> TenantClaims:
     """The claims of DistributionTenants, registered with those of all kinds."""
     names = TenantNames(options.tenant_name_template, options.cluster)
     return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
@@ -182,7 +178,7 @@ def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
     return None if group is None else (group.routing_endpoint, group.is_default)
 
 
-def _listen(account: Account, claims: Claims) -> None:
+def _listen(account: CloudFrontAccount, claims: Claims) -> None:
     objects = claims.objects
 
     def on_tenant(_: str, old: TenantSummary | None, new: TenantSummary | None) -> None:

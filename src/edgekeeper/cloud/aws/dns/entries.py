@@ -56,7 +56,7 @@ def planned_entry(record: Record, zone: str, role: str) -> InventoryRecord:
 
 
 def content_of(entry: InventoryRecord) -> tuple[str | int | None, ...]:
-    """All of an entry but its state."""
+    """All of an entry but its state; the role comes last."""
     return (*place_of(entry), entry.target, entry.ttl, entry.role)
 
 

@@ -18,13 +18,12 @@ from typing import Final
 import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.cloud.aws.dns.entries import Place, content_of, names_of, place_of, record_of
+from edgekeeper.cloud.aws.dns.entries import content_of, names_of, place_of, record_of
 from edgekeeper.cloud.aws.dns.state import RecordState, Refusal
 from edgekeeper.cloud.aws.dns.steps import (
     AdoptRecords,
     AwaitPropagation,
     AwaitRecords,
-    ReassignRecords,
     RememberRecords,
     RemoveRecords,
     WriteRecords,
@@ -52,8 +51,6 @@ class RecordPlan:
     def writing(self, reason: str) -> Iterator[Step]:
         """Note down what is about to be written, and write it. Raise Stall where only what was refused is left."""
         records, state = self.to_write, self.state
-        if reassigned := tuple(record for _, record in self._reassigned):
-            yield ReassignRecords(reassigned, reason="the role for the zone has changed")
         if not records:
             return
         self._refuse_unreachable()
@@ -71,8 +68,9 @@ class RecordPlan:
             # Before anything new is planned: what is on its way may stand where the new records are to be.
             yield AwaitRecords(reason=_UNANSWERED)
             return
-        remembered = {content_of(entry) for entry in state.inventory}
-        forgotten = tuple(record for record in accepted if content_of(record) not in remembered)
+        # An entry with another role says already that the record may be there, and is replaced once it is written.
+        remembered = {content_of(entry)[:-1] for entry in state.inventory}
+        forgotten = tuple(record for record in accepted if content_of(record)[:-1] not in remembered)
         if forgotten:
             yield RememberRecords(forgotten, reason=reason)
         if not accepted:
@@ -98,34 +96,11 @@ class RecordPlan:
     def to_write(self) -> tuple[InventoryRecord, ...]:
         """Wanted records that were not written yet, as they should be, or that the zone does not have so."""
         written = {content_of(entry) for entry in self.state.inventory if entry.state == "Written"}
-        written |= {content_of(record) for _, record in self._reassigned}
         return tuple(
             record
             for record in self.wanted
             if not (content_of(record) in written and self._zone_has(record))
             and not self._is_unmanaged(record)
-        )
-
-    @property
-    def _reassigned(self) -> tuple[tuple[InventoryRecord, InventoryRecord], ...]:
-        """Records that were written with another role than the spec has now: as they are, and as they should be.
-
-        They need not be written again, if the zone can be reached with the new role.
-        """
-        if self.state.zone is None or self.state.zone.refusal is not None or self.state.work.pending:
-            return ()
-        entries: dict[Place, list[InventoryRecord]] = {}
-        for entry in self.state.inventory:
-            entries.setdefault(place_of(entry), []).append(entry)
-        return tuple(
-            (entry, msgspec.structs.replace(record, state="Written"))
-            for record in self.wanted
-            for entry in entries.get(place_of(record), ())
-            if len(entries[place_of(record)]) == 1
-            and entry.state == "Written"
-            and entry not in self.state.withheld
-            and entry.role != record.role
-            and (entry.target, entry.ttl) == (record.target, record.ttl)
         )
 
     @property
@@ -136,11 +111,7 @@ class RecordPlan:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """Where the zone, or the inventory, is not as wanted."""
-        reassigned = (
-            Difference(f"dns[{record.type} {record.name}].role", entry.role or ABSENT, record.role or ABSENT)
-            for entry, record in self._reassigned
-        )
+        """Where the zone is not as wanted."""
         missing = (
             Difference(f"dns[{record.type} {record.name}]", self._target_at(record), record.target)
             for record in self.to_write
@@ -148,7 +119,7 @@ class RecordPlan:
         surplus = (
             Difference(f"dns[{entry.type} {entry.name}]", entry.target, ABSENT) for entry in self.surplus
         )
-        return (*reassigned, *missing, *surplus)
+        return (*missing, *surplus)
 
     def _refuse_unreachable(self) -> None:
         zone = self.state.zone

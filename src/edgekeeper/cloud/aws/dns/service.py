@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns import steps
-from edgekeeper.cloud.aws.dns.entries import TYPES, place_of
+from edgekeeper.cloud.aws.dns.entries import TYPES
 from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
 from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
 from edgekeeper.cloud.aws.mirrors import GRACE
@@ -140,10 +140,6 @@ class Dns:
                 return replace(state, inventory=self.outbox.plan(owner.uid, state.inventory, step.records))
             case steps.AdoptRecords():
                 return replace(state, inventory=(*state.inventory, *step.records))
-            case steps.ReassignRecords():
-                places = {place_of(record) for record in step.records}
-                others = (entry for entry in state.inventory if place_of(entry) not in places)
-                return replace(state, inventory=(*others, *step.records))
             case steps.WriteRecords():
                 self.outbox.write(
                     (owner.uid, owner.generation), step.records, state.replaceable(served), wake

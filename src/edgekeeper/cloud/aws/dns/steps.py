@@ -5,7 +5,6 @@ AdoptRecords        records of somebody else that say the same become ours, wher
 WriteRecords        they are handed to the writer of the zone
 AwaitRecords        the writer has not answered yet
 AwaitPropagation    not all name servers have the change yet
-ReassignRecords     the inventory names another role for them; the records themselves stay as they are
 RemoveRecords       records that nothing needs any more
 """
 
@@ -73,19 +72,6 @@ class WriteRecords(Step):
 
     def event(self) -> Event:
         return _writing_event(self.records)
-
-
-@dataclass(frozen=True, slots=True)
-class ReassignRecords(Step):
-    effect: ClassVar = Effect.RECORD
-    needs: ClassVar = Sight.READ
-    at_once: ClassVar = True
-    answered: ClassVar = False
-    pushes: ClassVar = True
-    records: tuple[InventoryRecord, ...]
-
-    def __str__(self) -> str:
-        return f"keep {names_of(self.records)} with {self.records[0].role or 'our own credentials'}"
 
 
 @dataclass(frozen=True, slots=True)

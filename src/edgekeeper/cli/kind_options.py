@@ -1,11 +1,11 @@
-"""The options of commands that keep CloudFront tenants: how AWS is reached, what drift means, what is allowed.
+"""The options of commands that keep kinds: how clouds are reached, what drift means, what is allowed.
 
     @click.command()
-    @tenant_options
-    def run(*, tenants: TenantSettings, …) -> int: ...
+    @kind_options
+    def run(*, kinds: KindSettings, …) -> int: ...
 
-Names and forms are those of the operator whose manifests we read, and flags of ours beside them. As everywhere, each
-has an environment variable of the same meaning: `EDGEKEEPER_DRIFT_POLICY` for `--drift-policy`.
+Flags that are about all kinds are here; those of one kind come from its module. As everywhere, each has an environment
+variable of the same meaning: `EDGEKEEPER_DRIFT_POLICY` for `--drift-policy`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,43 +21,57 @@ import click
 import yaml
 
 from edgekeeper.cli.duration import Duration
-from edgekeeper.cloud.aws.clients import AwsSettings
+from edgekeeper.cli.kinds import MODULES, choose_controllers, choose_role, chosen_modules, uses
+from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import DEFAULT_RATES
-from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.wiring import CLEANUP_TIMEOUT, TenantOptions
 from edgekeeper.core.drift import Policy
+from edgekeeper.lifecycle.module import CLEANUP_TIMEOUT, Cloud, CommonOptions, Flag, FlagValues, KindModule
 
 Command: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Command], Command]
 
 _BUDGET = re.compile(r"(?P<lane>[a-z0-9-]+)=(?P<rate>\d+(?:\.\d+)?)(?:/(?P<burst>\d+))?")
-_TEMPLATE_FIELDS = frozenset({"name", "namespace", "cluster"})
 
 
 @dataclass(frozen=True)
-class TenantSettings:
+class KindSettings:
     """What the options say."""
 
-    aws: AwsSettings
-    tenants: TenantOptions
-    rates: dict[str, LaneRate]
+    aws: AwsSettings = field(default_factory=AwsSettings)
+    common: CommonOptions = field(default_factory=CommonOptions)
+    rates: dict[str, LaneRate] = field(default_factory=dict)
+    values: FlagValues = field(default_factory=dict)
+    """Of the flags of single kinds, by key."""
+    controllers: frozenset[str] | None = None
+    """None for all."""
+    role: str = ""
+    """Empty for all."""
+
+    @property
+    def modules(self) -> tuple[KindModule, ...]:
+        """The kinds that are kept."""
+        return chosen_modules(self.controllers, self.role)
+
+    def aws_clients(self) -> AwsClients | None:
+        """Clients of AWS, if a kind needs them. Raise AwsConfigError where they cannot be made."""
+        return AwsClients(self.aws) if uses(Cloud.AWS, self.modules) else None
 
 
-class Template(click.ParamType[str]):
-    """A text with `{name}`, `{namespace}` and `{cluster}` in it."""
+class Parsed(click.ParamType[Any]):
+    """A value that a function makes of the text; its ValueError says what is wrong."""
 
-    name = "template"
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
         try:
-            value.format(**dict.fromkeys(_TEMPLATE_FIELDS, "x"))
-        except (KeyError, IndexError, ValueError) as error:
-            self.fail(
-                f"{value!r} may contain {{name}}, {{namespace}} and {{cluster}} only: {error}", param, ctx
-            )
-        if "{name}" not in value:
-            self.fail(f"{value!r} lacks {{name}}: all tenants would be called the same", param, ctx)
-        return value
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class LaneBudget(click.ParamType[tuple[str, LaneRate]]):
@@ -110,12 +123,41 @@ def _is_list_of_text(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _option(flag: str, **more: Any) -> tuple[str, Callable[[Command], Command]]:
+def _option(flag: str, variable: str = "", **more: Any) -> tuple[str, Decorator]:
     name = flag.removeprefix("--").replace("-", "_")
-    return name, click.option(flag, name, envvar=f"EDGEKEEPER_{name.upper()}", **more)
+    envvar = variable or f"EDGEKEEPER_{name.upper()}"
+    return name, click.option(flag, name, envvar=envvar, show_envvar=bool(variable), **more)
+
+
+def _option_of(flag: Flag) -> tuple[str, Decorator]:
+    """The option that a kind asks for."""
+    default = () if flag.multiple else flag.default
+    return _option(
+        flag.name,
+        type=Parsed(flag.metavar.lower(), flag.parse),
+        default=default,
+        show_default=bool(default),
+        multiple=flag.multiple,
+        metavar=flag.metavar,
+        help=flag.help,
+    )
 
 
 _OPTIONS = (
+    _option(
+        "--controllers",
+        type=Parsed("names", choose_controllers),
+        metavar="NAMES",
+        help=f"Run these controllers only, or all but those with a minus: {', '.join(module.name for module in MODULES)}.  [default: all]",
+    ),
+    _option(
+        "--role",
+        "ROLE",
+        type=Parsed("role", choose_role),
+        default="",
+        metavar="ROLE",
+        help="Run the controllers of this role only, with a Lease of its own.  [default: all]",
+    ),
     _option(
         "--aws-region",
         default="",
@@ -142,13 +184,6 @@ _OPTIONS = (
         help="What is done about changes outside the operator.",
     ),
     _option(
-        "--tenant-name-template",
-        type=Template(),
-        default="{name}",
-        show_default=True,
-        help="What tenants are called: {name}, {namespace} and {cluster} are the object's.",
-    ),
-    _option(
         "--cleanup-timeout",
         type=Duration(),
         default=CLEANUP_TIMEOUT,
@@ -168,18 +203,6 @@ _OPTIONS = (
         help="Write only into these zones. Repeatable.  [default: any]",
     ),
     _option(
-        "--allowed-distributions",
-        multiple=True,
-        metavar="ID",
-        help="Keep tenants of these distributions only. Repeatable.  [default: any]",
-    ),
-    _option(
-        "--allowed-connection-groups",
-        multiple=True,
-        metavar="ID",
-        help="Let objects name only these connection groups. Repeatable.  [default: any]",
-    ),
-    _option(
         "--hostname-policy",
         type=HostnamePolicy(),
         metavar="FILE",
@@ -195,36 +218,37 @@ _OPTIONS = (
 )
 
 
-def tenant_options(command: Command) -> Command:
-    """Add the options to a command, which gets them as one argument: `tenants`."""
+_ALL_OPTIONS = (*_OPTIONS, *(_option_of(flag) for module in MODULES for flag in module.flags))
+
+
+def kind_options(command: Command) -> Command:
+    """Add the options to a command, which gets them as one argument: `kinds`."""
 
     @functools.wraps(command)
     def collected(*args: Any, **given: Any) -> Any:
-        values = {name: given.pop(name) for name, _ in _OPTIONS}
-        return command(*args, tenants=_settings(values), **given)
+        values = {name: given.pop(name) for name, _ in _ALL_OPTIONS}
+        return command(*args, kinds=_settings(values), **given)
 
     decorated: Command = collected
-    for _, decorate in reversed(_OPTIONS):
+    for _, decorate in reversed(_ALL_OPTIONS):
         decorated = decorate(decorated)
     return decorated
 
 
-def _settings(values: Mapping[str, Any]) -> TenantSettings:
-    cleanup_timeout: timedelta = values["cleanup_timeout"]
-    return TenantSettings(
+def _settings(values: Mapping[str, Any]) -> KindSettings:
+    keys = [flag.key for module in MODULES for flag in module.flags]
+    return KindSettings(
         AwsSettings(region=values["aws_region"], endpoint_url=values["aws_endpoint_url"]),
-        TenantOptions(
+        CommonOptions(
             cluster=values["cluster_id"],
             drift_policy=Policy(values["drift_policy"]),
-            tenant_name_template=values["tenant_name_template"],
-            guards=Guards(
-                role_arns=frozenset(values["allowed_role_arns"]) or None,
-                hosted_zones=frozenset(values["allowed_hosted_zones"]) or None,
-                hostnames=values["hostname_policy"],
-                distributions=frozenset(values["allowed_distributions"]) or None,
-                connection_groups=frozenset(values["allowed_connection_groups"]) or None,
-            ),
-            cleanup_timeout=cleanup_timeout,
+            cleanup_timeout=values["cleanup_timeout"],
+            role_arns=frozenset(values["allowed_role_arns"]) or None,
+            hosted_zones=frozenset(values["allowed_hosted_zones"]) or None,
+            hostnames=values["hostname_policy"],
         ),
         dict(values["budget"]),
+        {key: values[key] for key in keys},
+        values["controllers"],
+        values["role"],
     )

@@ -1,7 +1,8 @@
-"""Flags about AWS and tenants become one value."""
+"""Flags about kinds become one value."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,28 +10,30 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from edgekeeper.cli.tenant_options import TenantSettings, tenant_options
+from edgekeeper.cli.kind_options import KindSettings, kind_options
+from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.lanes import ROUTE53, ROUTE53_CHANGE
 from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.module import tenant_options
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.drift import Policy
 
 ROLE = "arn:aws:iam::123456789012:role/dns"
 
 
-def command(found: list[TenantSettings]) -> click.Command:
+def command(found: list[KindSettings]) -> click.Command:
     @click.command()
-    @tenant_options
-    def run(tenants: TenantSettings) -> None:
-        found.append(tenants)
+    @kind_options
+    def run(kinds: KindSettings) -> None:
+        found.append(kinds)
 
     return run
 
 
-def parsed(*arguments: str, **variables: str) -> TenantSettings:
-    found: list[TenantSettings] = []
+def parsed(*arguments: str, **variables: str) -> KindSettings:
+    found: list[KindSettings] = []
     result = CliRunner(env=variables).invoke(command(found), arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return found[0]
@@ -43,7 +46,10 @@ def complaint(*arguments: str) -> str:
 
 
 def test_defaults_change_nothing() -> None:
-    assert parsed() == TenantSettings(AwsSettings(), TenantOptions(), {})
+    settings = parsed()
+    assert replace(settings, values={}) == KindSettings()
+    assert tenant_options(settings.common, settings.values) == TenantOptions(predecessor_namespace="default")
+    assert settings.modules == MODULES
 
 
 def test_everything_can_be_told(tmp_path: Path) -> None:
@@ -58,7 +64,7 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
         *("--budget", "route53=9.5/20", "--budget", "route53-change=50"),
     )
     assert settings.aws == AwsSettings(region="eu-west-1", endpoint_url="http://127.0.0.1:1")
-    assert settings.tenants == TenantOptions(
+    assert tenant_options(settings.common, settings.values) == TenantOptions(
         cluster="prod",
         drift_policy=Policy.REPORT,
         tenant_name_template="{cluster}-{namespace}-{name}",
@@ -70,6 +76,7 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
             connection_groups=frozenset({"cg_1"}),
         ),
         cleanup_timeout=timedelta(0),
+        predecessor_namespace="default",
     )
     assert settings.rates == {ROUTE53: LaneRate(9.5, 20), ROUTE53_CHANGE: LaneRate(50, 1200, within=ROUTE53)}
 
@@ -80,7 +87,7 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
 )
 def test_variables_mean_the_same(variable: str, value: str) -> None:
     settings = parsed(**{variable: value})
-    assert value in (settings.tenants.drift_policy, settings.tenants.cluster)
+    assert value in (settings.common.drift_policy, settings.common.cluster)
 
 
 @pytest.mark.parametrize("policy", ["", "auto", "ENFORCE", "Report"])
@@ -99,6 +106,9 @@ def test_drift_policy_is_spelled_exactly(policy: str) -> None:
         ("--budget", "nothing=5", "with a lane of acm"),
         ("--budget", "route53=0", "is not LANE=CALLS-PER-SECOND/BURST"),
         ("--hostname-policy", "/no/such", "cannot be read"),
+        ("--controllers", "tenants", "there is no controller 'tenants': choose from distributiontenant"),
+        ("--controllers", "-distributiontenant", "leaves no controller"),
+        ("--role", "gardener", "there is no role 'gardener': choose one of manager"),
     ],
 )
 def test_bad_values_are_told_with_flag_and_remedy(option: str, value: str, message: str) -> None:
@@ -112,3 +122,13 @@ def test_hostname_policy_that_makes_no_sense_is_refused(text: str, tmp_path: Pat
     file = tmp_path / "hostnames.yaml"
     file.write_text(text)
     assert "--hostname-policy" in complaint("--hostname-policy", str(file))
+
+
+@pytest.mark.parametrize("text", ["distributiontenant", "*", "DistributionTenant", ""])
+def test_controllers_are_chosen_by_name(text: str) -> None:
+    assert parsed("--controllers", text).modules == MODULES
+
+
+@pytest.mark.parametrize("variables", [{"ROLE": "manager"}, {"ROLE": "MANAGER"}])
+def test_role_is_taken_from_its_variable(variables: dict[str, str]) -> None:
+    assert parsed(**variables).role == "manager"

@@ -1,7 +1,7 @@
 """One log line: from whatever a caller handed in to text that is safe to show, as JSON or for people.
 
     clean         fields without secrets, only JSON types, exceptions as text
-    compose       the whole line as a tree
+    clean_within  the same, together with the fields of a scope
     render_json   one line of JSON
     render_text   one line for people, more for changes (`path: before → after`) and tracebacks, all of them indented
 
@@ -60,14 +60,17 @@ Paint: TypeAlias = Callable[[str, str], str]
 """Puts a text into a tone."""
 
 
-def compose(head: JsonObject, scope: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
-    """The whole line, fit to be shown. What `scope` holds has been cleaned before."""
-    message = head["msg"]
-    if message not in _known_texts:
-        head["msg"] = _shown("msg", message)
-    if not _TELLTALES.isdisjoint(fields):
-        return {**head, **clean({**scope, **fields})}
-    return {**head, **scope, **clean(fields)}
+def clean_message(message: str) -> str:
+    """The message as it may be shown."""
+    return message if message in _known_texts else str(_shown("msg", message))
+
+
+def clean_within(scope: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
+    """The fields of a line, cleaned, after those of its scope, which have been cleaned before."""
+    cleaned = clean(fields)
+    if not _TELLTALES.isdisjoint(cleaned):
+        return _shown_whole({**scope, **cleaned})  # secret because of what the scope says
+    return {**scope, **cleaned} if scope else cleaned
 
 
 def clean(fields: Mapping[str, Any]) -> JsonObject:

@@ -1,0 +1,80 @@
+"""The kinds of this operator, and which of them a process keeps.
+
+Commands, flags, definitions and controllers follow from `MODULES`: a new kind is added here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from edgekeeper.api.definition import CustomKind
+from edgekeeper.controllers.cloudfront.module import TenantModule
+from edgekeeper.kube.kinds import Kind
+from edgekeeper.lifecycle.module import Cloud, KindModule
+
+MODULES: Final[tuple[KindModule, ...]] = (TenantModule(),)
+DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(module.definition for module in MODULES)
+
+ALL: Final = "*"
+
+
+def roles(modules: Sequence[KindModule] = MODULES) -> tuple[str, ...]:
+    """The roles that some kind belongs to."""
+    return tuple(dict.fromkeys(str(module.role) for module in modules))
+
+
+def choose_role(text: str, modules: Sequence[KindModule] = MODULES) -> str:
+    """A role as it was written, or empty for all. Raise ValueError where there is none of that name."""
+    role = text.strip().lower().replace("_", "-")
+    if role and role not in roles(modules):
+        raise ValueError(f"there is no role {text!r}: choose one of {', '.join(roles(modules))}")
+    return role
+
+
+def choose_controllers(text: str, modules: Sequence[KindModule] = MODULES) -> frozenset[str]:
+    """The controllers that `a,b,-c` means: those named, or all where none is, but for those with a minus.
+
+    Raise ValueError where there is none of a name, or none is left.
+    """
+    names = [module.name for module in modules]
+    parts = [part.strip().lower() for part in text.split(",") if part.strip()]
+    excluded = {part.removeprefix("-") for part in parts if part.startswith("-")}
+    included = {part for part in parts if not part.startswith("-")}
+    unknown = sorted((included | excluded) - {ALL, *names})
+    if unknown:
+        raise ValueError(f"there is no controller {unknown[0]!r}: choose from {', '.join(names)}")
+    chosen = set(names) if not included or ALL in included else included
+    if not chosen - excluded:
+        raise ValueError(f"{text!r} leaves no controller: choose from {', '.join(names)}")
+    return frozenset(chosen - excluded)
+
+
+def chosen_modules(
+    controllers: frozenset[str] | None, role: str, modules: Sequence[KindModule] = MODULES
+) -> tuple[KindModule, ...]:
+    """The kinds that a process keeps; None for all controllers, an empty role for all roles."""
+    return tuple(
+        module
+        for module in modules
+        if (controllers is None or module.name in controllers) and role in ("", module.role)
+    )
+
+
+def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
+    """Does any of these kinds need credentials of a cloud?"""
+    return any(cloud in module.clouds for module in modules)
+
+
+def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
+    """The kind that a word means, in any of its spellings: `dt`, `DistributionTenant`, …"""
+    return next((module for module in modules if target.lower() in _spellings(module.definition)), None)
+
+
+def kind_of(definition: CustomKind) -> Kind:
+    """A kind that we define, as requests address it."""
+    return Kind(definition.group, definition.version, definition.kind, definition.plural)
+
+
+def _spellings(kind: CustomKind) -> Iterator[str]:
+    yield from (kind.kind.lower(), kind.plural, kind.name, *kind.short_names)

@@ -1,0 +1,96 @@
+"""DistributionTenants as the process knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
+from edgekeeper.api.definition import CustomKind
+from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
+from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.preview import preview_tenants
+from edgekeeper.controllers.cloudfront.wiring import NAME, TenantOptions, tenant_controller
+from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.runtime.controller import Controller
+
+_TEMPLATE_FIELDS = ("name", "namespace", "cluster")
+
+
+def parse_template(text: str) -> str:
+    """A template for tenant names. Raise ValueError where it is none."""
+    try:
+        text.format(**dict.fromkeys(_TEMPLATE_FIELDS, "x"))
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(
+            f"{text!r} may contain {{name}}, {{namespace}} and {{cluster}} only: {error}"
+        ) from error
+    if "{name}" not in text:
+        raise ValueError(f"{text!r} lacks {{name}}: all tenants would be called the same")
+    return text
+
+
+class TenantModule(KindModule):
+    """DistributionTenant, the kind of CloudFront."""
+
+    name: ClassVar = NAME
+    definition: ClassVar[CustomKind] = DISTRIBUTION_TENANT
+    clouds: ClassVar = frozenset({Cloud.AWS})
+    written_fields: ClassVar = (
+        (("spec", "customizations", "certificate", "arn"), ("status", "certificateArn")),
+    )
+    flags: ClassVar = (
+        Flag(
+            "--tenant-name-template",
+            "What tenants are called: {name}, {namespace} and {cluster} are the object's.",
+            metavar="TEMPLATE",
+            default="{name}",
+            parse=parse_template,
+        ),
+        Flag(
+            "--allowed-distributions",
+            "Keep tenants of these distributions only. Repeatable.  [default: any]",
+            metavar="ID",
+            multiple=True,
+        ),
+        Flag(
+            "--allowed-connection-groups",
+            "Let objects name only these connection groups. Repeatable.  [default: any]",
+            metavar="ID",
+            multiple=True,
+        ),
+    )
+
+    def build(self, process: Process, values: FlagValues) -> Controller:
+        options = tenant_options(process.options, values)
+        return tenant_controller(process.services, process.aws, process.registry, options, process.claims)
+
+    async def preview(
+        self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
+    ) -> list[Preview]:
+        options = tenant_options(process.options, values)
+        account = CloudFrontAccount(process.aws)
+        return await preview_tenants(account, process.claims, options, objects, keys)
+
+
+def tenant_options(common: CommonOptions, values: FlagValues) -> TenantOptions:
+    """The options of the controller, from what was chosen for all kinds and for this one."""
+    return TenantOptions(
+        cluster=common.cluster,
+        drift_policy=common.drift_policy,
+        tenant_name_template=values.get("tenant_name_template") or "{name}",
+        guards=Guards(
+            role_arns=common.role_arns,
+            hosted_zones=common.hosted_zones,
+            hostnames=common.hostnames,
+            distributions=frozenset(values.get("allowed_distributions", ())) or None,
+            connection_groups=frozenset(values.get("allowed_connection_groups", ())) or None,
+        ),
+        cleanup_timeout=common.cleanup_timeout,
+        max_concurrent=common.max_concurrent,
+        intervals=common.intervals,
+        predecessor_namespace=common.namespace,
+    )

@@ -1,0 +1,143 @@
+"""A kind as the process knows it: commands, flags, controllers and previews follow from a list of these.
+
+    class TenantModule(KindModule):
+        name = "distributiontenant"
+        definition = DISTRIBUTION_TENANT
+        …
+        @abstractmethod
+    def build(self, process, values): return tenant_controller(…)
+
+    MODULES = (TenantModule(), …)                   in `cli.kinds`, and nowhere else
+
+What all kinds of a process share is one `Process`: the cluster, the register of claims, the clouds. A cloud is there only
+if a kind that runs uses it, so that nobody needs credentials for a cloud that no kind of the process is about.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, ClassVar, Final, TypeAlias
+
+from prometheus_client import CollectorRegistry
+
+from edgekeeper.api.definition import CustomKind
+from edgekeeper.cloud.aws.account import AwsAccount
+from edgekeeper.core.drift import Policy
+from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.kinds import Key
+from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.runtime.contract import Services
+from edgekeeper.runtime.controller import Controller
+
+CLEANUP_TIMEOUT: Final = timedelta(hours=1)
+
+
+class Cloud(StrEnum):
+    """A provider that a kind may use."""
+
+    AWS = "aws"
+    CLOUDFLARE = "cloudflare"
+
+
+class Role(StrEnum):
+    """A part of the work that a process may be limited to. Each role has a Lease of its own."""
+
+    MANAGER = "manager"
+    KUBE_WORKER = "kube-worker"
+    CLOUDFLARE_WORKER = "cloudflare-worker"
+
+
+@dataclass(frozen=True)
+class CommonOptions:
+    """What operators choose for all kinds."""
+
+    cluster: str = ""
+    """The id that marks what we create as this cluster's. There must be one before anything is created."""
+    namespace: str = "default"
+    """The operator's own. Operators that we replace were installed there."""
+    drift_policy: Policy = Policy.ENFORCE
+    cleanup_timeout: timedelta = CLEANUP_TIMEOUT
+    """After which a deletion that cannot be finished is given up; zero for never."""
+    max_concurrent: int = 16
+    intervals: Intervals = field(default_factory=Intervals)
+    role_arns: frozenset[str] | None = None
+    """The AWS roles that objects may name; None for any. So for the next ones."""
+    hosted_zones: frozenset[str] | None = None
+    hostnames: Mapping[str, tuple[str, ...]] | None = None
+    """By namespace, the domains below which its objects may have hostnames."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An option of the command line that is about one kind."""
+
+    name: str
+    """As it is written: `--tenant-name-template`."""
+    help: str
+    metavar: str
+    default: str = ""
+    multiple: bool = False
+    """May it be given several times? Then its value is a tuple."""
+    parse: Callable[[str], Any] = str
+    """Raises ValueError with a message that says what is wrong."""
+
+    @property
+    def key(self) -> str:
+        return self.name.removeprefix("--").replace("-", "_")
+
+
+Path: TypeAlias = tuple[str, ...]
+"""Of a field in an object."""
+FlagValues: TypeAlias = Mapping[str, Any]
+"""By key."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """What the kinds of a process share."""
+
+    services: Services
+    registry: CollectorRegistry
+    options: CommonOptions
+    claims: Claims = field(default_factory=Claims)
+    aws_account: AwsAccount | None = None
+
+    @property
+    def aws(self) -> AwsAccount:
+        """The account. A kind that asks for it says so in its `clouds`."""
+        if self.aws_account is None:
+            raise ValueError("no kind of this process uses AWS")
+        return self.aws_account
+
+
+class KindModule(ABC):
+    """One kind."""
+
+    name: ClassVar[str]
+    """Of its controller, in lower case: in flags, metrics and logs."""
+    definition: ClassVar[CustomKind]
+    role: ClassVar[Role] = Role.MANAGER
+    """The part of the work that its controller belongs to."""
+    clouds: ClassVar[frozenset[Cloud]]
+    flags: ClassVar[tuple[Flag, ...]] = ()
+    written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
+    """Fields of the spec that the controller writes by itself, each with the field of the status that has the same."""
+
+    @abstractmethod
+    def build(self, process: Process, values: FlagValues) -> Controller:
+        """The controller of the kind. Nothing runs yet."""
+
+    @abstractmethod
+    async def preview(
+        self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
+    ) -> list[Preview]:
+        """What the controller would do for some of these objects, which are all of the kind that there are.
+
+        Raise PassError where a cloud cannot be looked at.
+        """

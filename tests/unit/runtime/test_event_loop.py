@@ -1,0 +1,52 @@
+"""Which event loop a process runs on."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from edgekeeper.runtime import event_loop
+
+
+async def _loop() -> type:
+    return type(asyncio.get_running_loop())
+
+
+async def _fail() -> None:
+    raise ValueError("no")
+
+
+class _Installed(ModuleType):
+    """Something that looks like uvloop, and counts what it runs."""
+
+    def __init__(self) -> None:
+        super().__init__("uvloop")
+        self.runs = 0
+
+    def run(self, main: Coroutine[Any, Any, Any]) -> Any:
+        self.runs += 1
+        return asyncio.run(main)
+
+
+def test_loop_is_that_of_asyncio_where_uvloop_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert event_loop.run(_loop()).__module__.startswith("asyncio.")
+
+
+def test_loop_is_that_of_uvloop_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = _Installed()
+    monkeypatch.setitem(sys.modules, "uvloop", installed)
+    event_loop.run(_loop())
+    assert installed.runs == 1
+
+
+@pytest.mark.parametrize("installed", [None, _Installed()], ids=["asyncio", "uvloop"])
+def test_loop_hands_errors_on(installed: ModuleType | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", installed)
+    with pytest.raises(ValueError, match="no"):
+        event_loop.run(_fail())
