@@ -14,7 +14,7 @@ from edgekeeper.cli.assembly import OperatorOptions
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import CLOUDFRONT_WRITE
+from edgekeeper.cloud.rates import CLOUDFRONT_WRITE
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.lifecycle.module import CommonOptions

@@ -18,7 +18,7 @@ def resident():
     return next(int(line.split()[1]) for line in Path("/proc/self/status").open() if line.startswith("VmRSS"))
 import edgekeeper.runtime.manager, edgekeeper.runtime.server, edgekeeper.kube.http
 before, began = resident(), time.process_time()
-import edgekeeper.cloud.aws.clients, edgekeeper.cloud.aws.zones, edgekeeper.cloud.aws.mirrors
+import edgekeeper.cloud.aws.clients, edgekeeper.cloud.aws.dns.zones, edgekeeper.cloud.aws.mirrors
 import edgekeeper.cloud.aws.lambda_policy, edgekeeper.cloud.aws.apigateway, edgekeeper.cloud.cloudflare.accounts
 seconds = time.process_time() - began
 print(seconds, (resident() - before) / 1024)

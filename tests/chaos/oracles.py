@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -143,7 +144,7 @@ def told_in_logs(text: str, canary: str) -> Iterator[Violation]:
 
 # Memory
 
-_BOUNDED = ("Recorder", "Replica", "Metrics", "CloudMetrics", "TenantMetrics", "Audit")
+_BOUNDED = ("Recorder", "Replica", "MirrorState", "Metrics", "CloudMetrics", "TenantMetrics", "Audit")
 """Classes that remember what is gone, up to a fixed number, or count without names."""
 
 
@@ -167,6 +168,8 @@ def remembered(roots: Any, needles: set[str]) -> Iterator[Violation]:
 
 
 def _parts(value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    if isinstance(value, WeakValueDictionary):
+        return  # keeps nothing
     if isinstance(value, Mapping):
         for key, one in list(value.items()):
             yield key, f"{path} key"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Action, Change
 from edgekeeper.cloud.aws.cloudfront import CloudFront
-from edgekeeper.cloud.aws.records import Record
+from edgekeeper.cloud.aws.dns.changes import Action, Change
+from edgekeeper.cloud.aws.dns.records import Record
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.controllers.cloudfront.wiring import KIND

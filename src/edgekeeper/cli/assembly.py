@@ -26,8 +26,8 @@ from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.budget import Budget, LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.cloud.transport import Transport as CloudTransport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock

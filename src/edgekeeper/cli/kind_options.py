@@ -24,7 +24,7 @@ from edgekeeper.cli.duration import Duration
 from edgekeeper.cli.kinds import MODULES, choose_controllers, choose_role, chosen_modules, uses
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.drift import Policy
 from edgekeeper.lifecycle.module import CLEANUP_TIMEOUT, Cloud, CommonOptions, Flag, FlagValues, KindModule
 

@@ -19,7 +19,7 @@ from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions

@@ -1,4 +1,4 @@
-"""One log line per mutation of a cloud: who asked for it, what it was, and what came of it.
+"""One log line per mutation of a cloud: for whom it was made, what it was, and its result.
 
     Cloud mutation  call=17 account=aws:111122223333 service=cloudfront operation=CreateDistributionTenant
                     subject=shop actors=["DistributionTenant team-a/shop uid 6f1c… generation 3"] result=done
@@ -9,14 +9,14 @@
     unknown      it may have taken effect: there was no answer, or we stopped waiting for one
     kept back    a dry run: it was not sent
 
-The logger of this module is a name of its own, so that these lines can be sent elsewhere. What others wrote (subjects,
-messages) passes redaction here already, whatever the configuration of the logs does.
+The lines have a logger of their own, so that they can be sent elsewhere. Subjects and messages, which others wrote, are
+redacted here already, whatever the configuration of the logs does.
 """
 
 from __future__ import annotations
 
+from edgekeeper.cloud.call_context import CallContext
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.cloud.origin import Origin
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.redaction import redact_text
@@ -33,7 +33,7 @@ _RESULTS = {Verdict.REFUSED: "refused", Verdict.THROTTLED: "throttled", Verdict.
 
 
 def result_of(failure: Failure) -> str:
-    """What came of a call that failed."""
+    """The result of a call that failed."""
     return _RESULTS[failure.verdict]
 
 
@@ -41,7 +41,7 @@ def audit(
     record: CallRecord,
     operation: Operation,
     account: str,
-    origin: Origin,
+    context: CallContext,
     result: str,
     failure: Failure | None = None,
 ) -> None:
@@ -63,7 +63,7 @@ def audit(
         service=operation.service,
         operation=operation.name,
         subject=redact_text(record.subject),
-        actors=[str(actor) for actor in origin.actors],
+        actors=[str(actor) for actor in context.actors],
         result=result,
         **why,
     )

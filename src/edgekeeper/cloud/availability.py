@@ -1,15 +1,15 @@
-"""Whether clouds can be used at present, service by service: in a metric, and once in the log.
+"""Whether each service of a cloud can be used at present: as a metric, and one log line per outage.
 
-    edgekeeper_cloud_available{provider,service}      1, or 0 where calls fail for a reason that is no object's fault
+    edgekeeper_cloud_available{provider,service}      1, or 0 where calls fail for a reason that no object can mend
 
     credentials that are missing or not accepted      at once: nothing of that provider will work
-    no answer, throttling                             after `PATIENCE`, in which not one call was answered
+    no answer, throttling                             after `PATIENCE` in which no call was answered
 
-A refusal is an answer: who refuses is there. What a failure means for an object is not decided here.
+A refusal counts as an answer. What a failure means for an object is decided elsewhere.
 
 *Guarantees*
- - An outage is told in one line when it begins and in one when it ends, whoever meets it and however often; that of
-   credentials in one for all services that they are good for.
+ - An outage is logged once when it begins and once when it ends, however many calls meet it; one of credentials once for
+   all services that they are used for.
  - A service that nobody calls any more is not shown for longer than `REMEMBERED`.
 """
 
@@ -28,9 +28,9 @@ from edgekeeper.core.log import get_logger
 log = get_logger(__name__)
 
 PATIENCE: Final = timedelta(seconds=60)
-"""How long a provider may be silent before that counts as an outage."""
+"""How long calls may stay unanswered before that counts as an outage."""
 REMEMBERED: Final = timedelta(minutes=15)
-"""Longer than any pause between two attempts of somebody who needs the service."""
+"""Longer than any pause between two attempts of an object that needs the service."""
 
 
 class Service(NamedTuple):
@@ -39,7 +39,7 @@ class Service(NamedTuple):
     provider: str
     service: str
     credential: str
-    """Names, and never is, the secret that signs calls."""
+    """The name of the secret that signs calls, never the secret."""
 
 
 @dataclass(slots=True)
@@ -50,12 +50,12 @@ class _State:
     last: float
     cause: Cause | None = None
     """Why it cannot be used; None where the last call was answered."""
-    told: Cause | None = None
-    """What was told of this outage."""
+    reported: Cause | None = None
+    """The cause that was logged, where one was."""
 
 
 class Availability:
-    """Told how calls end, it knows which services can be used."""
+    """The state of each service, from how its calls end."""
 
     def __init__(self, clock: Clock, metrics: CloudMetrics) -> None:
         self._clock = clock
@@ -67,8 +67,8 @@ class Availability:
         now = self._clock.monotonic()
         before = self._states.get(service)
         self._states[service] = _State(now, now)
-        if before is not None and before.told is not None:
-            self._tell_end(service, before.told)
+        if before is not None and before.reported is not None:
+            self._report_end(service, before.reported)
 
     def failed(self, service: Service, error: PassError) -> None:
         """A call failed because the service cannot be used (`unavailable`)."""
@@ -77,21 +77,21 @@ class Availability:
         if state is None or state.cause is None:
             state = self._states[service] = _State(now, now)
         state.last, state.cause = now, error.unavailable
-        is_worse = state.cause is Cause.CREDENTIALS and state.told is not Cause.CREDENTIALS
-        if (state.told is None or is_worse) and self._is_out(state):
-            self._tell_begin(service, state, error)
+        is_worse = state.cause is Cause.CREDENTIALS and state.reported is not Cause.CREDENTIALS
+        if (state.reported is None or is_worse) and self._is_out(state):
+            self._report_begin(service, state, error)
 
     def figures(self) -> dict[tuple[str, str], bool]:
         """Whether each service can be used, with every credential that it is used with."""
         now = self._clock.monotonic()
-        found: dict[tuple[str, str], bool] = {}
+        available: dict[tuple[str, str], bool] = {}
         for service, state in list(self._states.items()):
             if now - state.last > REMEMBERED.total_seconds():
                 del self._states[service]
                 continue
             place = (service.provider, service.service)
-            found[place] = found.get(place, True) and not self._is_out(state)
-        return found
+            available[place] = available.get(place, True) and not self._is_out(state)
+        return available
 
     def _is_out(self, state: _State) -> bool:
         if state.cause is None:
@@ -99,9 +99,9 @@ class Availability:
         lasting = self._clock.monotonic() - state.since
         return state.cause is Cause.CREDENTIALS or lasting >= PATIENCE.total_seconds()
 
-    def _tell_begin(self, service: Service, state: _State, error: PassError) -> None:
-        is_known = any(self._others_told(service))
-        state.told = state.cause
+    def _report_begin(self, service: Service, state: _State, error: PassError) -> None:
+        is_known = any(self._others_reported(service))
+        state.reported = state.cause
         if state.cause is Cause.CREDENTIALS:
             if not is_known:
                 log.error(
@@ -119,17 +119,17 @@ class Availability:
             error=error.message,
         )
 
-    def _tell_end(self, service: Service, cause: Cause) -> None:
+    def _report_end(self, service: Service, cause: Cause) -> None:
         if cause is Cause.CREDENTIALS:
-            for state in self._others_told(service):
-                state.told = None  # the first service that accepts them speaks for all
+            for state in self._others_reported(service):
+                state.reported = None  # logged once for all services
             log.info("Credentials are accepted", provider=service.provider, account=service.credential)
         else:
             log.info("Cloud can be used again", provider=service.provider, service=service.service)
 
-    def _others_told(self, service: Service) -> Iterator[_State]:
-        """Other services of the same credential of which it was told that it is not accepted."""
+    def _others_reported(self, service: Service) -> Iterator[_State]:
+        """Other services of the same credential for which it was logged that it is not accepted."""
         for other, state in self._states.items():
             is_same = (other.provider, other.credential) == (service.provider, service.credential)
-            if is_same and other != service and state.told is Cause.CREDENTIALS:
+            if is_same and other != service and state.reported is Cause.CREDENTIALS:
                 yield state

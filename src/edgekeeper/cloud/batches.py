@@ -1,11 +1,10 @@
-"""Which changes are written together, and when. No loop, no writing: moments are handed in.
+"""Which changes are written together, and when. No event loop and no writing: moments are passed in.
 
-    waiting     changes that have come, in order; a batch is made of them when the window of the first has closed,
-                when together they weigh enough, or when there is a hurry
-    parts       what is left of batches that were divided; they can be written at once
+    waiting     submitted changes, in order; they become a batch when the window of the first has closed, or when together
+                they weigh enough
+    parts       what is left of batches that were divided; they are due at once
 
-Where both can be written they take turns, so that a bad batch does not hold up what comes after it, nor the other way
-round.
+Where both are due they take turns, so that neither a bad batch nor new changes hold up the other.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from edgekeeper.cloud.origin import Actor
+from edgekeeper.cloud.call_context import Actor
 from edgekeeper.cloud.ticket import Ticket
 
 C = TypeVar("C")
@@ -25,17 +24,17 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class CoalescerOptions:
-    """How changes are gathered."""
+    """How changes are batched."""
 
     window: timedelta = timedelta(seconds=1)
     """How long the first change of a batch waits for others."""
     heaviest: int = 500
-    """The weight of a batch at most. A single change that weighs more is written alone."""
+    """The largest weight of a batch. A single change that weighs more is written alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry(Generic[C, R]):
-    """A change that was handed in."""
+    """A submitted change."""
 
     change: C
     key: Hashable
@@ -54,7 +53,6 @@ class Batches(Generic[C, R]):
         self._weight = 0
         self._parts: deque[list[Entry[C, R]]] = deque()
         self._part_is_next = True
-        self._hurry = False
 
     def __len__(self) -> int:
         return len(self._waiting) + sum(map(len, self._parts))
@@ -63,16 +61,12 @@ class Batches(Generic[C, R]):
         self._waiting.append(entry)
         self._weight += entry.weight
 
-    def hurry(self) -> None:
-        """Wait for nothing any more."""
-        self._hurry = True
-
     def due(self) -> float | None:
-        """When there is something to write: in the past, where it is so already. None: never, so far."""
+        """When the next batch is due; in the past, where one is. None where there is nothing to write."""
         return float("-inf") if self._parts else self._due_of_waiting()
 
     def pop(self, now: float) -> list[Entry[C, R]]:
-        """What to write next."""
+        """The next batch to write."""
         due = self._due_of_waiting()
         if self._parts and (self._part_is_next or due is None or due > now):
             self._part_is_next = False
@@ -86,7 +80,7 @@ class Batches(Generic[C, R]):
         self._parts.append([entry for position, entry in enumerate(batch) if position in suspects])
 
     def drain(self) -> list[Entry[C, R]]:
-        """Take everything out."""
+        """Remove and return everything."""
         entries = [*(entry for part in self._parts for entry in part), *self._waiting]
         self._parts.clear()
         self._waiting, self._weight = [], 0
@@ -95,23 +89,23 @@ class Batches(Generic[C, R]):
     def _due_of_waiting(self) -> float | None:
         if not self._waiting:
             return None
-        if self._hurry or self._weight >= self._options.heaviest:
+        if self._weight >= self._options.heaviest:
             return float("-inf")
         return self._waiting[0].since + self._options.window.total_seconds()
 
     def _gather(self) -> list[Entry[C, R]]:
-        """As many of the waiting as fit, and of each key only the first, if it is not in a part either."""
+        """As many waiting changes as fit; of each key only the first, and none of a key that is in a part."""
         batch: list[Entry[C, R]] = []
         left: list[Entry[C, R]] = []
-        taken = {entry.key for part in self._parts for entry in part}
+        seen = {entry.key for part in self._parts for entry in part}
         weight = 0
         for entry in self._waiting:
             fits = not batch or weight + entry.weight <= self._options.heaviest
-            if fits and entry.key not in taken:
+            if fits and entry.key not in seen:
                 batch.append(entry)
                 weight += entry.weight
             else:
                 left.append(entry)
-            taken.add(entry.key)
+            seen.add(entry.key)
         self._waiting, self._weight = left, self._weight - weight
         return batch

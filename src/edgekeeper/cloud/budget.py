@@ -1,16 +1,16 @@
-"""The budget: how often we may ask, per credential and lane. Every cloud call passes here, and nothing else limits.
+"""The rate limits of all credentials, by class of calls (lane). Every cloud call passes here, and nothing else limits.
 
-    await budget.acquire("aws:111122223333", "route53", namespace="team-a")      return when it is one's turn
-    budget.penalise("aws:111122223333", "route53", timedelta(seconds=5))         the provider complained
-    budget.expected_wait("aws:111122223333", "apigateway-domain")                so long, if one came now
+    await budget.acquire("aws:111122223333", "route53", namespace="team-a")      returns when a call may be sent
+    budget.penalise("aws:111122223333", "route53", timedelta(seconds=5))         after throttling
+    budget.expected_wait("aws:111122223333", "apigateway-domain")
 
 *Guarantees*
- - In any interval no more than `burst + rate × interval` turns are given, whatever is cancelled, paused or refused.
- - After a pause the lane starts from nothing: there is no burst to catch up.
- - Namespaces take turns, and user changes go before sweeps: see `cloud.fairness`.
- - Whoever is cancelled while it waits, or has just got its turn, costs the others nothing.
- - Whoever would have to wait longer than it can is told so at once (`TooLongError`), and truly: those who were sent away
-   before are counted. Whoever says who it is finds its place again when it comes back.
+ - In any interval at most `burst + rate × interval` turns are given, whatever is cancelled, paused or refused.
+ - After a pause a lane starts empty: there is no burst to catch up.
+ - Namespaces take turns, and user changes go before sweeps (`ratelimit.fair_queue`).
+ - A caller that is cancelled, while it waits or right after it was served, takes no tokens.
+ - A caller that would wait longer than it can gets `TooLongError` at once, with an estimate that counts those that were
+   refused before. A caller that identifies itself keeps its position when it comes back.
 
 *Assumptions*
  - All is called on one event loop, whose time is the budget's time.
@@ -24,15 +24,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 
-from edgekeeper.cloud.lane import Claim, Lane, TooLongError
-from edgekeeper.cloud.lanes import DEFAULT_RATES, LaneRate
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
+from edgekeeper.cloud.ratelimit.lane import Claim, Lane, TooLongError
+from edgekeeper.cloud.rates import DEFAULT_RATES, LaneRate
 
 __all__ = ["Budget", "LaneRate", "TooLongError"]
 
 
 class Budget:
-    """Keeps all lanes of all credentials."""
+    """The lanes of all credentials."""
 
     def __init__(self, rates: Mapping[str, LaneRate] | None = None) -> None:
         """`rates` replaces or adds to the defaults, lane by lane."""
@@ -53,26 +53,26 @@ class Budget:
         """Return when it is the caller's turn. Raise TooLongError where that will not be `within` that time."""
         until = None if within is None else asyncio.get_running_loop().time() + within.total_seconds()
         claim = Claim(cost, priority, namespace, caller)
-        with ExitStack() as taken:
+        with ExitStack() as refunds:
             for passed in self._path(credential, lane):
                 await passed.acquire(claim, until)
-                taken.callback(passed.give_back, claim.cost)
+                refunds.callback(passed.give_back, claim.cost)
                 claim = replace(claim, cost=1)
-            taken.pop_all()
+            refunds.pop_all()
 
     def penalise(self, credential: str, lane: str, for_: timedelta | None = None) -> timedelta:
-        """Pause a lane for everybody, and slow it down. Return how long nobody will pass."""
+        """Pause a lane for everybody, and slow it down. Return the length of the pause."""
         return self._lane(credential, lane).pause(for_)
 
     def expected_wait(
         self, credential: str, lane: str, *, priority: Priority = Priority.USER, namespace: str = ""
     ) -> timedelta:
-        """How long somebody who came now would wait."""
+        """How long a new caller would wait."""
         claim = Claim(priority=priority, namespace=namespace)
-        return timedelta(seconds=max(one.expected(claim) for one in self._path(credential, lane)))
+        return timedelta(seconds=max(limiter.expected(claim) for limiter in self._path(credential, lane)))
 
     def _path(self, credential: str, lane: str) -> Iterator[Lane]:
-        """The lane, and those within which it lies."""
+        """The lane, and the lanes in which its calls count as well."""
         while lane:
             yield self._lane(credential, lane)
             lane = self._rates[lane].within
@@ -80,7 +80,7 @@ class Budget:
     def _lane(self, credential: str, lane: str) -> Lane:
         if lane not in self._rates:
             raise ValueError(f"there is no lane {lane!r}")
-        known = self._lanes.get((credential, lane))
-        if known is None:
-            known = self._lanes[credential, lane] = Lane(self._rates[lane])
-        return known
+        limiter = self._lanes.get((credential, lane))
+        if limiter is None:
+            limiter = self._lanes[credential, lane] = Lane(self._rates[lane])
+        return limiter

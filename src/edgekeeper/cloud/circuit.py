@@ -1,13 +1,12 @@
-"""Leaving a provider alone that does not answer, service by service and region by region.
+"""Circuit breakers, per service and region: a provider that does not answer is not called for a while.
 
     closed      ──5 calls in a row unanswered──►  open
-    open        ──after 10 s, 20 s, … 2 min────►  half open: one call may pass, to see
-    half open   ──it is answered───────────────►  closed
+    open        ──after 10 s, 20 s, … 2 min────►  half open: one call at a time, the probe
+    half open   ──the probe is answered────────►  closed
     half open   ──it is not────────────────────►  open, for twice as long
 
-Any answer counts, also a refusal: who refuses is there. While the circuit is open callers get `Wait` at once instead
-of a worker's time, and other services, regions and providers do not notice. A call that is cancelled proves nothing; if
-it was the one that was let through to see, the next one is.
+Any answer counts, also a refusal. While the circuit is open callers get `Wait` at once; other services, regions and
+providers are not affected. A call that is cancelled proves nothing: if it was the probe, the next call is.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Cause, Wait
 
 TOLERATED = 5
-"""Calls in a row that may stay unanswered."""
+"""Unanswered calls in a row after which the circuit opens."""
 _REST = Backoff(first=timedelta(seconds=10), longest=timedelta(minutes=2), jitter=0)
 _SHORTEST_WAIT = timedelta(seconds=1)
 _UNTIL_PROVEN = timedelta(seconds=5)
-"""When to come back while a call is out to see."""
+"""When to come back while the probe is under way."""
 
 
 class State(IntEnum):
@@ -45,11 +44,11 @@ class Passage:
     """A call on its way."""
 
     answered: bool | None = None
-    """None while it is not known, and for ever where the call was cancelled."""
+    """None until it is known; it stays None where the call was cancelled."""
 
 
 class Circuit:
-    """Whether one service of a provider in one region is worth a call."""
+    """The circuit breaker of one service of a provider in one region."""
 
     def __init__(self, name: str, clock: Clock) -> None:
         self._name = name
@@ -57,7 +56,7 @@ class Circuit:
         self._unanswered = 0
         self._openings = 0
         self._open_until: float | None = None
-        self._scout: Passage | None = None
+        self._probe: Passage | None = None
 
     @property
     def state(self) -> State:
@@ -70,32 +69,32 @@ class Circuit:
         if self.state is State.OPEN and self._open_until is not None:
             left = timedelta(seconds=self._open_until - self._clock.monotonic())
             raise self._wait(max(left, _SHORTEST_WAIT))
-        if self.state is State.HALF_OPEN and self._scout is not None:
+        if self.state is State.HALF_OPEN and self._probe is not None:
             raise self._wait(_UNTIL_PROVEN)
 
     @contextmanager
     def passage(self) -> Iterator[Passage]:
-        """Let a call through, or raise Wait. The caller says on the passage whether it was answered."""
+        """Admit a call, or raise Wait. The caller sets on the passage whether it was answered."""
         self.check()
         passage = Passage()
         if self.state is State.HALF_OPEN:
-            self._scout = passage
+            self._probe = passage
         try:
             yield passage
         finally:
             self._learn(passage)
 
     def _learn(self, passage: Passage) -> None:
-        was_scout = passage is self._scout
-        if was_scout:
-            self._scout = None
+        was_probe = passage is self._probe
+        if was_probe:
+            self._probe = None
         if passage.answered:
             self._unanswered = self._openings = 0
             self._open_until = None
         elif passage.answered is False:
             self._unanswered += 1
             # Calls that were under way when the circuit opened say nothing new.
-            if was_scout or (self._open_until is None and self._unanswered >= TOLERATED):
+            if was_probe or (self._open_until is None and self._unanswered >= TOLERATED):
                 self._open()
 
     def _open(self) -> None:
@@ -111,7 +110,7 @@ class Circuit:
 
 
 class Circuits:
-    """All circuits."""
+    """The circuits of all services and regions."""
 
     def __init__(self, clock: Clock, metrics: CloudMetrics) -> None:
         self._clock = clock

@@ -7,26 +7,26 @@
     …
     ticket.result()                                                             # in the pass that follows the wake-up
 
-Many objects change one document. Were each to read it, change it and write it back, most changes would be lost, and
-the others would cost a call each. So changes are gathered, and written together by one writer.
+Many objects change one document. If each read, changed and wrote it, most changes would be lost, and the others would cost
+a call each. So changes are gathered and written together.
 
 *Expected flow*
- 1. The first change opens a window. When it closes, or enough has come together, a batch is made.
- 2. What is the case already (`already`) has its result, and is not written.
+ 1. The first change opens a window. When it closes, or enough changes have come, a batch is made.
+ 2. A change that is in effect already (`already`) gets its result without being written.
  3. `write` gets the rest. It returns one result per change, which may be an error, or raises. Every ticket gets its own
-    result, and whoever handed it in is woken.
- 4. An error that may be one change's fault divides the batch: the halves are written for themselves, until the bad
-    change is alone, and gets the error alone. What has come meanwhile takes turns with the parts.
+    result, and its owner is woken.
+ 4. An error that may be the fault of one change divides the batch: each half is written separately, until the bad change is
+    alone and gets the error alone. New changes take turns with the parts.
 
 *Guarantees*
- - One write at a time. No change is lost: every ticket gets a result, also where the writer is stopped or has a bug.
+ - One write at a time. No change is lost: every ticket gets a result, also where the writer is cancelled or has a bug.
  - Changes of one key are written in the order in which they came, and never two in one batch. A change that equals the
    last one of its key that is still under way shares its ticket.
- - `submit` never waits. `stop` returns when all that was handed in has a result.
+ - `submit` never waits.
 
 *Assumptions*
  - `write` is all or nothing: `Stall`, or an exception that is none of the four errors, says that nothing was written.
-   After the other errors nobody knows, or another attempt would fail likewise: all get the error, and none is repeated.
+   After the other errors it is not known, or another attempt would fail likewise: all get the error, and none is repeated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from edgekeeper.cloud.batches import Batches, CoalescerOptions, Entry
-from edgekeeper.cloud.origin import acting_for, current_origin
+from edgekeeper.cloud.call_context import acting_for, current_context
 from edgekeeper.cloud.ticket import PendingError, Ticket, Waker
 from edgekeeper.core.errors import Conflict, PassError, Retry, Wait
 from edgekeeper.core.log import get_logger
@@ -49,12 +49,12 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 Write: TypeAlias = Callable[[Sequence[C]], Awaitable[Sequence[R | PassError]]]
-"""Writes changes to the document, and returns the result of each: its error, where it was left out of the write."""
+"""Writes changes to the document, and returns the result of each; for one that was left out, its error."""
 
 DEFAULT_OPTIONS = CoalescerOptions()
 
-_MISTAKE = "A change cannot be written because of a mistake"
-"""Logged where an error that is none of the four still has its traceback: tickets keep none."""
+_MISTAKE = "A change cannot be written because of a bug"
+"""Logged here, because tickets keep no traceback."""
 
 
 def _one(_: object) -> int:
@@ -70,7 +70,7 @@ def _nobody(_: Exception, __: Sequence[object]) -> Collection[int]:
 
 
 class Coalescer(Generic[C, R]):
-    """See the module."""
+    """Gathers changes to one document and writes them in batches."""
 
     def __init__(  # noqa: PLR0913 - a name and a way to write, the rest by name
         self,
@@ -83,9 +83,9 @@ class Coalescer(Generic[C, R]):
         accuse: Callable[[Exception, Sequence[C]], Collection[int]] = _nobody,
         options: CoalescerOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """`key` tells what a change is about. `already` returns the result of one that need not be written, or None.
+        """`key` says what a change is about. `already` returns the result of one that need not be written, or None.
 
-        `accuse` may find in an error which changes are at fault, by their positions, where halving would take longer.
+        `accuse` may find in an error which changes are at fault, by their positions, which is faster than halving.
         """
         self.name = name
         self._write = write
@@ -97,12 +97,11 @@ class Coalescer(Generic[C, R]):
         self._writing: list[Entry[C, R]] = []
         self._latest: dict[Hashable, Entry[C, R]] = {}
         """The last change of each key that is under way."""
-        self._running = self._stopping = False
+        self._stopped = False
         self._news = asyncio.Event()
-        self._ended = asyncio.Event()
 
     def submit(self, change: C, *, wake: Waker | None = None) -> Ticket[R]:
-        """Hand in a change. `wake` is called when there is a result."""
+        """Submit a change. `wake` is called when there is a result."""
         ticket = self._enter(change)
         if wake is not None:
             ticket.on_done(wake)
@@ -114,25 +113,16 @@ class Coalescer(Generic[C, R]):
         return len(self._batches) + len(self._writing)
 
     async def run(self) -> None:
-        """Write until `stop`. Where this is cancelled, whatever is under way gets an error."""
-        if self._running:  # `stop` was quicker, and does it
-            await self._ended.wait()
-            return
-        self._running = True
+        """Write until cancelled: then whatever is under way gets an error. It may be run again."""
+        self._stopped = False
         try:
-            while await self._wait_for_work():
+            while True:
+                await self._wait_for_work()
                 self._writing = self._batches.pop(_now())
                 await self._process(self._writing)
                 self._writing = []
         finally:
             self._close()
-
-    async def stop(self) -> None:
-        """Write what was handed in, without waiting for more, and end. Later changes are refused."""
-        self._stopping = True
-        self._batches.hurry()
-        self._news.set()
-        await self.run()
 
     def _enter(self, change: C) -> Ticket[R]:
         key = self._key(change)
@@ -140,27 +130,24 @@ class Coalescer(Generic[C, R]):
         if latest is not None and latest.change == change:
             return latest.ticket
         ticket: Ticket[R] = Ticket(self.name)
-        if self._stopping or self._ended.is_set():
+        if self._stopped:
             ticket.fail(Retry(f"{self.name}: the writer has stopped", "WriterStopped"))
             return ticket
-        entry = Entry(change, key, self._weigh(change), ticket, current_origin().actors, _now())
+        entry = Entry(change, key, self._weigh(change), ticket, current_context().actors, _now())
         self._latest[key] = entry
         self._batches.push(entry)
         self._news.set()
         return ticket
 
-    async def _wait_for_work(self) -> bool:
-        """Return when there is something to write. False says that there will never be."""
+    async def _wait_for_work(self) -> None:
+        """Return when there is something to write."""
         while (due := self._batches.due()) is None or due > _now():
-            if due is None and self._stopping:
-                return False
             self._news.clear()
             try:
                 async with asyncio.timeout_at(due):
                     await self._news.wait()
             except TimeoutError:
-                return True
-        return True
+                return
 
     async def _process(self, batch: list[Entry[C, R]]) -> None:
         batch[:] = [entry for entry in batch if not self._is_settled(entry)]
@@ -169,7 +156,7 @@ class Coalescer(Generic[C, R]):
         try:
             with acting_for(*{actor: None for entry in batch for actor in entry.actors}):
                 results = await self._write([entry.change for entry in batch])
-        except Exception as error:  # whatever it is, it belongs to those whose changes these are
+        except Exception as error:  # reported to the owners of the changes
             if not isinstance(error, PassError):
                 log.exception(_MISTAKE, document=self.name)
             self._blame(batch, error)
@@ -181,10 +168,10 @@ class Coalescer(Generic[C, R]):
             self._resolve(entry, result)
 
     def _is_settled(self, entry: Entry[C, R]) -> bool:
-        """Whether there is nothing to write for this change."""
+        """Whether the change has its result without being written."""
         try:
             result = self._already(entry.change)
-        except Exception as error:  # as above
+        except Exception as error:  # reported to the owner of the change
             if not isinstance(error, PassError):
                 log.exception(_MISTAKE, document=self.name)
             self._fail([entry], error)
@@ -195,19 +182,19 @@ class Coalescer(Generic[C, R]):
         return True
 
     def _blame(self, batch: list[Entry[C, R]], error: Exception) -> None:
-        """Divide a batch that failed, or give the error to all who are in it."""
+        """Divide a batch that failed, or fail all changes in it."""
         if len(batch) == 1 or isinstance(error, Retry | Wait | Conflict):
             self._fail(batch, error)
             return
         self._batches.divide(batch, self._suspects(batch, error))
 
     def _suspects(self, batch: list[Entry[C, R]], error: Exception) -> Collection[int]:
-        """Those whom the error accuses, or half of the batch where it accuses nobody, or everybody."""
+        """The changes that the error names, or half of the batch where it names none, or all."""
         everybody = range(len(batch))
         try:
             accused = set(self._accuse(error, [entry.change for entry in batch])).intersection(everybody)
         except Exception:
-            log.exception("It cannot be told which change is at fault", document=self.name)
+            log.exception("Cannot find out which change is at fault", document=self.name)
             accused = set()
         return accused if 0 < len(accused) < len(batch) else everybody[: len(batch) // 2]
 
@@ -228,14 +215,14 @@ class Coalescer(Generic[C, R]):
             del self._latest[entry.key]
 
     def _close(self) -> None:
-        """Leave nobody waiting."""
-        self._ended.set()
+        """Fail all changes that have no result."""
+        self._stopped = True
         under_way = [entry for entry in self._writing if not entry.ticket.done]
-        self._fail(under_way, self._stopped("while the change was being written"))
-        self._fail(self._batches.drain(), self._stopped("before the change was written"))
+        self._fail(under_way, self._retry("while the change was being written"))
+        self._fail(self._batches.drain(), self._retry("before the change was written"))
         self._writing = []
 
-    def _stopped(self, when: str) -> Retry:
+    def _retry(self, when: str) -> Retry:
         return Retry(f"{self.name}: the writer stopped {when}", "WriterStopped")
 
 

@@ -1,9 +1,9 @@
-"""What the cloud side tells about itself on `/metrics`.
+"""The metrics of the cloud layer on `/metrics`.
 
     cloudfront_tenant_operator_aws_api_call_duration_seconds{operation}       CloudFront, Route 53, ACM
     edgekeeper_cloud_api_call_duration_seconds{provider,operation}            all clouds
     edgekeeper_cloud_api_errors_total{provider,operation,error_type}
-    edgekeeper_cloud_budget_wait_seconds{lane}                                how long calls waited for their turn
+    edgekeeper_cloud_budget_wait_seconds{lane}                                how long calls waited for the budget
     edgekeeper_cloud_available{provider,service}                              1, or 0 during an outage
     edgekeeper_cloud_circuit_state{provider,service,region}                   0 closed, 1 half open, 2 open
     edgekeeper_cloud_mirror_age_seconds{mirror}                               since the last complete listing began
@@ -12,7 +12,7 @@
     edgekeeper_cloud_mirror_listings_total{mirror,result}
 
 The first name, its buckets and its values of `operation` are those that dashboards of CloudFront tenants use already.
-Labels name operations, lanes and mirrors, which are few; never objects. The registry is handed in.
+Labels are operations, lanes and mirrors, which are few; never objects.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class CloudMetrics:
             self._listings.labels(name, result)
 
     def forget_mirror(self, name: str, figures: MirrorFigures) -> None:
-        """Show nothing of a mirror any more, and no labels of it."""
+        """Stop showing a mirror, and remove its labels."""
         if self._mirrors.get(name) is figures:  # and not another one that has taken its place
             del self._mirrors[name]
             for result in _LISTING_RESULTS:
@@ -177,7 +177,7 @@ class CloudMetrics:
 
 
 class _Collector:
-    """A function that collects, as a registry wants it."""
+    """Adapts a function to the collector interface of a registry."""
 
     def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
         self.collect = collect

@@ -1,28 +1,27 @@
-"""A local copy of a remote collection: what an informer is for Kubernetes, for clouds that offer no watch.
+"""A local copy of a remote collection: an informer for clouds that offer no watch.
 
     mirror = Mirror("tenants of E1ABC", list_tenants, clock, metrics, in_progress=lambda t: t.status == "InProgress")
     mirror.subscribe(lambda key, old, new: controller.wake(owner_of(new or old)))
     group.create_task(mirror.run())
     …
-    mirror.get("shop")                      None says that there is none, for the collection was seen as a whole
+    mirror.get("shop")                      None: there is none, since the collection was listed completely
     mirror.put("shop", created)             after an own write, so that the next pass sees it
 
 *Expected flow*
- 1. `run` lists, applies the listing at once (nobody ever sees half of it), and tells subscribers what changed.
- 2. It rests: `options.fast` while anything is in progress or in doubt, `options.slow` otherwise, less some jitter, but
-    at least nine or three times as long as the listing took; hardly at all after `poke`; longer and longer while
-    listings fail.
+ 1. `run` lists, applies the listing as a whole, and notifies subscribers of what changed.
+ 2. It rests: `options.fast` while anything is in progress or in doubt, `options.slow` otherwise, less some jitter; longer
+    where a listing takes long, shortly after `poke`, and with growing pauses while listings fail (`cloud.pace`).
 
 *Guarantees*
- - Absence is never guessed. Until the first complete listing `get` raises `NotSyncedError`; a listing that fails
-   half-way changes nothing at all.
+ - Absence is never guessed. Until the first complete listing `get` raises `NotSyncedError`; a listing that fails half-way
+   changes nothing.
  - An own write is not undone by a listing that began before it, or within `options.settling` after it, while the
    provider may still show the past.
- - Mass disappearance is not believed at once (the brake): where more than `max(5, 10 %)` of the known objects are
-   missing they stay, counted as doubted, until they are confirmed to be gone: each by a read of its own where there is
-   `confirm`, all by another complete listing otherwise. One read that finds its object proves the listing wrong.
- - Subscribers hear of a key only when its version has changed, and one that raises does not disturb the others. They
-   hear of own writes too: whoever else depends on that object has no other way to know.
+ - Mass disappearance is not believed at once (the brake): where more than `max(5, 10 %)` of the objects are missing they
+   stay, counted as doubted, until it is confirmed that they are gone: each by a read of its own where there is `confirm`,
+   all by another complete listing otherwise. One read that finds its object proves the listing wrong.
+ - Subscribers are notified of a key only when its version has changed, also by own writes. One that raises does not
+   disturb the others.
 
 *Assumptions*
  - The lister ends normally only after the last page, and raises in every other case.
@@ -38,10 +37,10 @@ from datetime import timedelta
 from random import Random
 from typing import Generic, TypeAlias, TypeVar
 
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.mirror_state import Change, MirrorState
 from edgekeeper.cloud.pace import Pace, PaceOptions
-from edgekeeper.cloud.replica import Change, Replica
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Cause, PassError, Wait, fresh
 from edgekeeper.core.log import get_logger
@@ -56,37 +55,33 @@ Page: TypeAlias = Mapping[K, V]
 Lister: TypeAlias = Callable[[], AsyncIterator[Page[K, V]]]
 """Yields all objects of the collection, page by page, or raises."""
 Confirm: TypeAlias = Callable[[K], Awaitable[V | None]]
-"""Reads one object live. None says that it is gone."""
+"""Reads one object live. None: it is gone."""
 Handler: TypeAlias = Callable[[K, V | None, V | None], None]
-"""Told a key, what there was and what there is. It wakes whom that concerns, and does nothing else."""
+"""Called with a key, the old and the new object. It wakes the objects concerned, and does nothing else."""
 
 
 class NotSyncedError(Wait):
-    """The collection was not seen as a whole yet, so that nobody knows what is not there."""
+    """The collection was not listed completely yet, so that absence is not known."""
 
     def __init__(self, name: str, problem: PassError | None = None) -> None:
-        """`problem` is why the last listing failed, where there was one."""
+        """`problem` is why the last listing failed, where it did."""
         why = f": {problem.message}" if problem is not None else ""
         super().__init__(timedelta(seconds=5), "MirrorNotSynced", f"{name}: not listed completely yet{why}")
         self.unavailable = (problem.unavailable if problem is not None else None) or Cause.UNLISTED
 
 
-class AbsentError(LookupError):
-    """What was required is not there."""
-
-
 @dataclass(frozen=True, slots=True)
 class MirrorOptions(PaceOptions):
-    """How often a mirror lists, and what it believes."""
+    """How often a mirror lists, and when it doubts a listing."""
 
     settling: timedelta = timedelta(seconds=10)
     """How long the provider may show what was before an own write."""
     brake_count: int = 5
     brake_share: float = 0.1
-    """More than this many objects, and more than this share of those known, do not disappear at once."""
+    """The brake holds where more than this many objects, and more than this share of all, are missing."""
 
-    def is_mass(self, missing: int, known: int) -> bool:
-        return missing > max(self.brake_count, self.brake_share * known)
+    def is_mass(self, missing: int, total: int) -> bool:
+        return missing > max(self.brake_count, self.brake_share * total)
 
 
 DEFAULT_OPTIONS = MirrorOptions()
@@ -101,7 +96,7 @@ def _content(value: object) -> object:
 
 
 class Mirror(Generic[K, V]):
-    """See the module."""
+    """Keeps the copy and notifies subscribers."""
 
     def __init__(  # noqa: PLR0913 - four things that it needs, the rest by name
         self,
@@ -124,7 +119,7 @@ class Mirror(Generic[K, V]):
         self._metrics = metrics
         self._options = options
         self._confirm = confirm
-        self._replica: Replica[K, V] = Replica(version, in_progress)
+        self._state: MirrorState[K, V] = MirrorState(version, in_progress)
         self._handlers: list[Handler[K, V]] = []
         self._doubted: frozenset[K] = frozenset()
         self._synced = asyncio.Event()
@@ -142,7 +137,7 @@ class Mirror(Generic[K, V]):
 
     @property
     def problem(self) -> PassError | None:
-        """Why the last listing failed, where it did: what to tell those who wait for the first one. May be raised."""
+        """Why the last listing failed, where it did. A copy, which may be raised."""
         return None if self._problem is None else fresh(self._problem)
 
     async def wait_synced(self) -> None:
@@ -153,24 +148,17 @@ class Mirror(Generic[K, V]):
         await self._tried.wait()
 
     def get(self, key: K) -> V | None:
-        """The object, or None where there is none. Raise NotSyncedError where that is not known."""
+        """The object, or None where there is none. Raise NotSyncedError before the first complete listing."""
         return self._known().get(key)
 
-    def require(self, key: K) -> V:
-        """The object. Raise AbsentError where there is none, NotSyncedError where that is not known."""
-        value = self.get(key)
-        if value is None:
-            raise AbsentError(f"{self.name}: there is no {key}")
-        return value
-
     def items(self) -> list[tuple[K, V]]:
-        """All objects. Raise NotSyncedError where not all are known."""
+        """All objects. Raise NotSyncedError before the first complete listing."""
         return list(self._known().items())
 
     @property
     def count(self) -> int:
-        """How many objects are known."""
-        return len(self._replica.objects)
+        """How many objects there are."""
+        return len(self._state.objects)
 
     @property
     def doubted(self) -> frozenset[K]:
@@ -185,27 +173,27 @@ class Mirror(Generic[K, V]):
     def _known(self) -> dict[K, V]:
         if not self.synced:
             raise NotSyncedError(self.name, self.problem)
-        return self._replica.objects
+        return self._state.objects
 
     # Following
 
     def subscribe(self, handler: Handler[K, V]) -> Callable[[], None]:
-        """Tell `handler` of every change from now on. Call what is returned to end that."""
+        """Call `handler` for every change from now on. Returns a function that ends the subscription."""
         self._handlers.append(handler)
         return lambda: self._handlers.remove(handler)
 
     # Writing through
 
     def put(self, key: K, value: V) -> None:
-        """We have just written this object, and this is how it is now."""
+        """Record an own write: the object as it is now."""
         self._wrote(key, value)
 
     def remove(self, key: K) -> None:
-        """We have just deleted this object, or found that it is gone."""
+        """Record that an object is gone, by an own deletion or a live read."""
         self._wrote(key, None)
 
     def hasten(self) -> None:
-        """List next time as if something were in progress: it is, where this copy does not show it."""
+        """Choose the next interval as if something were in progress, where the copy does not show it."""
         self._pace.hasten()
 
     def poke(self) -> None:
@@ -213,7 +201,7 @@ class Mirror(Generic[K, V]):
         self._pace.poke()
 
     def _wrote(self, key: K, value: V | None) -> None:
-        self._tell(self._replica.write(key, value, self._clock.monotonic()))
+        self._notify(self._state.write(key, value, self._clock.monotonic()))
         self._doubted -= {key}
         self._set_pace()
 
@@ -230,7 +218,7 @@ class Mirror(Generic[K, V]):
             self._metrics.forget_mirror(self.name, self)
 
     async def refresh(self) -> None:
-        """List once, and apply what was found. Where the lister raises, so does this, and nothing has changed."""
+        """List once and apply the listing. Raise what the lister raises; then nothing has changed."""
         async with self._listing:
             with sweeping():
                 await self._refresh()
@@ -240,14 +228,13 @@ class Mirror(Generic[K, V]):
         try:
             await self.refresh()
         except PassError as error:
-            # Once for each reason: one who may not list is not told so every few minutes.
-            # That a cloud cannot be used at all is told once for all that is in it, by the transport.
+            # Once for each reason. That a cloud cannot be used at all is logged once, by the transport.
             is_new = (before is None or before.reason != error.reason) and error.unavailable is None
-            tell = log.warning if is_new else log.debug
-            tell("Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message)
+            write = log.warning if is_new else log.debug
+            write("Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message)
             self._pace.failed(error.after if isinstance(error, Wait) else timedelta(0))
         except Exception:
-            # A mistake in the lister must not end the mirror: all that depend on it would wait for ever.
+            # A bug in the lister must not end the mirror: all that depend on it would wait without end.
             log.exception("Mirror cannot be refreshed", mirror=self.name)
             self._pace.failed(timedelta(0))
         finally:
@@ -269,28 +256,28 @@ class Mirror(Generic[K, V]):
 
     async def _take_in(self, listed: Page[K, V], began: float) -> None:
         as_of = self._shown_at(began)
-        missing = self._replica.missing(listed, as_of)
+        missing = self._state.missing(listed, as_of)
         is_mass = self._options.is_mass(len(missing), self.count)
-        changes = self._replica.take_in(listed, as_of)
+        changes = self._state.take_in(listed, as_of)
         self._as_of = began
         self._synced.set()
-        self._tell(changes)
+        self._notify(changes)
         self._metrics.count_listing(self.name, "doubted" if is_mass else "complete")
         if is_mass:
             await self._doubt(missing, as_of)
         else:
             self._doubted = frozenset()
-            self._tell(self._replica.drop(missing, as_of))
+            self._notify(self._state.drop(missing, as_of))
 
     async def _doubt(self, missing: list[K], as_of: float) -> None:
-        """Apply the brake, and look for proof."""
-        known = self.count
+        """Keep the missing objects until it is confirmed that they are gone."""
+        total = self.count
         log.warning(
-            "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=known
+            "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=total
         )
         before, self._doubted = self._doubted, frozenset(missing)
         if self._confirm is None:
-            # The second listing in a row that lacks them is the proof.
+            # The second listing in a row that lacks them confirms it.
             self._settle([key for key in missing if key in before], as_of)
             return
         for key in missing:
@@ -305,14 +292,14 @@ class Mirror(Generic[K, V]):
             self._settle([key], as_of)
 
     def _shown_at(self, asked: float) -> float:
-        """Up to when the provider surely shows what was written, if it is asked at that moment."""
+        """Everything that was written before this moment is shown by an answer to a question asked at `asked`."""
         return asked - self._options.settling.total_seconds()
 
     def _settle(self, gone: list[K], as_of: float) -> None:
         self._doubted -= set(gone)
-        self._tell(self._replica.drop(gone, as_of))
+        self._notify(self._state.drop(gone, as_of))
 
-    def _tell(self, changes: list[Change[K, V]]) -> None:
+    def _notify(self, changes: list[Change[K, V]]) -> None:
         for change in changes:
             for handler in list(self._handlers):
                 try:
@@ -321,4 +308,4 @@ class Mirror(Generic[K, V]):
                     log.exception("A subscriber of a mirror failed", mirror=self.name, key=str(change.key))
 
     def _set_pace(self) -> None:
-        self._pace.set_busy(bool(self._replica.unfinished or self._doubted))
+        self._pace.set_busy(bool(self._state.unfinished or self._doubted))

@@ -1,11 +1,11 @@
-"""The nouns of a cloud call: what is asked, and what a failure means.
+"""The types of a cloud call: the operation, and what a failure means.
 
 An adapter describes each operation of its provider once, as an `Operation`, and translates each error of its provider
-into a `Failure`. Nothing else here knows a provider.
+into a `Failure`. Nothing else here is specific to a provider.
 
     verdict        what is known                                   the transport
     REFUSED        looked at, without effect                       raises the failure's error
-    THROTTLED      not even looked at: too many calls              pauses the lane for all; repeats idempotent calls
+    THROTTLED      not looked at: too many calls                   pauses the lane for all; repeats idempotent calls
     UNANSWERED     no answer, or one that says nothing (5xx, a     counts for the circuit; repeats idempotent calls
                    login page): it may have taken effect
 """
@@ -30,18 +30,18 @@ class Operation:
     service: str
     """`cloudfront`, `route53`, `acm`, `apigateway`, `lambda`, `sts`, `cloudflare`."""
     name: str
-    """In the provider's own words: `CreateDistributionTenant`."""
+    """As the provider calls it: `CreateDistributionTenant`."""
     mutating: bool
     idempotent: bool
-    """Doing it twice is as good as once, so that it may be repeated when nobody knows whether it was done."""
+    """Whether it may be repeated when it is not known whether it took effect."""
     lane: str
-    """The class of calls whose budget it takes from: see `cloud.lanes`."""
+    """The class of calls whose budget it takes from: see `cloud.rates`."""
     deadline: timedelta
-    """For the whole call: waiting for its turn, every attempt and the pauses between them."""
+    """For the whole call: the wait for the budget, every attempt and the pauses between them."""
 
 
 class Verdict(StrEnum):
-    """What is known about a call that failed. See the table at the top."""
+    """What is known about a call that failed: the table at the top explains each."""
 
     REFUSED = "refused"
     THROTTLED = "throttled"
@@ -50,19 +50,19 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A provider's error, understood."""
+    """A provider's error, translated."""
 
     error: PassError
-    """What the caller gets, with the provider's message word for word."""
+    """What the caller gets, with the provider's message unchanged."""
     error_type: str
-    """What metrics call it."""
+    """The label in metrics."""
     verdict: Verdict = Verdict.REFUSED
     retry_after: timedelta | None = None
-    """How long the provider wants to be left alone, where it said so."""
+    """The pause that the provider asked for, where it did."""
 
 
 Classifier: TypeAlias = Callable[[Operation, Exception], Failure | None]
-"""An adapter's translation of what `send` raised. None says that it is no error of the provider, but a bug."""
+"""An adapter's translation of what `send` raised. None: it is no error of the provider, but a bug."""
 
 
 class KeptBack(Wait):

@@ -5,8 +5,8 @@
     something is in progress      `fast`  ┐ less up to `jitter` of it, but no less than
     nothing is                    `slow`  ┘ ten and four times as long as a listing takes
 
-The first row that is true counts, also in the middle of a rest: what is heard then may bring its end forward. The last
-limits keep the sweeps of a large collection to a quarter of the budget, and to a tenth while there is work for it.
+The first row that is true counts, also while the mirror rests: an event may bring the next listing forward. The last limits
+keep the sweeps of a large collection to a quarter of the budget, and to a tenth while something is in progress.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class PaceOptions:
     fast: timedelta = timedelta(seconds=30)
     slow: timedelta = timedelta(minutes=5)
     jitter: float = 0.1
-    """Only ever shortens, so that `slow` is a promise."""
+    """Only shortens an interval, so that `slow` is an upper bound."""
     gap: timedelta = timedelta(seconds=2)
     failing: Backoff = field(default_factory=_failing)
 
 
 class Pace:
-    """Told what happens, it knows when to list."""
+    """Decides when to list, from what it is told of listings and of the collection."""
 
     def __init__(self, options: PaceOptions, random: Random) -> None:
         self._options = options
@@ -53,7 +53,7 @@ class Pace:
         self._news = asyncio.Event()
 
     def began(self) -> None:
-        """A listing begins: it will show what pokes are about."""
+        """A listing begins: it covers all pokes so far."""
         self._began = asyncio.get_running_loop().time()
         self._poked = self._hastened = False
 
@@ -63,7 +63,7 @@ class Pace:
         self._failures = 0
 
     def failed(self, asked_for: timedelta = timedelta(0)) -> None:
-        """The listing failed, and the provider asked to be left alone for so long."""
+        """The listing failed; `asked_for` is the pause that the provider asked for."""
         self._failures += 1
         delay = self._options.failing.delay(self._failures, self._random)
         elapsed = asyncio.get_running_loop().time() - self._began
@@ -75,12 +75,12 @@ class Pace:
         self._news.set()
 
     def hasten(self) -> None:
-        """Something is in progress, as far as the next listing is concerned."""
+        """Choose the interval of the next listing as if something were in progress."""
         self._hastened = True
         self._news.set()
 
     def poke(self) -> None:
-        """Something is expected to have changed."""
+        """List soon: something is expected to have changed."""
         self._poked = True
         self._news.set()
 
@@ -96,7 +96,7 @@ class Pace:
 
     def _interval(self, shortened: float) -> float:
         options = self._options
-        if self._failures:  # poking does not make a provider well
+        if self._failures:  # a poke does not end a failure
             return self._pause
         if self._poked:
             return options.gap.total_seconds()

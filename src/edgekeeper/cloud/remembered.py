@@ -1,14 +1,14 @@
-"""Answers of a provider that are good for a while, asked for once, however many want them.
+"""Caches of a provider's answers, with an expiry, and one call at a time for each key.
 
     distributions = Remembered(cloudfront.find_distribution, clock)
     await distributions.get("E1ABC")
 
-    refusals = Expiring(clock)                       for whoever keeps something else for a while
+    refusals = Expiring(clock)                       values that expire, without a way to ask for them
     refusals.put("E1ABC", refusal, timedelta(minutes=5))
 
 *Guarantees*
  - One call at a time for each key. All who ask meanwhile share its answer.
- - Errors are not remembered: whoever asks next causes the next call. (Of refusals, those who call keep a memory.)
+ - Errors are not cached: whoever asks next causes the next call.
  - What has expired is removed, also where nobody asks any more, so that nothing grows with keys that are gone.
 """
 
@@ -28,21 +28,21 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 LASTING: Final = timedelta(minutes=5)
-"""How long an answer is good, where nobody says otherwise."""
+"""How long an answer is cached by default."""
 REMOVED_EVERY: Final = timedelta(minutes=1)
-"""How often what has expired is removed, as long as there is anything."""
+"""How often expired values are removed, while there are any values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept(Generic[V]):
-    """A value, and until when it counts by the monotonic clock."""
+    """A value, and when it expires by the monotonic clock."""
 
     value: V
     until: float
 
 
 class Expiring(Generic[K, V]):
-    """Values by key that disappear when their time is over."""
+    """Values by key that expire."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -50,18 +50,18 @@ class Expiring(Generic[K, V]):
         self._is_removing = False
 
     def __len__(self) -> int:
-        """How many there are, those included that have expired and are not removed yet."""
+        """How many values there are, including expired ones that are not removed yet."""
         return len(self._kept)
 
     def get(self, key: K) -> Kept[V] | None:
-        """What is kept under a key, unless it has expired."""
+        """The value of a key, unless it has expired."""
         kept = self._kept.get(key)
         return kept if kept is not None and self._clock.monotonic() < kept.until else None
 
     def left(self, kept: Kept[V]) -> timedelta:
-        """After how long something does not count any more, rounded up to a second.
+        """After how long a value expires, rounded up to a second.
 
-        Less than a microsecond would become no time at all, and whoever waits for it would come back for ever.
+        Less than a microsecond would be rounded to zero, and whoever waits for it would ask again without end.
         """
         return timedelta(seconds=max(1, ceil(kept.until - self._clock.monotonic())))
 
@@ -77,7 +77,7 @@ class Expiring(Generic[K, V]):
     def _remove_later(self) -> None:
         self._is_removing = bool(self._kept)
         if self._is_removing:
-            # In a context of its own: that of the first caller, and all it refers to, would be kept as well.
+            # In a new context: that of the first caller, and all that it refers to, would be kept alive.
             asyncio.get_running_loop().call_later(
                 REMOVED_EVERY.total_seconds(), self._remove, context=Context()
             )
@@ -97,7 +97,7 @@ class _Question:
 
 
 class Remembered(Generic[K, V]):
-    """See the module."""
+    """Answers by key, asked for when they are needed and not cached."""
 
     def __init__(
         self,
@@ -105,20 +105,20 @@ class Remembered(Generic[K, V]):
         clock: Clock,
         lasting: Callable[[V], timedelta] = lambda _: LASTING,
     ) -> None:
-        """`lasting` tells how long an answer is good."""
+        """`lasting` says how long an answer is cached."""
         self._ask = ask
         self._lasting = lasting
         self._answers: Expiring[K, V] = Expiring(clock)
         self._questions: dict[K, _Question] = {}
 
     def __len__(self) -> int:
-        """How many keys something is kept for."""
+        """How many keys have an answer or are being asked for."""
         return len(self._answers) + len(self._questions)
 
     async def get(self, key: K) -> V:
-        """The answer, or the error that came instead."""
-        if known := self._answers.get(key):
-            return known.value
+        """The answer. Raise what the call raised."""
+        if kept := self._answers.get(key):
+            return kept.value
         question = self._questions.setdefault(key, _Question())
         question.askers += 1
         try:
@@ -130,12 +130,12 @@ class Remembered(Generic[K, V]):
                 del self._questions[key]
 
     def forget(self, key: K) -> None:
-        """Something says that what we know is wrong."""
+        """Drop the answer of a key, because it is known to be outdated."""
         self._answers.forget(key)
 
     async def _answered(self, key: K) -> V:
-        if known := self._answers.get(key):
-            return known.value
+        if kept := self._answers.get(key):
+            return kept.value
         answer = await self._ask(key)
         self._answers.put(key, answer, self._lasting(answer))
         return answer

@@ -1,4 +1,4 @@
-"""What the owner of a change holds after handing it in: a place to look for the result, and a way to be woken."""
+"""Tickets: where the owner of a submitted change finds the result, and is woken when there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Waker: TypeAlias = Callable[[], None]
 """Called once there is a result. It puts the owner back into its queue, and does nothing else."""
 
 _LOOK_AGAIN = timedelta(minutes=1)
-"""When to look without having been woken, for nothing but safety."""
+"""When to look again without having been woken."""
 
 
 class PendingError(Wait):
@@ -31,7 +31,7 @@ class PendingError(Wait):
 
 
 class Ticket(Generic[R]):
-    """One change on its way to a document."""
+    """One submitted change."""
 
     def __init__(self, document: str) -> None:
         self._document = document
@@ -45,7 +45,7 @@ class Ticket(Generic[R]):
         return self._done.is_set()
 
     def result(self) -> R:
-        """What became of the change. Raise the error that it met, or PendingError where nothing became of it yet."""
+        """The result of the change. Raise its error, or PendingError where there is no result yet."""
         if not self.done:
             raise PendingError(self._document)
         if self._error is not None:
@@ -86,7 +86,7 @@ class Ticket(Generic[R]):
 
 
 def _again(error: BaseException) -> BaseException:
-    """The error as if it were new: several owners may share it, and a ticket must not keep what its traceback refers to.
+    """A copy without traceback: several owners may share an error, and a ticket must not keep alive what it refers to.
 
     Of one that is none of the four errors there is no copy: it is a bug, which the writer has logged.
     """

@@ -1,25 +1,25 @@
-"""The one choke point of everything that we ask of a cloud.
+"""Sends every call to a cloud: the one place that numbers, limits, repeats, audits and classifies.
 
-Every attempt of every call takes the same way:
+Every attempt of every call takes the same steps:
 
     number ─► hooks before ─► dry run? ─► circuit ─► budget ─► still leading? ─► send ─► hooks after ─► errors
                                  │ mutations end here
 
 *Guarantees*
- - A call that is not idempotent is sent at most once. Others are repeated, while the deadline lasts, where there was no
-   answer or where the provider was too busy to look. Each attempt is a call with a number of its own.
+ - A call that is not idempotent is sent at most once. Others are repeated, within the deadline, where there was no answer
+   or the provider was too busy to look. Each attempt is a call with a number of its own.
  - Throttling pauses the lane for everybody who uses the credential.
- - Nothing waits in vain: where the turn, the end of a pause or a provider's recovery is too far away for the deadline,
-   `Wait` says so at once. At least half of the time is for sending.
+ - A call that cannot be sent within its deadline (budget, pause, open circuit) raises `Wait` at once. At least half of the
+   deadline is for sending.
  - In a dry run, and without leadership, no mutation is sent. A dry run raises `KeptBack`, which is a `Wait`.
- - Every mutation that was sent leaves an audit line, also where it was cancelled half-way.
- - What a provider does wrong leaves as one of the four errors of `core.errors`, with the metric label in `error_type`, and
-   with the cause in `unavailable` where nothing can be asked of it at present: no answer, throttling, an open circuit.
-   What hooks, the leadership check and bugs raise leaves as it is.
+ - Every mutation that was sent leaves an audit line, also where it was cancelled.
+ - What a provider does wrong is raised as one of the four errors of `core.errors`, with the metric label in `error_type`,
+   and with the cause in `unavailable` where nothing can be asked of it at present: no answer, throttling, an open circuit.
+   What hooks, the leadership check and bugs raise is not translated.
 
 *Caveats*
  - After an error of the verdict UNANSWERED a mutation may have taken effect: look before doing it again.
- - Redirects, body sizes and types are the sender's to refuse. What it cannot make sense of, it raises.
+ - Redirects, body sizes and types are the sender's to refuse. What it cannot read, it raises.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from typing import Generic, TypeVar
 from edgekeeper.cloud import audit
 from edgekeeper.cloud.availability import Availability, Service
 from edgekeeper.cloud.budget import Budget, TooLongError
+from edgekeeper.cloud.call_context import Actor, CallContext, Priority, acting_for, current_context, sweeping
 from edgekeeper.cloud.circuit import Circuit, Circuits, State
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.operation import Classifier, Failure, KeptBack, Operation, Verdict
-from edgekeeper.cloud.origin import Actor, Origin, Priority, acting_for, current_origin, sweeping
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
@@ -71,7 +71,7 @@ def _unclassified(_: Operation, __: Exception) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Order(Generic[T]):
-    """A call as it was asked for."""
+    """A call with all its arguments."""
 
     operation: Operation
     subject: str
@@ -80,18 +80,18 @@ class _Order(Generic[T]):
     region: str
     classify: Classifier
     cost: int
-    origin: Origin
+    context: CallContext
     until: float
     """When its deadline ends, by the loop's time."""
 
     @property
     def account(self) -> str:
-        """Whose budget it takes from: providers count each region of an account for itself."""
+        """Whose budget it takes from: providers count each region of an account separately."""
         return f"{self.credential}/{self.region}" if self.region else self.credential
 
 
 class _FailedError(Exception):
-    """An attempt failed in a way that the classifier knows."""
+    """An attempt failed with an error that could be classified."""
 
     def __init__(self, failure: Failure, cause: Exception) -> None:
         super().__init__()
@@ -135,19 +135,19 @@ class Transport:
         priority: Priority | None = None,
         actor: Actor | None = None,
     ) -> T:
-        """Send a call until it is answered for good, within its deadline.
+        """Send a call, and repeat it where that is possible, within its deadline.
 
-        `credential` names, and never is, the secret that signs the call. `region` is empty where the service is a
-        global one. `cost` is what the call takes from its lane. `priority` and `actor` are those of the present
-        origin (`acting_for`, `sweeping`) unless they are given.
+        `credential` is the name of the secret that signs the call, never the secret. `region` is empty for a global
+        service. `cost` is what the call takes from its lane. `priority` and `actor` are those of the call context
+        (`acting_for`, `sweeping`) by default.
         """
-        origin = current_origin()
+        context = current_context()
         if actor is not None:
-            origin = replace(origin, actors=(actor,))
+            context = replace(context, actors=(actor,))
         if priority is not None:
-            origin = replace(origin, priority=priority)
+            context = replace(context, priority=priority)
         until = asyncio.get_running_loop().time() + operation.deadline.total_seconds()
-        order = _Order(operation, subject, send, credential, region, classify, cost, origin, until)
+        order = _Order(operation, subject, send, credential, region, classify, cost, context, until)
         return await self._pursue(order)
 
     async def _pursue(self, order: _Order[T]) -> T:
@@ -168,7 +168,7 @@ class Transport:
                 pause = self._pause_before_retry(order, error.failure, attempt, record.number)
                 if pause is None or loop.time() + pause >= order.until:
                     raise failed.failure.error from failed.cause
-            except Wait:  # there is no way to try again, so the last attempt was the last one
+            except Wait:  # another attempt is not possible: report what the last one met
                 if failed is None:
                     raise
                 raise failed.failure.error from failed.cause
@@ -178,7 +178,7 @@ class Transport:
             await asyncio.sleep(pause)
 
     def report(self, operation: Operation, credential: str, failure: Failure) -> None:
-        """Count a failure for whether the service can be used; for those too that were met before a call was made."""
+        """Count a failure for the availability of its service, also one that was met before a call was made."""
         service = Service(operation.provider, operation.service, credential)
         if failure.error.unavailable is None:  # a refusal is an answer
             self._availability.answered(service)
@@ -192,7 +192,7 @@ class Transport:
         except OSError as error:
             raise _FailedError(_unanswered(operation, error), error) from error
         if operation.mutating and self.dry_run:
-            audit.audit(record, operation, order.account, order.origin, audit.KEPT_BACK)
+            audit.audit(record, operation, order.account, order.context, audit.KEPT_BACK)
             raise KeptBack(operation, order.subject)
         circuit = self._circuit(order)
         circuit.check()
@@ -214,24 +214,24 @@ class Transport:
     async def _wait_for_turn(self, order: _Order[T]) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        patience = (order.until - began) / 2  # a call that is sent too late to be answered is worse than none
-        origin, lane = order.origin, order.operation.lane
+        patience = (order.until - began) / 2  # the other half is for sending
+        context, lane = order.context, order.operation.lane
         try:
             async with asyncio.timeout(patience):
                 await self.budget.acquire(
                     order.account,
                     lane,
                     order.cost,
-                    priority=origin.priority,
-                    namespace=origin.namespace,
+                    priority=context.priority,
+                    namespace=context.namespace,
                     caller=f"{order.operation.name} {order.subject}",
                     within=timedelta(seconds=patience),
                 )
         except TooLongError as error:
             raise _wait_for_budget(lane, error) from error
-        except TimeoutError as error:  # others were let in before
+        except TimeoutError as error:  # others were served first
             expected = self.budget.expected_wait(
-                order.account, lane, priority=origin.priority, namespace=origin.namespace
+                order.account, lane, priority=context.priority, namespace=context.namespace
             )
             raise _wait_for_budget(lane, TooLongError(expected)) from error
         self._metrics.observe_wait(lane, loop.time() - began)
@@ -257,7 +257,7 @@ class Transport:
             self._metrics.observe_call(operation, self._clock.monotonic() - began)
             if failure is not None:
                 self._metrics.count_error(operation, failure.error_type)
-            audit.audit(record, operation, order.account, order.origin, result, failure)
+            audit.audit(record, operation, order.account, order.context, result, failure)
 
     def _pause_before_retry(
         self, order: _Order[T], failure: Failure, attempt: int, number: int
@@ -278,12 +278,12 @@ class Transport:
 
 
 def _graver(before: _FailedError | None, now: _FailedError) -> _FailedError:
-    """The failure that the caller must know of: that this attempt had no effect says nothing of an earlier one."""
+    """The failure to report: that this attempt had no effect says nothing about an earlier one."""
     return now if before is None or now.failure.verdict is not Verdict.THROTTLED else before
 
 
 def _end_of_attempt(order: _Order[T]) -> float:
-    """When to give up on an attempt. One that may be repeated leaves half of the time for the next."""
+    """When an attempt times out. One that may be repeated leaves half of the time for the next."""
     if not order.operation.idempotent:
         return order.until
     now = asyncio.get_running_loop().time()
@@ -313,5 +313,5 @@ def _wait_for_budget(lane: str, error: TooLongError) -> Wait:
     expected = timedelta(seconds=ceil(error.expected.total_seconds()))
     message = f"the next call of {lane} is not due yet: expected in {format_duration(expected)}"
     wait = Wait(error.come_back_in, "BudgetExhausted", message)
-    wait.unavailable = Cause.THROTTLED if error.paused else None  # a long line is no outage
+    wait.unavailable = Cause.THROTTLED if error.paused else None  # a long queue is no outage
     return wait

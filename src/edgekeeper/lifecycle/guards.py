@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from edgekeeper.cloud.aws.records import is_within, normalise_name
+from edgekeeper.cloud.aws.dns.records import is_within, normalise_name
 
 HOSTNAME_POLICY: Final = "--hostname-policy"
 OTHER_NAMESPACES: Final = "*"

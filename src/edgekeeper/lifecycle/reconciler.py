@@ -21,7 +21,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, Generic, Protocol
 
-from edgekeeper.cloud.origin import Actor, acting_for
+from edgekeeper.cloud.call_context import Actor, acting_for
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration

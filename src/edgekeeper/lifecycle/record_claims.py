@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from edgekeeper.cloud.aws.dns.entries import Place, bare_zone
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Kind

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws import error_table
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.core.json import JsonObject
 from kubecel.environments import kubernetes
@@ -87,7 +87,7 @@ def test_reasons_are_the_documented_ones() -> None:
     assert WAITING < OF_READY
     assert {
         decide.VALIDATION_FAILED,
-        meanings.NAME_CONFLICT,
+        error_table.NAME_CONFLICT,
         "DNSError",
         "ExternalDeletion",
     } <= OF_READY - WAITING

@@ -12,14 +12,16 @@ from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
 from edgekeeper.api.schema import schema_of
-from edgekeeper.cloud.aws import meanings
-from edgekeeper.cloud.lanes import DEFAULT_RATES
+from edgekeeper.cloud.aws import error_table
+from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.controllers.cloudfront.metrics import ERROR_TYPES, TenantMetrics
 from edgekeeper.controllers.cloudfront.report import CERTIFICATE_MANAGER
 from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
+from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
 from edgekeeper.lifecycle.preview import Verdict
@@ -63,10 +65,15 @@ def reasons() -> set[str]:
     text = "".join((SOURCES / f"{name}.py").read_text() for name in TELLING)
     found = set(re.findall(r'(?:True|False), "([A-Z]\w+)"', text))
     found |= set(re.findall(r'"(?:Normal|Warning)",\s+"([A-Z]\w+)"', text))
-    found |= {decide.VALIDATION_FAILED, meanings.NAME_CONFLICT, meanings.DOMAIN_CONFLICT, decide.SAN_MISMATCH}
-    stalls = [one for one in vars(meanings).values() if isinstance(one, meanings.Meaning)]
-    found |= {one.reason for one in stalls if one.noun is meanings.Noun.STALL}
-    return found | {meanings.DOMAIN_VALIDATION_PENDING, meanings.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}
+    found |= {
+        decide.VALIDATION_FAILED,
+        error_table.NAME_CONFLICT,
+        error_table.DOMAIN_CONFLICT,
+        decide.SAN_MISMATCH,
+    }
+    stalls = [one for one in vars(error_table).values() if isinstance(one, ErrorRow)]
+    found |= {one.reason for one in stalls if one.kind is Stall}
+    return found | {error_table.DOMAIN_VALIDATION_PENDING, error_table.QUOTA_EXCEEDED, CLOUD_UNAVAILABLE}
 
 
 @pytest.mark.parametrize("field", list(fields(schema_of(DistributionTenantSpec))))

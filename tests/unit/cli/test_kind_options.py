@@ -14,7 +14,7 @@ from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cloud.aws.clients import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.lanes import ROUTE53, ROUTE53_CHANGE
+from edgekeeper.cloud.rates import ROUTE53, ROUTE53_CHANGE
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.module import tenant_options
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions

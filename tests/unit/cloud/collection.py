@@ -11,9 +11,9 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from edgekeeper.cloud.call_context import Priority, current_context
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.cloud.origin import Priority, current_origin
 from kubesim.virtual import LoopClock
 
 NAME = "things"
@@ -50,7 +50,7 @@ class Remote:
 
     async def list(self) -> AsyncIterator[dict[str, Thing]]:
         self.listings.append(asyncio.get_running_loop().time())
-        self.priorities.add(current_origin().priority)
+        self.priorities.add(current_context().priority)
         snapshot = dict(self.things if self.shown is None else self.shown)
         pages = list(_pages(snapshot, self.page_size))
         for number, page in enumerate(pages, start=1):

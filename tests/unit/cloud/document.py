@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions
-from edgekeeper.cloud.origin import Origin, current_origin
+from edgekeeper.cloud.call_context import CallContext, current_context
+from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket, Waker
 from edgekeeper.core.errors import Stall
 
 LATENCY = 0.3
@@ -35,13 +35,13 @@ class Document:
     """Raised by every write."""
     writes: list[tuple[float, list[Record]]] = field(default_factory=list)
     """When each write began, and what it held, also of those that were refused."""
-    origins: list[Origin] = field(default_factory=list)
+    contexts: list[CallContext] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
 
     async def write(self, records: Sequence[Record]) -> list[str]:
         self.writes.append((asyncio.get_running_loop().time(), list(records)))
-        self.origins.append(current_origin())
+        self.contexts.append(current_context())
         self.in_flight += 1
         self.most_in_flight = max(self.in_flight, self.most_in_flight)
         before = dict(
@@ -83,15 +83,23 @@ class Desk:
             options=CoalescerOptions(window=WINDOW, heaviest=heaviest),
             **settings,
         )
-        self.submit = self.coalescer.submit
+        self._tickets: list[Ticket[str]] = []
+
+    def submit(self, record: Record, *, wake: Waker | None = None) -> Ticket[str]:
+        ticket = self.coalescer.submit(record, wake=wake)
+        self._tickets.append(ticket)
+        return ticket
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Write what is handed in; at the end, write the rest and stop."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.coalescer.run())
+        """Write what is handed in. At the end, wait until everything has a result."""
+        running = asyncio.create_task(self.coalescer.run())
+        try:
             yield
-            await self.coalescer.stop()
+            await asyncio.gather(*(ticket.wait() for ticket in self._tickets), return_exceptions=True)
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
 
 
 def names(count: int) -> list[Record]:

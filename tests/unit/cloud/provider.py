@@ -11,8 +11,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.budget import Budget, LaneRate
+from edgekeeper.cloud.call_context import Actor
 from edgekeeper.cloud.metrics import CloudMetrics
-from edgekeeper.cloud.origin import Actor
 from edgekeeper.cloud.transport import Failure, Operation, Transport, Verdict
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.errors import Retry, Stall, Wait

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from edgekeeper.cloud.budget import Budget, LaneRate, TooLongError
-from edgekeeper.cloud.lanes import DEFAULT_RATES
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from kubesim.virtual import virtual_time
 from tests.unit.cloud.provider import ACCOUNT, LANE, assert_within_budget
 

@@ -67,9 +67,9 @@ def test_circuit_lets_one_call_through_to_see(line: Line) -> None:
     line.call(False, TOLERATED)
     line.pass_time(10)
     assert line.state() is State.HALF_OPEN
-    with line.circuit.passage() as scout:
+    with line.circuit.passage() as probe:
         assert line.wait() == timedelta(seconds=5)
-        scout.answered = True
+        probe.answered = True
     assert line.state() is State.CLOSED
 
 
@@ -93,7 +93,7 @@ def test_circuit_forgets_its_history_once_it_is_closed(line: Line) -> None:
     assert line.wait() == timedelta(seconds=10)
 
 
-def test_circuit_cancelled_scout_proves_nothing_and_blocks_nobody(line: Line) -> None:
+def test_circuit_cancelled_probe_proves_nothing_and_blocks_nobody(line: Line) -> None:
     line.call(False, TOLERATED)
     line.pass_time(10)
     line.call(None)

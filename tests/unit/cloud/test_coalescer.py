@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
+from edgekeeper.cloud.call_context import CallContext, acting_for
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, PendingError
-from edgekeeper.cloud.origin import Origin, acting_for
 from edgekeeper.core.errors import Retry, Wait
 from kubesim.virtual import virtual_time
 from tests.unit.cloud.document import LATENCY, Desk, Document, Record, names
@@ -262,43 +262,22 @@ async def test_coalescer_writes_in_the_name_of_all_whose_changes_these_are() -> 
                 for name in names_:
                     desk.submit(Record(name))
         desk.submit(Record("nobody's"))
-    assert desk.document.origins == [Origin((SHOP, blog))]
+    assert desk.document.contexts == [CallContext((SHOP, blog))]
 
 
 # The end
 
 
 @virtual_time
-async def test_coalescer_stop_writes_what_was_handed_in_without_waiting_for_more() -> None:
-    desk = Desk()
-    async with desk.open():
-        tickets = [desk.submit(record) for record in names(700)]
-        await asyncio.sleep(0)
-    assert all(ticket.result() for ticket in tickets)
-    assert now() == pytest.approx(2 * LATENCY)
-
-
-@virtual_time
 async def test_coalescer_that_has_stopped_refuses_and_wakes() -> None:
     desk = Desk()
     async with desk.open():
-        pass
+        await asyncio.sleep(0)
     woken: list[bool] = []
     ticket = desk.submit(Record("late"), wake=lambda: woken.append(True))
     with pytest.raises(Retry, match="zone Z1: the writer has stopped"):
         ticket.result()
     assert woken == [True]
-
-
-@virtual_time
-async def test_coalescer_that_is_stopped_before_it_runs_writes_what_was_handed_in() -> None:
-    desk = Desk()
-    ticket = desk.submit(Record("a"))
-    await desk.coalescer.stop()
-    assert ticket.result() == "wrote a"
-    await desk.coalescer.run()
-    await desk.coalescer.stop()
-    assert desk.document.sizes == [1]
 
 
 @virtual_time
@@ -323,6 +302,23 @@ async def test_coalescer_that_is_cancelled_fails_its_tickets_and_loses_none() ->
 
 
 @virtual_time
+async def test_coalescer_that_was_cancelled_can_be_run_again() -> None:
+    desk = Desk()
+    running = asyncio.create_task(desk.coalescer.run())
+    lost = desk.submit(Record("a", "1"))
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait({running})
+    with pytest.raises(Retry, match="before the change was written"):
+        lost.result()
+    async with desk.open():
+        await asyncio.sleep(0)
+        again = desk.submit(Record("a", "2"))
+    assert again.result() == "wrote a"
+    assert desk.document.records == {"a": "2"}
+
+
+@virtual_time
 async def test_coalescer_with_a_bug_fails_its_tickets_and_loses_none() -> None:
     async def too_few(_: Sequence[Record]) -> list[str]:
         return ["one result"]
@@ -341,7 +337,9 @@ async def test_coalescer_changes_weigh_one_each_unless_told_otherwise() -> None:
     coalescer: Coalescer[Record, str] = Coalescer(
         "zone Z1", document.write, key=lambda record: record.name, options=CoalescerOptions(heaviest=3)
     )
-    for record in names(7):
-        coalescer.submit(record)
-    await coalescer.stop()
+    tickets = [coalescer.submit(record) for record in names(7)]
+    running = asyncio.create_task(coalescer.run())
+    for ticket in tickets:
+        await ticket.wait()
+    running.cancel()
     assert document.sizes == [3, 3, 1]

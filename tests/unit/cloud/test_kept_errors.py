@@ -13,13 +13,13 @@ from datetime import timedelta
 import pytest
 from prometheus_client import CollectorRegistry
 
-from edgekeeper.cloud.aws.changes import Present
-from edgekeeper.cloud.aws.propagation import Propagation
-from edgekeeper.cloud.aws.records import Record
+from edgekeeper.cloud.aws.dns.changes import Present
+from edgekeeper.cloud.aws.dns.propagation import Propagation
+from edgekeeper.cloud.aws.dns.records import Record
+from edgekeeper.cloud.aws.dns.zone import Zone
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.route53 import ChangeReceipt, Route53
 from edgekeeper.cloud.aws.sts import AssumedSession, RoleCredentials
-from edgekeeper.cloud.aws.zone import Zone
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.cloud.ticket import Ticket

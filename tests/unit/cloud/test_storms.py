@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from edgekeeper.cloud.budget import LaneRate
-from edgekeeper.cloud.origin import Actor, acting_for
+from edgekeeper.cloud.call_context import Actor, acting_for
 from edgekeeper.cloud.transport import Operation
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.core.errors import Retry
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import Key, Kind

@@ -1,14 +1,13 @@
-"""How adapters call AWS: every call passes the transport, and every answer is understood before it counts as one.
+"""How adapters call AWS: through the transport, with answers that are parsed as part of the call.
 
     aws = AwsAccess(transport, AwsClients(), clock)
     cloudfront = aws.caller()
     zone = aws.caller(role=Role("arn:aws:iam::222222222222:role/dns"))
     tenant = await cloudfront.find(Ask(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
 
-Parsing is part of the call: an answer without the fields that it must have is none, and nothing is concluded from it.
-That something is not there is an answer, where the caller expects it (`find`), and so is that we may not know: a denied
-read is not sent again for some minutes, however many objects need it. Listings are not among these, since mirrors pace
-them by themselves, and neither are mutations.
+An answer that lacks a required field is an error, and nothing is concluded from it. `find` returns None for what is not
+there. A denied read of one object is not sent again for some minutes, however many objects need it; this holds neither
+for listings, which mirrors pace, nor for mutations.
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ from botocore import xform_name
 from botocore.exceptions import BotoCoreError, ClientError
 
 from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.aws.error_table import DENIED, general
 from edgekeeper.cloud.aws.errors import classify, code_of, message_of
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
-from edgekeeper.cloud.aws.meanings import DENIED, Meaning, general
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.refusals import Read, Refusals
 from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError
 from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
+from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
@@ -50,8 +50,8 @@ class Ask(Generic[T]):
     """The object in question, for logs and audit."""
     request: JsonObject
     parse: Callable[[JsonObject], T]
-    special: Mapping[str, Meaning] = field(default_factory=dict)
-    """What error codes mean for this very call, where they mean something else than usual."""
+    special: Mapping[str, ErrorRow] = field(default_factory=dict)
+    """Rows for error codes that mean something else for this call; they go before the tables."""
     cost: int = 1
     """What it takes from its lane of the budget."""
 
@@ -110,7 +110,7 @@ class AwsAccess:
         await self.clients.release(role)
 
     async def _credentials(self, service: str, role: Role) -> RoleCredentials:
-        """Those of a role. Who may not assume it may not use the service, and is told so in the service's words."""
+        """The credentials of a role. A refusal to assume it is raised as the service's own denial."""
         try:
             return await self._roles.credentials(role)
         except Stall as refusal:
@@ -151,9 +151,9 @@ class AwsCaller:
         return await self._unless_denied(ask, lambda: self.call(ask))
 
     async def find(self, ask: Ask[T], *absent: str, unless: str = "") -> T | None:
-        """The same for what may not be there: None where AWS answers with one of the codes `absent`.
+        """The same for an object that may not exist: None where AWS answers with one of the codes `absent`.
 
-        Where one code says that several things are missing, `unless` is what the message says of the others.
+        Where a code has several meanings, `unless` is part of the message of the others.
         """
         if ask.operation.mutating:
             return await self._find(ask, absent, unless)
@@ -174,7 +174,7 @@ class AwsCaller:
         return await self._hand_over(ask, send)
 
     async def pages(self, ask: Ask[T], tokens: Mapping[str, str]) -> AsyncIterator[T]:
-        """All pages of a listing, each a call. `tokens` names where an answer says how to go on, and how to ask."""
+        """All pages of a listing, each a call. `tokens` maps fields of an answer to the parameters of the next request."""
         position: JsonObject = {}
         while True:
             page, following = await self.call(_one_page(ask, position, tokens))
@@ -184,7 +184,7 @@ class AwsCaller:
             position = following
 
     def expected_wait(self, operation: Operation) -> timedelta:
-        """How long a call would wait for its turn in the budget."""
+        """How long a call would wait for the budget."""
         credential = self._access.credential(self._role)
         region = self._access.clients.budget_region(operation.service, self._region)
         account = f"{credential}/{region}" if region else credential
@@ -227,10 +227,10 @@ class AwsCaller:
 
 
 def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> Ask[tuple[T, JsonObject]]:
-    """The question for the page at a position; its answer says where the next one is."""
+    """The request for the page at a position; its answer has the next position."""
 
     def parse(answer: JsonObject) -> tuple[T, JsonObject]:
-        following = {asked: answer[told] for told, asked in tokens.items() if answer.get(told)}
+        following = {parameter: answer[output] for output, parameter in tokens.items() if answer.get(output)}
         if following and following == position:
             raise BrokenAnswerError("the next page is the same as this one")
         return ask.parse(answer), following
@@ -240,13 +240,16 @@ def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> A
 
 def _role_refused(service: str, refusal: Stall) -> RoleRefusedError:
     denied = general(service).denied
-    told = RoleRefusedError(denied.reason, refusal.message)
-    told.error_type = denied.error_type
-    return told
+    role_refusal = RoleRefusedError(denied.reason, refusal.message)
+    role_refusal.error_type = denied.error_type
+    return role_refusal
 
 
 def _parse_session(answer: JsonObject) -> AssumedSession:
-    given = answer["Credentials"]
+    credentials = answer["Credentials"]
     return AssumedSession(
-        given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
+        credentials["AccessKeyId"],
+        credentials["SecretAccessKey"],
+        credentials["SessionToken"],
+        credentials["Expiration"],
     )

@@ -16,7 +16,7 @@ from typing import Final
 from edgekeeper.cloud.aws import operations as op
 from edgekeeper.cloud.aws.access import Ask, AwsCaller
 from edgekeeper.cloud.aws.coverage import uncovered
-from edgekeeper.cloud.aws.records import Record, normalise_name
+from edgekeeper.cloud.aws.dns.records import Record, normalise_name
 from edgekeeper.core.json import JsonObject
 
 ISSUED: Final = "ISSUED"
@@ -105,7 +105,7 @@ class Acm:
     ) -> AsyncIterator[dict[str, CertificateSummary]]:
         """Certificates by ARN, page by page, newest first."""
         request: JsonObject = {"MaxItems": PAGE_SIZE, "SortBy": "CREATED_AT", "SortOrder": "DESCENDING"}
-        # Without a filter ACM lists RSA 2048 alone, a habit from times when there was nothing else.
+        # Without a filter ACM lists RSA 2048 only.
         request["Includes"] = {"keyTypes": list(_KEY_TYPES)}
         if statuses:
             request["CertificateStatuses"] = list(statuses)
@@ -152,8 +152,10 @@ def best_certificate(
     certificates: Iterable[CertificateSummary], domains: Sequence[str]
 ) -> CertificateSummary | None:
     """The issued certificate that covers all domains; of several the one that lasts longest, then by ARN."""
-    fitting = [one for one in certificates if one.issued and one.covers(domains)]
-    return max(fitting, key=lambda one: (_lasting(one), one.arn), default=None)
+    fitting = [
+        certificate for certificate in certificates if certificate.issued and certificate.covers(domains)
+    ]
+    return max(fitting, key=lambda certificate: (_lasting(certificate), certificate.arn), default=None)
 
 
 def _lasting(certificate: CertificateSummary) -> float:

@@ -1,7 +1,7 @@
 """API Gateway: custom domain names and what they are mapped to.
 
 AWS takes one call per half minute that creates, changes or deletes a domain name, for the whole account. Those calls
-have a lane of their own, and `expected_wait` says how long a new one would stand in it. Reading is cheap. There are no
+have a lane of their own, and `expected_wait` says how long a new one would wait. Reading is cheap. There are no
 ETags: the last writer wins, so a domain is read before it is changed.
 """
 

@@ -4,7 +4,7 @@ A first client of a service costs a tenth of a second and some megabytes, furthe
 first use, by one task for all who ask, and closed together. `warm_up` makes those that will surely be needed before the
 process calls itself ready, since making them keeps the event loop busy.
 
-Retries are off: the transport repeats calls, and knows which ones. So are redirects and answers without end (`http`).
+Retries are off, because the transport repeats calls. So are redirects and unlimited answers (`http`).
 Credentials come from the chain that botocore offers: the environment, IAM roles for service accounts, EKS Pod
 Identity, profiles, instance metadata; it refreshes them by itself, and they are looked for again until there are some.
 Other roles are assumed through `sts`.
@@ -71,7 +71,7 @@ class AwsConfigError(Exception):
 
 
 class InsecureEndpointError(AwsConfigError):
-    """Signed requests would travel in the clear."""
+    """Signed requests would be sent without encryption."""
 
     def __init__(self, url: str) -> None:
         super().__init__(f"refusing the endpoint {url}: it is neither https nor on this machine")
@@ -95,7 +95,7 @@ class AwsSettings:
 
 DEFAULT_SETTINGS: Final = AwsSettings()
 USER_AGENT: Final = f"edgekeeper/{__version__} Botocore/{botocore.__version__}"
-"""Written out: botocore would put its own together anew for every call, out of a dozen parts."""
+"""A constant: botocore would assemble one for every call."""
 
 
 class AwsClients:
@@ -108,7 +108,7 @@ class AwsClients:
         session: AioSession | None = None,
         http_session_class: type[Any] = GuardedSession,
     ) -> None:
-        """`session` brings credentials of its own; `http_session_class` another way for requests to travel.
+        """`session` brings credentials of its own; `http_session_class` sends the requests.
 
         Raise InsecureEndpointError for an endpoint of the settings; one of the environment is known with the client.
         """
@@ -122,7 +122,7 @@ class AwsClients:
         self._making: dict[_ClientKey, asyncio.Task[AioBaseClient]] = {}
         self._open: dict[_ClientKey, AsyncExitStack] = {}
         self._bare_until = 0.0
-        """Until when nobody looks for credentials again, since none were found."""
+        """Until when credentials are not looked for again, since none were found."""
 
     @property
     def region(self) -> str:

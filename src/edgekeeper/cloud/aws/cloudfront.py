@@ -21,11 +21,10 @@ from edgekeeper.cloud.aws.distributions import (
     parse_connection_group,
     parse_distribution,
 )
-from edgekeeper.cloud.aws.meanings import UNVALIDATED, Meaning
+from edgekeeper.cloud.aws.error_table import UNVALIDATED
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     DistributionTenant,
-    DomainConflict,
     ManagedCertificate,
     ManagedCertificateRequest,
     TenantSettings,
@@ -38,6 +37,7 @@ from edgekeeper.cloud.aws.tenants import (
     parse_tags,
     parse_tenant,
 )
+from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.core.json import JsonObject
 
 PAGE_SIZE: Final = 100
@@ -114,16 +114,6 @@ class CloudFront:
         ask = Ask(op.GET_MANAGED_CERTIFICATE, identifier, {"Identifier": identifier}, _parse_certificate)
         return await self._aws.find(ask, _ABSENT)
 
-    async def domain_conflicts(self, domain: str, *, tenant_id: str) -> tuple[DomainConflict, ...]:
-        """Who else has a domain. CloudFront tells only a tenant whose certificate covers it."""
-        request = {
-            "Domain": domain,
-            "DomainControlValidationResource": {"DistributionTenantId": tenant_id},
-            "MaxItems": PAGE_SIZE,
-        }
-        ask = Ask(op.LIST_DOMAIN_CONFLICTS, domain, request, _parse_conflicts)
-        return tuple([conflict async for page in self._aws.pages(ask, _MARKERS) for conflict in page])
-
     # Tags, which an update does not touch
 
     async def tags(self, arn: str) -> dict[str, str]:
@@ -140,7 +130,7 @@ class CloudFront:
         request = {"Resource": arn, "TagKeys": {"Items": sorted(keys)}}
         await self._aws.call(Ask(op.UNTAG_RESOURCE, arn, request, _nothing))
 
-    # What tenants hang on
+    # Connection groups and distributions
 
     async def connection_groups(self) -> AsyncIterator[dict[str, ConnectionGroup]]:
         """All connection groups by id, page by page. An account without tenants has none."""
@@ -158,7 +148,7 @@ class CloudFront:
         return await self._aws.find(ask, "NoSuchDistribution")
 
 
-def _while_unvalidated(certificate: ManagedCertificateRequest | None) -> dict[str, Meaning]:
+def _while_unvalidated(certificate: ManagedCertificateRequest | None) -> dict[str, ErrorRow]:
     """CloudFront refuses a tenant while the domain does not lead to it yet, by a code that usually blames the spec."""
     if certificate is None or certificate.validation_token_host != VALIDATED_BY_CLOUDFRONT:
         return {}
@@ -173,13 +163,6 @@ def _parse_certificate(answer: JsonObject) -> ManagedCertificate:
     return parse_managed_certificate(answer["ManagedCertificateDetails"])
 
 
-def _parse_conflicts(answer: JsonObject) -> list[DomainConflict]:
-    return [
-        DomainConflict(shape["Domain"], shape["ResourceType"], shape["ResourceId"], shape["AccountId"])
-        for shape in answer.get("DomainConflicts") or ()
-    ]
-
-
 def _parse_groups(answer: JsonObject) -> dict[str, ConnectionGroup]:
     return {shape["Id"]: parse_connection_group(shape) for shape in answer.get("ConnectionGroups") or ()}
 
@@ -189,4 +172,4 @@ def _parse_group(answer: JsonObject) -> ConnectionGroup:
 
 
 def _nothing(_: JsonObject) -> None:
-    """The answer says nothing but yes."""
+    """The answer has no content."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 
 
 def covers(name: str, domain: str) -> bool:

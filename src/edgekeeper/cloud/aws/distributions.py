@@ -1,4 +1,4 @@
-"""What tenants hang on: the distribution that they share, and the connection group that their domains point to."""
+"""The distribution that tenants share, and the connection group that their domains point to."""
 
 from __future__ import annotations
 
@@ -38,10 +38,6 @@ class Distribution:
     """Empty where the distribution has none of its own."""
     uses_default_certificate: bool
     parameters: tuple[ParameterDefinition, ...]
-
-    @property
-    def takes_tenants(self) -> bool:
-        return self.connection_mode == TENANT_ONLY
 
     @property
     def covers_tenants(self) -> bool:
@@ -87,7 +83,7 @@ def _parse_definition(shape: JsonObject) -> ParameterDefinition:
 
 
 def parse_connection_group(shape: Mapping[str, Any], etag: str = "") -> ConnectionGroup:
-    """A `ConnectionGroup`, whose ETag travels beside it, or a `ConnectionGroupSummary`."""
+    """A `ConnectionGroup`, whose ETag comes separately, or a `ConnectionGroupSummary`."""
     return ConnectionGroup(
         id=shape["Id"],
         arn=shape["Arn"],

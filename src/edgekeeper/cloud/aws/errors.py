@@ -1,13 +1,13 @@
-"""What botocore raises, understood: the classifier that the transport asks about every failed AWS call.
+"""The classifier for failed AWS calls: translates what botocore raises.
 
-Four kinds of exception arrive here. An answer that AWS gave carries a code, which `meanings` explains. No answer at
-all (a lost connection, a timeout) says nothing about whether a write took effect, and neither does an answer that is
-not one (HTML, a truncated body). Without credentials nothing was asked: there are none, or whoever should give them to us
-refuses or fails. Anything else is a bug, and `classify` says so by None. An answer that is AWS's own, but lacks what we
-need of it, must not look like an outage: one odd object would stop the work on all others.
+ - An answer with an error code is looked up in `error_table`.
+ - No answer (a lost connection, a timeout), or one that is not AWS's (HTML, a truncated body), says nothing about whether a
+   write took effect.
+ - Missing or refused credentials: nothing was asked.
+ - An answer of AWS that lacks a required field is refused, and not an outage: one odd object must not stop all others.
+ - Anything else is a bug: `classify` returns None.
 
-AWS's message stays as it is, word for word; in front of it stand the operation and the code, because messages such as
-"The request is invalid" say neither.
+AWS's message is kept unchanged, with the operation and the code before it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as ConnectionFailedError
 from botocore.parsers import ResponseParserError
 
-from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws import error_table
 from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
-from edgekeeper.cloud.aws.meanings import Meaning, Noun
+from edgekeeper.cloud.error_table import ErrorRow, error_for
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Cause
 
 _NO_ANSWER = (ConnectionFailedError, HTTPClientError, ResponseParserError, BrokenAnswerError, OSError)
 _NO_IDENTITY = (
@@ -54,13 +54,13 @@ _NO_IDENTITY = (
 _IDENTITY_OPERATIONS = frozenset(
     {"AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML", "GetRoleCredentials", "CreateToken"}
 )
-"""What botocore asks by itself, to get credentials for what it was asked to do."""
+"""What botocore calls by itself to get credentials."""
 _MOST_DIGITS = 6
-_NOTHING_SPECIAL: Mapping[str, Meaning] = {}
+_NOTHING_SPECIAL: Mapping[str, ErrorRow] = {}
 
 
 def classify(
-    operation: Operation, error: Exception, special: Mapping[str, Meaning] = _NOTHING_SPECIAL
+    operation: Operation, error: Exception, special: Mapping[str, ErrorRow] = _NOTHING_SPECIAL
 ) -> Failure | None:
     """What a failed call means. None for an error that is ours. `special` goes before the tables."""
     if isinstance(error, ClientError):
@@ -69,20 +69,20 @@ def classify(
                 operation, f"{error.operation_name}: {code_of(error)}: {message_of(error)}"
             )
         return _refusal(operation, error, special)
-    told, text = meanings.general(operation.service), _text(error)
+    general, text = error_table.general(operation.service), _text(error)
     if isinstance(error, MalformedAnswerError):
-        return _failure(operation, told.busy, text, Verdict.REFUSED)
+        return _failure(operation, general.busy, text, Verdict.REFUSED)
     if isinstance(error, _NO_ANSWER):
-        return _failure(operation, told.busy, text, Verdict.UNANSWERED)
+        return _failure(operation, general.busy, text, Verdict.UNANSWERED)
     if isinstance(error, _NO_IDENTITY):
         return _without_identity(operation, text)
     if isinstance(error, ParamValidationError):
-        return _failure(operation, told.invalid, text, Verdict.REFUSED)
+        return _failure(operation, general.invalid, text, Verdict.REFUSED)
     return None
 
 
 def _text(error: Exception) -> str:
-    """What an exception says; one that was raised because time is up says nothing."""
+    """The text of an exception; a timeout has none of its own."""
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
@@ -92,35 +92,34 @@ def code_of(error: ClientError) -> str:
 
 
 def message_of(error: ClientError) -> str:
-    """What AWS says. Route 53 says it in a list."""
+    """AWS's message. Route 53 sends a list of them."""
     response: dict[str, Any] = dict(error.response)
-    told = response.get("Error", {}).get("Message") or response.get("message") or ""
-    return str(told) or "; ".join(map(str, response.get("messages") or ()))
+    message = response.get("Error", {}).get("Message") or response.get("message") or ""
+    return str(message) or "; ".join(map(str, response.get("messages") or ()))
 
 
 def status_of(error: ClientError) -> int:
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
-def _refusal(operation: Operation, error: ClientError, special: Mapping[str, Meaning]) -> Failure:
+def _refusal(operation: Operation, error: ClientError, special: Mapping[str, ErrorRow]) -> Failure:
     code, message, status = code_of(error), message_of(error), status_of(error)
-    meaning = special.get(code) or meanings.meaning_of(
-        operation.service, operation.name, code, message, status
-    )
+    table = error_table.table_of(operation.service, operation.name)
+    row = special.get(code) or table.find(code, message, status)
     verdict = Verdict.REFUSED
-    if meaning.throttled:
+    if row.throttled:
         verdict = Verdict.THROTTLED
     elif status >= 500 or 300 <= status < 400:
         verdict = Verdict.UNANSWERED
-    if meaning.unavailable is Cause.CREDENTIALS:
+    if row.unavailable is Cause.CREDENTIALS:
         return _without_identity(operation, f"{code}: {message}")
-    return _failure(operation, meaning, f"{code}: {message}", verdict, _retry_after(error))
+    return _failure(operation, row, f"{code}: {message}", verdict, _retry_after(error))
 
 
 def _without_identity(operation: Operation, text: str) -> Failure:
-    """Of what AWS says about a signature only the first line: others repeat the request, with its session token."""
+    """Keeps only the first line: the others of a signature error repeat the request, with its session token."""
     first = text.strip().partition("\n")[0]
-    return _failure(operation, meanings.general(operation.service).no_identity, first, Verdict.REFUSED)
+    return _failure(operation, error_table.general(operation.service).no_identity, first, Verdict.REFUSED)
 
 
 def _retry_after(error: ClientError) -> timedelta | None:
@@ -132,27 +131,8 @@ def _retry_after(error: ClientError) -> timedelta | None:
 
 
 def _failure(
-    operation: Operation, meaning: Meaning, text: str, verdict: Verdict, retry_after: timedelta | None = None
+    operation: Operation, row: ErrorRow, text: str, verdict: Verdict, retry_after: timedelta | None = None
 ) -> Failure:
-    whom = "DNS" if operation.service == "route53" else "AWS"
-    message = f"{whom} {operation.name} failed: {text}"
-    return Failure(error_for(meaning, message), meaning.error_type, verdict, retry_after)
-
-
-def error_for(meaning: Meaning, message: str) -> PassError:
-    """The one of the four errors that a meaning stands for."""
-    error = _error_for(meaning, message)
-    error.error_type, error.unavailable = meaning.error_type, meaning.unavailable
-    return error
-
-
-def _error_for(meaning: Meaning, message: str) -> PassError:
-    match meaning.noun:
-        case Noun.RETRY:
-            return Retry(message, meaning.reason)
-        case Noun.WAIT:
-            return Wait(meaning.after, meaning.reason, message)
-        case Noun.STALL:
-            return Stall(meaning.reason, message)
-        case Noun.CONFLICT:
-            return Conflict(message)
+    provider = "DNS" if operation.service == "route53" else "AWS"
+    message = f"{provider} {operation.name} failed: {text}"
+    return Failure(error_for(row, message), row.error_type, verdict, retry_after)

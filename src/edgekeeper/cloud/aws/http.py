@@ -1,16 +1,15 @@
-"""HTTP towards AWS: what aiobotocore hands its signed requests to.
+"""The HTTP session of aiobotocore's clients, with limits that its own does not set.
 
-aiobotocore takes a session class of one's own, and this one sets the limits that its own does not. What arrives from
-the network is not trusted to end or to be what it says:
+Nothing is assumed about what arrives from the network:
 
- - redirects are not followed: AWS sends none, and a signed request must not travel;
- - an answer has a largest size, and is never unpacked (we ask for none that is packed);
+ - redirects are not followed: AWS sends none, and a signed request must not reach anybody else;
+ - an answer has a largest size and is never decompressed (we ask for none that is compressed);
  - aiohttp repeats a GET, PUT or DELETE by itself when a kept connection turns out to be dead. That would be a call
    without a number, so it is prevented, and the transport decides;
  - a success without a body where there must be one, or with a page of HTML in it, is broken. botocore would read such
    an answer as an empty listing.
 
-Failures are raised as botocore's own exceptions, which the simulated AWS raises as well, so that one table reads both.
+Failures are raised as botocore's own exceptions, which the simulated AWS raises as well, so that one table serves both.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def _headers_of(request: AWSPreparedRequest) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Signers put both kinds of string into headers."""
+    """Signers use both str and bytes in headers."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Who may invoke a Lambda function: statements of its resource policy.
+"""The resource policies of Lambda functions: statements that say who may invoke them.
 
 A policy is a document that several write to, and its statements cannot be changed, only removed and added. So a change
 is worked out from what was read, its first write carries the RevisionId of that reading (somebody who was quicker makes
@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from edgekeeper.cloud.aws import operations as op
 from edgekeeper.cloud.aws.access import Ask, AwsCaller
-from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import TAKEN_NAME
+from edgekeeper.cloud.aws.error_table import TAKEN_NAME
+from edgekeeper.cloud.error_table import error_for
 from edgekeeper.core.errors import Conflict
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.names import AWS_IDENTIFIER, bounded_name
@@ -75,12 +75,14 @@ def plan_policy(
     """
     ids = {statement.id for statement in wanted}
     present = {*policy.statements, *policy.foreign}
-    differing = [one for one in wanted if policy.statements.get(one.id) != _as_read(one)]
+    differing = [
+        permission for permission in wanted if policy.statements.get(permission.id) != _as_read(permission)
+    ]
     for statement in differing:
         if statement.id in present and statement.id not in owned:
             text = f"statement {statement.id} exists and was not created by this object"
             raise error_for(TAKEN_NAME, text)
-    replaced = {one.id for one in differing} & present
+    replaced = {permission.id for permission in differing} & present
     obsolete = (set(owned) - ids) & present
     return PolicyChange(tuple(sorted(replaced | obsolete)), tuple(differing))
 

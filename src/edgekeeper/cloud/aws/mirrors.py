@@ -4,15 +4,14 @@
     Distributions           those that tenants name, read now and then
     connection_groups       where tenants' DNS points to
     ConnectionGroups        those that are in no listing, read now and then
-    certificates            ACM's certificates of one region, to find one that fits
     (records of a zone are with their writer, in `zone`)
 
 Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
-ETag: as long as that stays the same nothing else has changed either, and where it has changed one read tells. Where we
+ETag: while it stays the same nothing else has changed, and where it has changed the tenant is read. Where we
 may not list, tenants are read one by one.
 
-For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant tells when it was
-changed last, so what is older than what we wrote is not believed.
+For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant has the time of its
+last change, so what is older than what we wrote is not believed.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.acm import Acm, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
-from edgekeeper.cloud.origin import sweeping
 from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall, fresh
@@ -78,7 +76,7 @@ class Tenants:
         self._doubted: set[str] = set()
         """Tenants that we tried to write, and had no answer."""
         self._unfinished: set[str] = set()
-        """Tenants that CloudFront is still at work on."""
+        """Tenants that are in progress at CloudFront."""
         self._unread: PassError | None = None
         """Why one of them could not be read the last time."""
         self._news = asyncio.Event()
@@ -92,11 +90,11 @@ class Tenants:
 
     @property
     def problem(self) -> PassError | None:
-        """Why it cannot be found out at present how tenants are; None where it can."""
+        """Why tenants can be neither listed nor read at present; None where they can."""
         return self._unread or self.mirror.problem
 
     def subscribe(self, handler: Handler[str, TenantSummary]) -> Callable[[], None]:
-        """Tell `handler` of every tenant that changes, by id. Call what is returned to end that."""
+        """Call `handler` for every tenant that changes, by id. Returns a function that ends the subscription."""
         return self.mirror.subscribe(handler)
 
     def get(self, tenant_id: str) -> TenantSummary | None:
@@ -128,13 +126,13 @@ class Tenants:
         """The same without a call; None where it takes one."""
         if self.is_blind or self.is_doubted(tenant_id):
             return None
-        known, summary = self._details.get(tenant_id), self.mirror.get(tenant_id)
-        if known is None or summary is None or known.etag != summary.etag:
+        details, summary = self._details.get(tenant_id), self.mirror.get(tenant_id)
+        if details is None or summary is None or details.etag != summary.etag:
             return None
-        return _completed(known, summary)
+        return _completed(details, summary)
 
     async def read(self, identifier: str) -> DistributionTenant | None:
-        """A tenant live, by id, ARN or name. The copy knows what was found."""
+        """A tenant live, by id, ARN or name. The copy is updated."""
         tenant = await self._cloudfront.find_tenant(identifier)
         tenant_id = tenant.id if tenant else self._ids_by_name.get(identifier, identifier)
         self._doubted.discard(tenant_id)
@@ -147,19 +145,19 @@ class Tenants:
         return tenant
 
     def doubt(self, tenant_id: str) -> None:
-        """A write of ours had no answer: until the tenant is read again, what is known may be the past."""
+        """A write of ours had no answer: the copy may be outdated until the tenant is read again."""
         self._doubted.add(tenant_id)
 
     def is_doubted(self, tenant_id: str) -> bool:
         return tenant_id in self._doubted
 
     def put(self, tenant: DistributionTenant) -> None:
-        """We have just written this tenant."""
+        """Record an own write."""
         self._written[tenant.id] = (self._clock.monotonic(), tenant)
         self._keep(tenant)
 
     def remove(self, tenant_id: str) -> None:
-        """We have just deleted this tenant."""
+        """Record an own deletion."""
         self._written[tenant_id] = (self._clock.monotonic(), None)
         self.mirror.remove(tenant_id)
 
@@ -195,7 +193,7 @@ class Tenants:
             await self.read(tenant_id)
         except PassError as error:
             self._unread = fresh(error)
-            if error.unavailable is None:  # an outage is told by the transport
+            if error.unavailable is None:  # an outage is logged by the transport
                 log.warning("Tenant in progress cannot be read", tenant=tenant_id, error=error.message)
 
     async def _list(self) -> AsyncIterator[dict[str, TenantSummary]]:
@@ -218,9 +216,9 @@ class Tenants:
         for tenant_id, summary in shown.items():
             is_past = self._is_past(tenant_id, summary)
             written = self._written[tenant_id][1] if is_past else None
-            found = (written.summary if written else None) if is_past else summary
-            if found is not None:
-                page[tenant_id] = found
+            current = (written.summary if written else None) if is_past else summary
+            if current is not None:
+                page[tenant_id] = current
         return page
 
     async def _confirm(self, tenant_id: str) -> TenantSummary | None:
@@ -253,12 +251,12 @@ class Tenants:
 
 
 def _names(tenant: TenantSummary | None) -> list[str]:
-    return [normalise_name(one.domain) for one in tenant.domains] if tenant else []
+    return [normalise_name(domain.domain) for domain in tenant.domains] if tenant else []
 
 
-def _completed(known: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
-    """What a listing knows better, above all how far a deployment has come, and what only a reading knows."""
-    return replace(known, **{field.name: getattr(summary, field.name) for field in fields(summary)})
+def _completed(details: DistributionTenant, summary: TenantSummary) -> DistributionTenant:
+    """A tenant with the fields of its latest listing, and those that only a read has."""
+    return replace(details, **{field.name: getattr(summary, field.name) for field in fields(summary)})
 
 
 class Distributions(Remembered[str, Distribution | None]):
@@ -275,9 +273,9 @@ class ConnectionGroups(Remembered[str, ConnectionGroup | None]):
         super().__init__(cloudfront.find_connection_group, clock, _lasting)
 
 
-def _lasting(found: Distribution | ConnectionGroup | None) -> timedelta:
+def _lasting(answer: Distribution | ConnectionGroup | None) -> timedelta:
     """How long an answer counts."""
-    if found is None or (isinstance(found, ConnectionGroup) and not found.routing_endpoint):
+    if answer is None or (isinstance(answer, ConnectionGroup) and not answer.routing_endpoint):
         return ABSENCE_REMEMBERED
     return LASTING
 
@@ -299,14 +297,3 @@ def connection_groups(
 def default_group(groups: Mirror[str, ConnectionGroup]) -> ConnectionGroup | None:
     """The group of tenants that name none. An account that never had a tenant has none either."""
     return next((group for _, group in groups.items() if group.is_default), None)
-
-
-def certificates(
-    acm: Acm, region: str, clock: Clock, metrics: CloudMetrics, *, options: MirrorOptions = SELDOM
-) -> Mirror[str, CertificateSummary]:
-    """The certificates of a region, by ARN.
-
-    One that is pending does not hurry the listing: it may be somebody's who will never prove the domain. Whoever waits
-    for one asks for it by itself, or pokes the mirror.
-    """
-    return Mirror(f"certificates of {region}", acm.certificates, clock, metrics, options=options)

@@ -1,6 +1,6 @@
-"""Every operation of AWS that edgekeeper uses, once: what it does, and whose budget it takes from.
+"""Every operation of AWS that edgekeeper uses, with its lane and whether it is idempotent.
 
-*Idempotent* is said of a call that may be repeated when nobody knows whether it was done. Reads are. Of the writes,
+A call is *idempotent* if it may be repeated when it is not known whether it took effect. Reads are. Of the writes,
 those that replace a whole under a precondition or by a token are: the second attempt either does nothing or is
 refused as stale, and then the live state is read again. Those that create something are not.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud import lanes
+from edgekeeper.cloud import rates
 from edgekeeper.cloud.operation import Operation
 
 _READ = timedelta(seconds=45)
@@ -20,7 +20,7 @@ _LISTING = timedelta(seconds=120)
 _BATCH = timedelta(minutes=3)
 """A large batch waits for the account's throughput. No worker waits with it."""
 _DOMAIN_LANE = timedelta(seconds=90)
-"""API Gateway takes one domain call per half minute. Whoever would wait for longer is told so at once."""
+"""API Gateway takes one domain call per half minute. A call that would wait longer is refused at once."""
 
 
 def _read(service: str, name: str, lane: str, deadline: timedelta = _READ) -> Operation:
@@ -33,60 +33,59 @@ def _write(
     return Operation("aws", service, name, mutating=True, idempotent=idempotent, lane=lane, deadline=deadline)
 
 
-CREATE_TENANT: Final = _write("cloudfront", "CreateDistributionTenant", lanes.CLOUDFRONT_WRITE)
+CREATE_TENANT: Final = _write("cloudfront", "CreateDistributionTenant", rates.CLOUDFRONT_WRITE)
 UPDATE_TENANT: Final = _write(
-    "cloudfront", "UpdateDistributionTenant", lanes.CLOUDFRONT_WRITE, idempotent=True
+    "cloudfront", "UpdateDistributionTenant", rates.CLOUDFRONT_WRITE, idempotent=True
 )
 DELETE_TENANT: Final = _write(
-    "cloudfront", "DeleteDistributionTenant", lanes.CLOUDFRONT_WRITE, idempotent=True
+    "cloudfront", "DeleteDistributionTenant", rates.CLOUDFRONT_WRITE, idempotent=True
 )
-TAG_RESOURCE: Final = _write("cloudfront", "TagResource", lanes.CLOUDFRONT_WRITE, idempotent=True)
-UNTAG_RESOURCE: Final = _write("cloudfront", "UntagResource", lanes.CLOUDFRONT_WRITE, idempotent=True)
-GET_TENANT: Final = _read("cloudfront", "GetDistributionTenant", lanes.CLOUDFRONT_READ)
-GET_TENANT_BY_DOMAIN: Final = _read("cloudfront", "GetDistributionTenantByDomain", lanes.CLOUDFRONT_READ)
-GET_MANAGED_CERTIFICATE: Final = _read("cloudfront", "GetManagedCertificateDetails", lanes.CLOUDFRONT_READ)
-GET_CONNECTION_GROUP: Final = _read("cloudfront", "GetConnectionGroup", lanes.CLOUDFRONT_READ)
-GET_DISTRIBUTION: Final = _read("cloudfront", "GetDistribution", lanes.CLOUDFRONT_READ)
-LIST_TAGS: Final = _read("cloudfront", "ListTagsForResource", lanes.CLOUDFRONT_READ)
-LIST_DOMAIN_CONFLICTS: Final = _read("cloudfront", "ListDomainConflicts", lanes.CLOUDFRONT_READ)
-LIST_TENANTS: Final = _read("cloudfront", "ListDistributionTenants", lanes.CLOUDFRONT_READ, _LISTING)
-LIST_CONNECTION_GROUPS: Final = _read("cloudfront", "ListConnectionGroups", lanes.CLOUDFRONT_READ, _LISTING)
+TAG_RESOURCE: Final = _write("cloudfront", "TagResource", rates.CLOUDFRONT_WRITE, idempotent=True)
+UNTAG_RESOURCE: Final = _write("cloudfront", "UntagResource", rates.CLOUDFRONT_WRITE, idempotent=True)
+GET_TENANT: Final = _read("cloudfront", "GetDistributionTenant", rates.CLOUDFRONT_READ)
+GET_TENANT_BY_DOMAIN: Final = _read("cloudfront", "GetDistributionTenantByDomain", rates.CLOUDFRONT_READ)
+GET_MANAGED_CERTIFICATE: Final = _read("cloudfront", "GetManagedCertificateDetails", rates.CLOUDFRONT_READ)
+GET_CONNECTION_GROUP: Final = _read("cloudfront", "GetConnectionGroup", rates.CLOUDFRONT_READ)
+GET_DISTRIBUTION: Final = _read("cloudfront", "GetDistribution", rates.CLOUDFRONT_READ)
+LIST_TAGS: Final = _read("cloudfront", "ListTagsForResource", rates.CLOUDFRONT_READ)
+LIST_TENANTS: Final = _read("cloudfront", "ListDistributionTenants", rates.CLOUDFRONT_READ, _LISTING)
+LIST_CONNECTION_GROUPS: Final = _read("cloudfront", "ListConnectionGroups", rates.CLOUDFRONT_READ, _LISTING)
 
-CHANGE_RECORDS: Final = _write("route53", "ChangeResourceRecordSets", lanes.ROUTE53_CHANGE, deadline=_BATCH)
-GET_CHANGE: Final = _read("route53", "GetChange", lanes.ROUTE53)
-GET_ZONE: Final = _read("route53", "GetHostedZone", lanes.ROUTE53)
-LIST_RECORDS: Final = _read("route53", "ListResourceRecordSets", lanes.ROUTE53, _LISTING)
-LIST_ZONES: Final = _read("route53", "ListHostedZones", lanes.ROUTE53, _LISTING)
+CHANGE_RECORDS: Final = _write("route53", "ChangeResourceRecordSets", rates.ROUTE53_CHANGE, deadline=_BATCH)
+GET_CHANGE: Final = _read("route53", "GetChange", rates.ROUTE53)
+GET_ZONE: Final = _read("route53", "GetHostedZone", rates.ROUTE53)
+LIST_RECORDS: Final = _read("route53", "ListResourceRecordSets", rates.ROUTE53, _LISTING)
+LIST_ZONES: Final = _read("route53", "ListHostedZones", rates.ROUTE53, _LISTING)
 
-DESCRIBE_CERTIFICATE: Final = _read("acm", "DescribeCertificate", lanes.ACM)
-LIST_CERTIFICATES: Final = _read("acm", "ListCertificates", lanes.ACM_LIST, _LISTING)
-REQUEST_CERTIFICATE: Final = _write("acm", "RequestCertificate", lanes.ACM_REQUEST, idempotent=True)
+DESCRIBE_CERTIFICATE: Final = _read("acm", "DescribeCertificate", rates.ACM)
+LIST_CERTIFICATES: Final = _read("acm", "ListCertificates", rates.ACM_LIST, _LISTING)
+REQUEST_CERTIFICATE: Final = _write("acm", "RequestCertificate", rates.ACM_REQUEST, idempotent=True)
 """The idempotency token makes the second request the same as the first."""
-DELETE_CERTIFICATE: Final = _write("acm", "DeleteCertificate", lanes.ACM, idempotent=True)
+DELETE_CERTIFICATE: Final = _write("acm", "DeleteCertificate", rates.ACM, idempotent=True)
 
 CREATE_DOMAIN: Final = _write(
-    "apigateway", "CreateDomainName", lanes.API_GATEWAY_DOMAIN, deadline=_DOMAIN_LANE
+    "apigateway", "CreateDomainName", rates.API_GATEWAY_DOMAIN, deadline=_DOMAIN_LANE
 )
 UPDATE_DOMAIN: Final = _write(
-    "apigateway", "UpdateDomainName", lanes.API_GATEWAY_DOMAIN, deadline=_DOMAIN_LANE
+    "apigateway", "UpdateDomainName", rates.API_GATEWAY_DOMAIN, deadline=_DOMAIN_LANE
 )
 DELETE_DOMAIN: Final = _write(
-    "apigateway", "DeleteDomainName", lanes.API_GATEWAY_DOMAIN, idempotent=True, deadline=_DOMAIN_LANE
+    "apigateway", "DeleteDomainName", rates.API_GATEWAY_DOMAIN, idempotent=True, deadline=_DOMAIN_LANE
 )
-GET_DOMAIN: Final = _read("apigateway", "GetDomainName", lanes.API_GATEWAY)
-LIST_DOMAINS: Final = _read("apigateway", "GetDomainNames", lanes.API_GATEWAY, _LISTING)
-CREATE_MAPPING: Final = _write("apigateway", "CreateApiMapping", lanes.API_GATEWAY)
-UPDATE_MAPPING: Final = _write("apigateway", "UpdateApiMapping", lanes.API_GATEWAY, idempotent=True)
-DELETE_MAPPING: Final = _write("apigateway", "DeleteApiMapping", lanes.API_GATEWAY, idempotent=True)
-LIST_MAPPINGS: Final = _read("apigateway", "GetApiMappings", lanes.API_GATEWAY)
+GET_DOMAIN: Final = _read("apigateway", "GetDomainName", rates.API_GATEWAY)
+LIST_DOMAINS: Final = _read("apigateway", "GetDomainNames", rates.API_GATEWAY, _LISTING)
+CREATE_MAPPING: Final = _write("apigateway", "CreateApiMapping", rates.API_GATEWAY)
+UPDATE_MAPPING: Final = _write("apigateway", "UpdateApiMapping", rates.API_GATEWAY, idempotent=True)
+DELETE_MAPPING: Final = _write("apigateway", "DeleteApiMapping", rates.API_GATEWAY, idempotent=True)
+LIST_MAPPINGS: Final = _read("apigateway", "GetApiMappings", rates.API_GATEWAY)
 
-GET_POLICY: Final = _read("lambda", "GetPolicy", lanes.LAMBDA)
-ADD_PERMISSION: Final = _write("lambda", "AddPermission", lanes.LAMBDA)
-REMOVE_PERMISSION: Final = _write("lambda", "RemovePermission", lanes.LAMBDA, idempotent=True)
+GET_POLICY: Final = _read("lambda", "GetPolicy", rates.LAMBDA)
+ADD_PERMISSION: Final = _write("lambda", "AddPermission", rates.LAMBDA)
+REMOVE_PERMISSION: Final = _write("lambda", "RemovePermission", rates.LAMBDA, idempotent=True)
 
-ASSUME_ROLE: Final = _read("sts", "AssumeRole", lanes.STS)
-"""Gives a key away and changes nothing."""
-GET_CALLER_IDENTITY: Final = _read("sts", "GetCallerIdentity", lanes.STS)
+ASSUME_ROLE: Final = _read("sts", "AssumeRole", rates.STS)
+"""Returns credentials and changes nothing."""
+GET_CALLER_IDENTITY: Final = _read("sts", "GetCallerIdentity", rates.STS)
 
 ALL: Final[tuple[Operation, ...]] = tuple(
     value for value in list(globals().values()) if isinstance(value, Operation)

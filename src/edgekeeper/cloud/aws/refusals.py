@@ -1,8 +1,7 @@
 """Reads that AWS has denied lately.
 
-Objects that need the same read are told of its refusal without a call each. Policies tell objects apart, so what is
-remembered is who may not read what of which object, and nothing is concluded about others. After some minutes AWS is
-asked again: somebody may have granted the right.
+Objects that need the same read get its refusal without a call each. Policies can distinguish objects, so a refusal is kept
+per role, region, operation and object, and nothing is concluded about others. After some minutes AWS is asked again.
 """
 
 from __future__ import annotations
@@ -10,20 +9,20 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from edgekeeper.cloud.aws.meanings import DENIED, DNS_DENIED
+from edgekeeper.cloud.aws.error_table import DENIED, DNS_DENIED
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.remembered import Expiring
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import STALL_INTERVAL, Stall, fresh
 
 REMEMBERED: Final[timedelta] = STALL_INTERVAL
-"""Whoever is stalled by a refusal comes back after as long."""
+"""As long as an object that is stalled by a refusal waits."""
 
 _DENIALS: Final = frozenset({DENIED.error_type, DNS_DENIED.error_type})
 
 
 class Read(NamedTuple):
-    """One read, as far as policies can tell it from others."""
+    """One read, with all that policies can distinguish."""
 
     role: Role
     region: str
@@ -32,7 +31,7 @@ class Read(NamedTuple):
 
 
 class Refusals:
-    """See the module."""
+    """Denied reads, with an expiry."""
 
     def __init__(self, clock: Clock) -> None:
         self._denied: Expiring[Read, Stall] = Expiring(clock)
@@ -42,13 +41,13 @@ class Refusals:
 
     def check(self, read: Read) -> None:
         """Raise the refusal of a read again, if it was denied lately. Its `after` says when AWS is asked again."""
-        known = self._denied.get(read)
-        if known is not None:
-            refusal = fresh(known.value)
-            refusal.after = self._denied.left(known)
+        denial = self._denied.get(read)
+        if denial is not None:
+            refusal = fresh(denial.value)
+            refusal.after = self._denied.left(denial)
             raise refusal
 
     def note(self, read: Read, refusal: Stall) -> None:
-        """AWS has refused a read. That is remembered where it is a matter of rights."""
+        """Record a refusal, where it is about rights."""
         if refusal.error_type in _DENIALS:
             self._denied.put(read, fresh(refusal), REMEMBERED)

@@ -1,4 +1,4 @@
-"""Whom we are towards AWS: ourselves, or a role that was lent to us."""
+"""The identities that calls are made with: our own, or an assumed role."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_role_arn(text: str) -> bool:
 
 
 class RoleRefusedError(Stall):
-    """AWS does not let us assume a role, so that nothing at all can be done with it."""
+    """AWS refuses to let us assume a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Role:
 
     arn: str = ""
     external_id: str = ""
-    """What the owner of the role asks for, so that nobody can make us use it for somebody else."""
+    """The external id that the role's owner requires, against confused deputies."""
 
     def __post_init__(self) -> None:
-        # Both come from manifests, so they are checked before they travel.
+        # Both come from manifests, so they are checked before they are sent.
         if self.arn and not is_role_arn(self.arn):
             raise ValueError(f"not the ARN of a role: {self.arn!r}")
         if self.external_id and not _EXTERNAL_ID.fullmatch(self.external_id):

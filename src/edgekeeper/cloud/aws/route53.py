@@ -1,7 +1,7 @@
 """Route 53: the zones of an account, their records page by page, and changes written in batches.
 
-What goes into a batch is decided in `changes`; who may write, and when, in `zone`. A change is accepted long before it
-is known to the world (`INSYNC`), and one question about a batch answers it for all who have a change in it.
+What goes into a batch is decided in `changes`; who may write, and when, in `zone`. A batch is accepted before it has
+reached all name servers (`INSYNC`).
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Final
 
 from edgekeeper.cloud.aws import operations as op
 from edgekeeper.cloud.aws.access import Ask, AwsCaller
-from edgekeeper.cloud.aws.changes import Change, build_batch, tokens
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name, parse_record
+from edgekeeper.cloud.aws.dns.changes import Change, build_batch, tokens
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name, parse_record
 from edgekeeper.core.json import JsonObject
 
 PENDING: Final = "PENDING"
 INSYNC: Final = "INSYNC"
 RECORDS_PER_PAGE: Final = 300
-"""As many as Route 53 gives at once."""
+"""The largest page of Route 53."""
 COMMENT: Final = "Managed by edgekeeper"
+"""On every batch of ours, as GetChange and CloudTrail show it."""
 
 _RECORD_TOKENS: Final = {
     "NextRecordName": "StartRecordName",
@@ -33,7 +34,7 @@ _ZONE_TOKENS: Final = {"NextMarker": "Marker"}
 
 @dataclass(frozen=True, slots=True)
 class HostedZone:
-    """A zone."""
+    """A hosted zone."""
 
     id: str
     name: str
@@ -43,7 +44,7 @@ class HostedZone:
 
 @dataclass(frozen=True, slots=True)
 class ChangeReceipt:
-    """That a batch was accepted, and how far it has come."""
+    """A batch that was accepted, and its state."""
 
     id: str
     status: str
@@ -57,9 +58,8 @@ class ChangeReceipt:
 class Route53:
     """The zones that one role may use."""
 
-    def __init__(self, caller: AwsCaller, *, comment: str = COMMENT) -> None:
+    def __init__(self, caller: AwsCaller) -> None:
         self._aws = caller
-        self._comment = comment
 
     async def zones(self) -> AsyncIterator[dict[str, HostedZone]]:
         """All zones by id, page by page."""
@@ -89,18 +89,18 @@ class Route53:
         }
         if key.set_identifier:
             request["StartRecordIdentifier"] = key.set_identifier
-        found = await self._aws.read(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
-        return found.get(key)
+        records = await self._aws.read(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
+        return records.get(key)
 
     async def change(self, zone_id: str, changes: Sequence[Change]) -> ChangeReceipt:
         """Write a batch, whole or not at all. Not idempotent: after no answer, look at the zone first."""
-        request = {"HostedZoneId": zone_id, "ChangeBatch": build_batch(changes, self._comment)}
+        request = {"HostedZoneId": zone_id, "ChangeBatch": build_batch(changes, COMMENT)}
         return await self._aws.call(
             Ask(op.CHANGE_RECORDS, zone_id, request, _parse_receipt, cost=tokens(changes))
         )
 
     async def find_change(self, change_id: str) -> ChangeReceipt | None:
-        """How far a batch has come. None where Route 53 has forgotten it, as it does with old ones."""
+        """The state of a batch. None where Route 53 does not know it any more."""
         ask = Ask(op.GET_CHANGE, change_id, {"Id": change_id}, _parse_receipt)
         return await self._aws.find(ask, "NoSuchChange")
 
@@ -127,7 +127,7 @@ def _parse_records(answer: JsonObject) -> dict[RecordKey, Record]:
 
 
 def _confirm_listing(answer: JsonObject) -> None:
-    """Every listing says whether it goes on. One that does not is no listing, and above all not an empty one."""
+    """Every listing says whether it is truncated. An answer that does not is no listing, let alone an empty one."""
     if answer["IsTruncated"] and not (answer.get("NextMarker") or answer.get("NextRecordName")):
         raise ValueError("the listing goes on, but does not say where")
 

@@ -31,7 +31,7 @@ SESSION_LENGTH: Final = timedelta(hours=1)
 """The longest that AWS allows where one role assumes another."""
 FAILURE_REMEMBERED: Final = timedelta(seconds=10)
 REFUSAL_REMEMBERED: Final = timedelta(minutes=4)
-"""No longer than a mirror pauses between two listings that fail: each of them finds out whether it is still true."""
+"""No longer than a mirror pauses between two failed listings, so that each of them asks again."""
 _RENEWED_FROM: Final = timedelta(minutes=15)
 _RENEWED_AT_LATEST: Final = timedelta(minutes=10)
 
@@ -89,7 +89,7 @@ class RoleCredentials(AioCredentials):
         except PassError as error:
             if self._session is None or not self._lasts(_RENEWED_AT_LATEST):
                 raise
-            if error.unavailable is None:  # an outage is told by the transport
+            if error.unavailable is None:  # an outage is logged by the transport
                 log.warning(
                     "Session of a role cannot be renewed yet", role=self._role.arn, error=error.message
                 )

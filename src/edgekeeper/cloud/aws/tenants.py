@@ -1,4 +1,4 @@
-"""CloudFront's distribution tenants as typed values: what can be written, what is read, and how both travel.
+"""CloudFront's distribution tenants as typed values: what can be written, what is read, and their wire forms.
 
     TenantSettings           what an update replaces, whole: whoever changes one field sends all the others again
     TenantSummary            a tenant as it is listed: with its ETag, without parameters and tags
@@ -66,7 +66,7 @@ class Customizations:
 
 @dataclass(frozen=True, slots=True)
 class ManagedCertificateRequest:
-    """Asks CloudFront for a certificate. It is never told again, so it cannot be compared."""
+    """Asks CloudFront for a certificate. CloudFront does not return it, so it cannot be compared."""
 
     validation_token_host: str
     primary_domain_name: str = ""
@@ -153,21 +153,11 @@ class ManagedCertificate:
     tokens: tuple[ValidationToken, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DomainConflict:
-    """Who has a domain already. Ids of other accounts are partly hidden by CloudFront."""
-
-    domain: str
-    resource_type: str
-    resource_id: str
-    account_id: str
-
-
 # What was read
 
 
 def parse_summary(shape: Mapping[str, Any], etag: str = "") -> TenantSummary:
-    """A `DistributionTenantSummary`, or the same fields of a `DistributionTenant`, whose ETag travels beside it."""
+    """A `DistributionTenantSummary`, or the same fields of a `DistributionTenant`, whose ETag comes separately."""
     return TenantSummary(**_shared_fields(shape, etag))
 
 
@@ -198,7 +188,7 @@ def _shared_fields(shape: Mapping[str, Any], etag: str) -> dict[str, Any]:
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    """botocore tells times in the zone of the machine."""
+    """botocore returns times in the machine's time zone."""
     return None if moment is None else moment.astimezone(UTC)
 
 

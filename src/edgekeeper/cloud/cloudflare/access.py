@@ -1,7 +1,7 @@
-"""Access: applications, which guard hostnames; policies, groups and tags, which they name.
+"""Access: applications, which protect hostnames; policies, groups and tags, which they name.
 
-An application is written as a whole, its policies included: one call protects a hostname, and there is no moment
-without. The list of policies is never left out and never null, for Cloudflare takes either to mean something else.
+An application is written with its policies in one call, so that a hostname is never without protection. The list of
+policies is never left out and never null, because Cloudflare gives both another meaning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PER_PAGE = 1_000
 
 
 class Access:
-    """What one account has of Access."""
+    """Access in one account."""
 
     def __init__(self, client: CloudflareClient, account_id: str) -> None:
         self.written_applications: Echo[Application] = Echo()
@@ -44,15 +44,15 @@ class Access:
             yield {application.id: application for application in map(application_of, page)}
 
     async def applications_of(self, domain: str) -> list[Application]:
-        """The applications that guard this domain, and no other that only looks like it."""
+        """The applications of exactly this domain."""
         pages = self._documents({"domain": domain, "exact": "true"})
         return [application_of(document) async for page in pages for document in page]
 
     async def application(self, application_id: str) -> Application | None:
         """The application as it is, or None where there is none."""
         question = self._question(operations.GET_APPLICATION, application=application_id)
-        found = await self._client.ask_for(question, dict[str, Any])
-        return None if found is None else application_of(found)
+        document = await self._client.ask_for(question, dict[str, Any])
+        return None if document is None else application_of(document)
 
     async def create_application(
         self, settings: JsonObject, policies: Sequence[JsonObject | str]
@@ -67,11 +67,11 @@ class Access:
         """Replace an application. Settings that are left out have their defaults again. Raise Conflict if it is gone."""
         body = _application(settings, policies)
         question = self._question(operations.PUT_APPLICATION, body, application=application_id)
-        found = await self._client.ask_for(question, dict[str, Any])
-        if found is None:
+        document = await self._client.ask_for(question, dict[str, Any])
+        if document is None:
             self.written_applications.remove(application_id)
             raise Conflict(f"there is no Access application {application_id} any more")
-        return self._wrote(found)
+        return self._wrote(document)
 
     async def delete_application(self, application_id: str) -> None:
         """Delete an application. One that is gone already counts as deleted."""
@@ -97,18 +97,18 @@ class Access:
     async def create_policy(self, fields: JsonObject) -> Policy:
         """Make a reusable policy. Look for one of that name first: this is not repeatable."""
         _check_policy(fields)
-        made = await self._client.ask(self._question(operations.CREATE_POLICY, fields), Policy)
-        return self.written_policies.put(made.id, made)
+        policy = await self._client.ask(self._question(operations.CREATE_POLICY, fields), Policy)
+        return self.written_policies.put(policy.id, policy)
 
     async def put_policy(self, policy_id: str, fields: JsonObject) -> Policy:
         """Replace a reusable policy. Raise Conflict where it is gone."""
         _check_policy(fields)
         question = self._question(operations.PUT_POLICY, fields, policy=policy_id)
-        found = await self._client.ask_for(question, Policy)
-        if found is None:
+        policy = await self._client.ask_for(question, Policy)
+        if policy is None:
             self.written_policies.remove(policy_id)
             raise Conflict(f"there is no Access policy {policy_id} any more")
-        return self.written_policies.put(policy_id, found)
+        return self.written_policies.put(policy_id, policy)
 
     async def delete_policy(self, policy_id: str) -> None:
         """Delete a reusable policy. One that is gone already counts as deleted."""
@@ -142,10 +142,10 @@ class Access:
 def application_of(document: JsonObject) -> Application:
     """An application with all that was shown of it."""
     try:
-        known = msgspec.convert(document, Application)
+        application = msgspec.convert(document, Application)
     except msgspec.ValidationError as error:
         raise unreadable(f"an Access application is not as expected: {error}") from error
-    return msgspec.structs.replace(known, document=document)
+    return msgspec.structs.replace(application, document=document)
 
 
 def _application(settings: JsonObject, policies: Sequence[JsonObject | str]) -> JsonObject:
@@ -155,8 +155,8 @@ def _application(settings: JsonObject, policies: Sequence[JsonObject | str]) -> 
     for policy in policies:
         if isinstance(policy, dict) and "id" not in policy:
             _check_policy(policy)
-    given = {name: value for name, value in settings.items() if value is not None}
-    return {"type": "self_hosted", **given, "policies": list(policies)}
+    fields = {name: value for name, value in settings.items() if value is not None}
+    return {"type": "self_hosted", **fields, "policies": list(policies)}
 
 
 def _check_policy(fields: JsonObject) -> None:

@@ -1,30 +1,31 @@
-"""Cloudflare for everybody in this process: several accounts and tokens at once, and one writer for each shared thing.
+"""Cloudflare for all kinds of this process: several accounts and tokens at once, one writer for each shared document.
 
     cloudflare = Cloudflare(transport, HttpSender(), clock, metrics)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(cloudflare.run())
-        …
-        account = cloudflare.account(credential, account_id)
-        zone = account.zone_of("app.example.com")                       from a mirror
-        account.tunnel(tunnel_id).submit(HostnameChange(…), wake=…)     one write for all who ask meanwhile
-        account.zone(zone.id).submit(RecordChange(…), wake=…)
-        await account.access.create_application(…)
+    cloudflare.add_user(tenants.use_account)                            asked before an account is released
+    group.create_task(cloudflare.run())
+    …
+    account = cloudflare.account(credential, account_id)                the same for everybody
+    zone = account.zone_of("app.example.com")                           from a mirror
+    account.tunnel(tunnel_id).submit(HostnameChange(…), wake=…)         one write for all who ask meanwhile
+    account.zone(zone.id).submit(RecordChange(…), wake=…)
+    await account.access.create_application(…)
 
-What is kept is kept per credential: nobody sees or changes through another's token what its own would not allow. Only
-the turn at a tunnel is common to all, since two writers of one document would undo each other's work.
-
-Mirrors and writers are started when they are first asked for, and work as long as `run` does, or until the account is
-forgotten. Whatever an account's token may not do is not asked for before somebody wants it.
+*Guarantees*
+ - One set of mirrors and writers per credential and account: nobody reads or changes through another's token what its own
+   would not allow. Budgets go by the token itself, also where two Secrets hold the same one.
+ - A tunnel or zone that several credentials reach is written by one at a time, and each writer takes into account what the
+   others have written (`cloud.write_lock`).
+ - Mirrors and writers are started when they are first asked for, so that a token needs no right that nobody uses. They run
+   for as long as their account is needed: see `cloud.registry`.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import NamedTuple
 
 from edgekeeper.cloud.cloudflare import tunnel_writer
 from edgekeeper.cloud.cloudflare.access import Access
@@ -50,10 +51,11 @@ from edgekeeper.cloud.cloudflare.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS as USUAL_PACE
 from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
+from edgekeeper.cloud.registry import Registry
+from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.cloud.transport import Transport
+from edgekeeper.cloud.write_lock import WriteLocks
 from edgekeeper.core.clock import Clock
-
-Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,15 @@ class CloudflareOptions:
 DEFAULT_OPTIONS = CloudflareOptions()
 
 
+class AccountKey(NamedTuple):
+    """An account as one credential sees it."""
+
+    credential: Credential
+    account_id: str
+
+
 class Cloudflare:
-    """See the module."""
+    """The accounts that are in use."""
 
     def __init__(
         self,
@@ -81,59 +90,29 @@ class Cloudflare:
         options: CloudflareOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.options = options
+        self.tunnel_locks: WriteLocks[str, TunnelWriter] = WriteLocks()
+        self.zone_locks: WriteLocks[str, ZoneWriter] = WriteLocks()
         self._transport = transport
         self._sender = sender
         self._clock = clock
         self._metrics = metrics
-        self._accounts: dict[tuple[str, str], Account] = {}
-        self._turns: dict[tuple[str, str], asyncio.Lock] = {}
-        self._waiting: list[tuple[Account, Work]] = []
-        self._tasks: dict[asyncio.Task[None], Account] = {}
-        self._news = asyncio.Event()
+        self._accounts: Registry[AccountKey, Account] = Registry("Cloudflare accounts", self._make, clock)
+        self.run = self._accounts.run
 
     def account(self, credential: Credential, account_id: str) -> Account:
         """An account as one credential sees it."""
-        known = self._accounts.get((credential.name, account_id))
-        if known is None:
-            client = CloudflareClient(self._transport, self._sender, credential, self.options.base_url)
-            known = self._accounts[credential.name, account_id] = Account(self, client, account_id)
-        return known
+        return self._accounts.get(AccountKey(credential, account_id))
 
-    def forget(self, credential: Credential, account_id: str) -> None:
-        """Nobody needs this account with this credential any more: end what runs for it."""
-        account = self._accounts.pop((credential.name, account_id), None)
-        self._waiting = [(owner, work) for owner, work in self._waiting if owner is not account]
-        for task, owner in list(self._tasks.items()):
-            if owner is account:
-                task.cancel()
+    def add_user(self, user: Callable[[AccountKey], bool]) -> None:
+        """Ask `user` before an account is released. Without any user, accounts stay until the end."""
+        self._accounts.add_user(user)
 
-    async def run(self) -> None:
-        """Keep mirrors fresh and write what was handed in, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                for owner, work in self._waiting:
-                    task = group.create_task(work())
-                    self._tasks[task] = owner
-                    task.add_done_callback(self._tasks.pop)
-                self._waiting.clear()
-                self._news.clear()
-                await self._news.wait()
+    def mirror(self, name: str, lister: Lister[K, V]) -> Mirror[K, V]:
+        return Mirror(name, lister, self._clock, self._metrics, options=self.options.pace)
 
-    def start(self, owner: Account, work: Work) -> None:
-        """Let something run for an account, from now on."""
-        self._waiting.append((owner, work))
-        self._news.set()
-
-    def turn(self, account_id: str, tunnel_id: str) -> asyncio.Lock:
-        """Held by whoever writes the tunnel."""
-        return self._turns.setdefault((account_id, tunnel_id), asyncio.Lock())
-
-    def mirror(self, owner: Account, what: str, lister: Lister[K, V]) -> Mirror[K, V]:
-        """A mirror that is kept fresh from now on."""
-        name = f"cloudflare {what} by {owner.client.credential.name}"
-        made = Mirror(name, lister, self._clock, self._metrics, options=self.options.pace)
-        self.start(owner, made.run)
-        return made
+    def _make(self, key: AccountKey) -> Account:
+        client = CloudflareClient(self._transport, self._sender, key.credential, self.options.base_url)
+        return Account(self, client, key.account_id)
 
 
 class Account:
@@ -146,8 +125,19 @@ class Account:
         self.service_tokens = ServiceTokens(client, account_id)
         self.tunnels = Tunnels(client, account_id)
         self._cloudflare = cloudflare
+        self._tasks: Supervisor[str] = Supervisor(f"account {account_id} by {client.credential.name}")
+        self.run = self._tasks.run
         self._zone_writers: dict[str, ZoneWriter] = {}
         self._tunnel_writers: dict[str, TunnelWriter] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no change is waiting or being written."""
+        writers: list[ZoneWriter | TunnelWriter] = [
+            *self._zone_writers.values(),
+            *self._tunnel_writers.values(),
+        ]
+        return not any(writer.pending for writer in writers)
 
     async def verify(self) -> TokenStatus:
         """What Cloudflare says about the token. Raise Stall where it does not work."""
@@ -161,15 +151,15 @@ class Account:
 
     @cached_property
     def applications(self) -> Mirror[str, Application]:
-        self.access.written_applications.mirror = made = self._mirror(
+        self.access.written_applications.mirror = mirror = self._mirror(
             "applications", self.access.application_pages
         )
-        return made
+        return mirror
 
     @cached_property
     def policies(self) -> Mirror[str, Policy]:
-        self.access.written_policies.mirror = made = self._mirror("policies", self.access.policy_pages)
-        return made
+        self.access.written_policies.mirror = mirror = self._mirror("policies", self.access.policy_pages)
+        return mirror
 
     @cached_property
     def groups(self) -> Mirror[str, Group]:
@@ -177,8 +167,10 @@ class Account:
 
     @cached_property
     def issued_tokens(self) -> Mirror[str, ServiceToken]:
-        self.service_tokens.written.mirror = made = self._mirror("service tokens", self.service_tokens.pages)
-        return made
+        self.service_tokens.written.mirror = mirror = self._mirror(
+            "service tokens", self.service_tokens.pages
+        )
+        return mirror
 
     def zone_of(self, hostname: str) -> Zone | None:
         """The active zone that a hostname belongs to. Raise NotSyncedError where the zones are not known yet."""
@@ -188,27 +180,32 @@ class Account:
 
     def zone(self, zone_id: str) -> ZoneWriter:
         """The writer of a zone's records, and through it their mirror."""
-        known = self._zone_writers.get(zone_id)
-        if known is None:
+        writer = self._zone_writers.get(zone_id)
+        if writer is None:
             records = Records(self.client, zone_id)
             mirror = self._mirror(f"zone {zone_id}", records.pages)
-            known = ZoneWriter(records, zone_id, mirror, window=self._cloudflare.options.window)
-            self._zone_writers[zone_id] = known
-            self._cloudflare.start(self, known.run)
-        return known
+            lock = self._cloudflare.zone_locks.of(zone_id)
+            writer = ZoneWriter(records, zone_id, mirror, lock, window=self._cloudflare.options.window)
+            self._zone_writers[zone_id] = writer
+            self._tasks.start(f"writer of zone {zone_id}", writer.run)
+        return writer
 
     def tunnel(self, tunnel_id: str) -> TunnelWriter:
         """The writer of a tunnel's rules, and through it their mirror."""
-        known = self._tunnel_writers.get(tunnel_id)
-        if known is None:
+        writer = self._tunnel_writers.get(tunnel_id)
+        if writer is None:
             mirror = self._mirror(f"tunnel {tunnel_id}", tunnel_writer.lister(self.tunnels, tunnel_id))
-            turn = self._cloudflare.turn(self.id, tunnel_id)
-            known = TunnelWriter(
-                self.tunnels, tunnel_id, mirror, turn, window=self._cloudflare.options.window
+            lock = self._cloudflare.tunnel_locks.of(tunnel_id)
+            writer = TunnelWriter(
+                self.tunnels, tunnel_id, mirror, lock, window=self._cloudflare.options.window
             )
-            self._tunnel_writers[tunnel_id] = known
-            self._cloudflare.start(self, known.run)
-        return known
+            self._tunnel_writers[tunnel_id] = writer
+            self._tasks.start(f"writer of tunnel {tunnel_id}", writer.run)
+        return writer
 
     def _mirror(self, what: str, lister: Lister[K, V]) -> Mirror[K, V]:
-        return self._cloudflare.mirror(self, f"{what} of {self.id}", lister)
+        """A mirror that is kept fresh from now on."""
+        name = f"cloudflare {what} of {self.id} by {self.client.credential.name}"
+        mirror = self._cloudflare.mirror(name, lister)
+        self._tasks.start(f"mirror of {what}", mirror.run)
+        return mirror

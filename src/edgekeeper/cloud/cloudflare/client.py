@@ -83,8 +83,8 @@ class CloudflareClient:
         seen = 0
         for page in range(1, _MOST_PAGES + 1):
             numbers = {"page": str(page), "per_page": str(per_page)}
-            asked = Question(question.endpoint, question.ids, {**(question.query or {}), **numbers})
-            items, info = await self._page(asked, type_)
+            paged = Question(question.endpoint, question.ids, {**(question.query or {}), **numbers})
+            items, info = await self._page(paged, type_)
             seen += len(items)
             last = _is_last(items, seen, info, per_page)
             yield items
@@ -123,12 +123,12 @@ class CloudflareClient:
         )
 
 
-def _is_last(items: Sequence[object], seen: int, info: PageInfo, asked: int) -> bool:
+def _is_last(items: Sequence[object], seen: int, info: PageInfo, requested: int) -> bool:
     """Whether a page is the last one. Raise Retry where it ends before all that it promises.
 
     Servers may cut pages shorter than asked, and leave out how many there are in all.
     """
-    size = info.per_page if info.per_page is not None and info.per_page > 0 else asked
+    size = info.per_page if info.per_page is not None and info.per_page > 0 else requested
     if len(items) >= size and (info.total_count is None or seen < info.total_count):
         return False
     if info.total_count is not None and seen < info.total_count:

@@ -23,7 +23,7 @@ class Credential:
 
     name: str
     """The Secret and its key, as `namespace/name/key`: for people, and what tells credentials apart."""
-    read: Callable[[], str] = field(repr=False)
+    read: Callable[[], str] = field(repr=False, compare=False)
     """Returns the token as it is now; raises one of the four errors where there is none."""
 
     def token(self) -> Token:

@@ -1,4 +1,4 @@
-"""Own writes told to the mirror of what was written, so that the next pass sees them; where there is such a mirror."""
+"""Passes own writes to the mirror of what was written, where there is one, so that the next pass sees them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Echo(Generic[V]):
-    """What an adapter calls after a write. Mirrors come later, when somebody first wants one, or never."""
+    """Called by an adapter after a write. The mirror is set when it is first asked for."""
 
     def __init__(self) -> None:
         self.mirror: Mirror[str, V] | None = None

@@ -1,24 +1,20 @@
-"""What every error of Cloudflare means for a pass, as a table to be read.
+"""What every error of Cloudflare means, as a table: see `cloud.error_table` for how it is looked up.
 
-    status and code ─► Meaning: one of the four errors, its reason, its `error_type` in metrics
-
-429 is throttling whatever its code (three are known). A code that is in no table is told by its status: 401 and 403 are
-about the token, anything else below 500 waits for a person. Nothing is ever silent. A few codes mean different things
-by their message; they come last.
+429 is throttling whatever its code. A code that is in no table is decided by its status: 401 and 403 are about the token,
+anything else below 500 waits for a person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
 from edgekeeper.cloud.cloudflare.reply import BrokenReplyError, Problem, RefusedError
+from edgekeeper.cloud.error_table import ErrorRow, ErrorTable, error_for
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
-from edgekeeper.core.errors import STALL_INTERVAL, Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
 
 BLOCKED: Final = timedelta(minutes=5)
 """How long a token is shut out where the answer does not say."""
@@ -41,49 +37,21 @@ TUNNEL_NOT_FOUND: Final = "TunnelNotFound"
 UNREACHABLE: Final = "Unreachable"
 
 
-class Noun(Enum):
-    """Which of the four errors. What may work next time, `Retry`, has no code: it is no answer at all."""
-
-    WAIT = auto()
-    STALL = auto()
-    CONFLICT = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What an error means for a pass."""
-
-    noun: Noun
-    reason: str
-    error_type: str
-    after: timedelta = STALL_INTERVAL
-    """When to look again."""
-
-    def error(self, message: str) -> PassError:
-        match self.noun:
-            case Noun.WAIT:
-                return Wait(self.after, self.reason, message)
-            case Noun.STALL:
-                return Stall(self.reason, message, self.after)
-            case Noun.CONFLICT:
-                return Conflict(message)
-
-
-_AUTH = Meaning(Noun.STALL, AUTH_FAILED, "access_denied")
-_INVALID = Meaning(Noun.STALL, INVALID_SPEC, "invalid_spec")
-_INVALID_RECORD = Meaning(Noun.STALL, INVALID_SPEC, "dns_invalid_input")
-_RECORD_CONFLICT = Meaning(Noun.STALL, RECORD_CONFLICT, "domain_conflict")
-_STALE = Meaning(Noun.CONFLICT, "Conflict", "stale")
+_AUTH = ErrorRow(Stall, AUTH_FAILED, "access_denied")
+_INVALID = ErrorRow(Stall, INVALID_SPEC, "invalid_spec")
+_INVALID_RECORD = ErrorRow(Stall, INVALID_SPEC, "dns_invalid_input")
+_RECORD_CONFLICT = ErrorRow(Stall, RECORD_CONFLICT, "domain_conflict")
+_STALE = ErrorRow(Conflict, "Conflict", "stale")
 """What we know is out of date: something is there already, or is gone. Look, and decide anew."""
-_TUNNEL_GONE = Meaning(Noun.STALL, TUNNEL_NOT_FOUND, "not_found")
-_NO_ROUTE = Meaning(Noun.STALL, NOT_FOUND, "not_found")
-_QUOTA = Meaning(Noun.STALL, QUOTA_EXCEEDED, "quota", _QUOTA_PAUSE)
-_UNKNOWN = Meaning(Noun.STALL, API_ERROR, "unknown")
+_TUNNEL_GONE = ErrorRow(Stall, TUNNEL_NOT_FOUND, "not_found")
+_NO_ROUTE = ErrorRow(Stall, NOT_FOUND, "not_found")
+_QUOTA = ErrorRow(Stall, QUOTA_EXCEEDED, "quota", _QUOTA_PAUSE)
+_UNKNOWN = ErrorRow(Stall, API_ERROR, "unknown")
 
 ABSENT: Final = frozenset({81044, 1002, 1003, 1055, 11021, 12045, 12135, 12152})
 """Codes that say: there is no such object. For a delete that is success, for a read it is an answer."""
 
-MEANINGS: Mapping[int, Meaning] = MappingProxyType(
+CODES: Mapping[int, ErrorRow] = MappingProxyType(
     {
         # DNS records
         81053: _RECORD_CONFLICT,  # an A, AAAA or CNAME record has that name
@@ -102,8 +70,8 @@ MEANINGS: Mapping[int, Meaning] = MappingProxyType(
         1055: _TUNNEL_GONE,  # configuration of a deleted tunnel
         1002: _TUNNEL_GONE,
         1003: _TUNNEL_GONE,
-        1013: Meaning(Noun.STALL, NAME_CONFLICT, "name_conflict"),
-        1022: Meaning(Noun.WAIT, TUNNEL_CONNECTED, "retryable", _CONNECTED_PAUSE),  # delete while connected
+        1013: ErrorRow(Stall, NAME_CONFLICT, "name_conflict"),
+        1022: ErrorRow(Wait, TUNNEL_CONNECTED, "retryable", _CONNECTED_PAUSE),  # delete while connected
         # Access
         12130: _INVALID,  # anything that is wrong with a request
         11010: _STALE,  # the application exists
@@ -112,8 +80,8 @@ MEANINGS: Mapping[int, Meaning] = MappingProxyType(
         12045: _STALE,
         12135: _STALE,  # nor does the token, the tag, the policy
         12152: _STALE,  # nor the group
-        11020: Meaning(Noun.STALL, GROUP_NOT_FOUND, "not_found"),  # a rule names a group that is not there
-        9999: Meaning(Noun.STALL, ACCESS_NOT_ENABLED, "access_denied"),  # Zero Trust was never switched on
+        11020: ErrorRow(Stall, GROUP_NOT_FOUND, "not_found"),  # a rule names a group that is not there
+        9999: ErrorRow(Stall, ACCESS_NOT_ENABLED, "access_denied"),  # Zero Trust was never switched on
         # The token
         10000: _AUTH,
         9109: _AUTH,
@@ -127,28 +95,28 @@ MEANINGS: Mapping[int, Meaning] = MappingProxyType(
         7001: _NO_ROUTE,
         7003: _NO_ROUTE,
         # Zones, which are never created here
-        1061: Meaning(Noun.STALL, NAME_CONFLICT, "name_conflict"),
+        1061: ErrorRow(Stall, NAME_CONFLICT, "name_conflict"),
         1099: _INVALID,
         1116: _INVALID,
     }
 )
 
-_BY_MESSAGE: tuple[tuple[str, Meaning], ...] = (
+_MESSAGES: tuple[tuple[str, ErrorRow], ...] = (
     ("application_already_exists", _STALE),
     ("maximum number of", _QUOTA),
-    ("access.api.error.not_enabled", MEANINGS[9999]),
+    ("access.api.error.not_enabled", CODES[9999]),
 )
 
 
-def meaning_of(status: int, problem: Problem) -> Meaning:
-    """What a refusal means, other than throttling."""
-    for words, meaning in _BY_MESSAGE:
-        if words in problem.message:
-            return meaning
-    known = MEANINGS.get(problem.code)
-    if known is not None:
-        return known
+def _by_message(_: int, message: str) -> ErrorRow | None:
+    return next((row for words, row in _MESSAGES if words in message), None)
+
+
+def _by_status(status: int) -> ErrorRow:
     return _AUTH if status in (401, 403) else _UNKNOWN
+
+
+TABLE: Final = ErrorTable((CODES,), _by_message, _by_status)
 
 
 def is_absent(error: Exception) -> bool:
@@ -168,8 +136,9 @@ def classify(operation: Operation, error: Exception) -> Failure | None:
         return Failure(Wait(pause, THROTTLED, error.text), "throttling", Verdict.THROTTLED, pause)
     if error.status == 408:
         return Failure(Retry(error.text, UNREACHABLE), "retryable", Verdict.UNANSWERED)
-    meaning = meaning_of(error.status, error.problems[0] if error.problems else Problem())
-    return Failure(meaning.error(f"cannot {_verb(operation.name)}: {error.text}"), meaning.error_type)
+    problem = error.problems[0] if error.problems else Problem()
+    row = TABLE.find(problem.code, problem.message, error.status)
+    return Failure(error_for(row, f"cannot {_verb(operation.name)}: {error.text}"), row.error_type)
 
 
 def may_be_one_changes_fault(error: Stall) -> bool:

@@ -1,4 +1,4 @@
-"""What Cloudflare tells us about its objects: as much as is used, checked when it arrives.
+"""Cloudflare's objects, with the fields that are used, validated when they arrive.
 
 Unknown fields are dropped, except where an object is written back as a whole: applications keep theirs in `document`.
 """
@@ -14,7 +14,7 @@ from edgekeeper.core.redaction import REDACTED
 
 
 class SecretText:
-    """A text that is shown only to who asks for it by name."""
+    """A text that is not shown in logs or reprs; `reveal` returns it."""
 
     __slots__ = ("_text",)
 

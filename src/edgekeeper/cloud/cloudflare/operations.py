@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from edgekeeper.cloud.lanes import CLOUDFLARE
 from edgekeeper.cloud.operation import Operation
+from edgekeeper.cloud.rates import CLOUDFLARE
 from edgekeeper.core.errors import Stall
 
 _DEADLINE = timedelta(seconds=60)

@@ -109,11 +109,11 @@ def _canonical(kind: str, content: str) -> str:
 
 def plan_change(change: RecordChange, same_name: Iterable[DnsRecord]) -> RecordPlan:
     """What to do, given the records of that name. Raise Stall where others are in the way."""
-    there = [record for record in same_name if record.type in _TYPES]
+    existing = [record for record in same_name if record.type in _TYPES]
     if not change.wanted:
-        return _withdrawal(change, [record for record in there if change.marks(record.comment)])
-    _check_foreign(change, there)
-    left = list(there)
+        return _withdrawal(change, [record for record in existing if change.marks(record.comment)])
+    _check_foreign(change, existing)
+    left = list(existing)
     kept, patches, unmatched = _match_exactly(change, left)
     posts: list[JsonObject] = []
     for wanted in unmatched:
@@ -134,16 +134,16 @@ def _match_exactly(
     patches: list[tuple[DnsRecord, JsonObject]] = []
     unmatched: list[WantedRecord] = []
     for wanted in change.wanted:
-        found = next((record for record in left if _same_target(record, wanted)), None)
-        if found is None:
+        match = next((record for record in left if _same_target(record, wanted)), None)
+        if match is None:
             unmatched.append(wanted)
             continue
-        left.remove(found)
+        left.remove(match)
         fields = _fields(change, wanted)
-        if all(getattr(found, name) == value for name, value in fields.items()):
-            kept.append(found)
+        if all(getattr(match, name) == value for name, value in fields.items()):
+            kept.append(match)
         else:
-            patches.append((found, fields))
+            patches.append((match, fields))
     return kept, patches, unmatched
 
 
@@ -158,11 +158,11 @@ def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
     return RecordPlan(deletes=tuple(ours))
 
 
-def _check_foreign(change: RecordChange, there: Sequence[DnsRecord]) -> None:
+def _check_foreign(change: RecordChange, existing: Sequence[DnsRecord]) -> None:
     """Raise Stall where a record of others would have to be changed. One that is as wanted may get our mark."""
     if change.adopt:
         return
-    for record in there:
+    for record in existing:
         if not change.marks(record.comment) and not any(
             _same_target(record, wanted) for wanted in change.wanted
         ):

@@ -1,4 +1,4 @@
-"""The DNS records of a zone: listed as a whole, changed in batches. `zone_writer` is who writes."""
+"""The DNS records of a zone: listed as a whole, changed in batches. Use `zone_writer` to write."""
 
 from __future__ import annotations
 

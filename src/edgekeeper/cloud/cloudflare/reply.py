@@ -1,7 +1,7 @@
-"""Reading an answer: the envelope that all of them have, and nothing that merely looks like one.
+"""Reads the envelope of Cloudflare's answers.
 
-A page for people, half a document, a list that is null, a redirect: each raises. None is ever read as "there is
-nothing", since somebody would believe that and delete something.
+An HTML page, a truncated document, a list that is null, a redirect: each raises. None is ever read as an empty result,
+which could lead to deletions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def root(self) -> Problem:
-        """What it comes down to: validation errors of DNS used to be wrapped in a general one."""
+        """The root cause: validation errors of DNS may be wrapped in a general one."""
         return self.error_chain[0].root if self.error_chain else self
 
 
@@ -51,7 +51,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that says yes."""
+    """A successful answer."""
 
     result: msgspec.Raw
     info: PageInfo | None
@@ -74,11 +74,11 @@ class Reply:
 
 
 class BrokenReplyError(Exception):
-    """An answer that says nothing. The request may have taken effect."""
+    """An unreadable answer. The request may have taken effect."""
 
 
 class RefusedError(Exception):
-    """An answer that says no."""
+    """A refusal."""
 
     def __init__(
         self, status: int, problems: tuple[Problem, ...], retry_after: timedelta | None = None
@@ -90,7 +90,7 @@ class RefusedError(Exception):
 
     @property
     def text(self) -> str:
-        """The provider's own words."""
+        """The provider's message."""
         words = "; ".join(f"{problem.message.strip()} ({problem.code})" for problem in self.problems)
         return words[:_LONGEST_MESSAGE] or f"HTTP {self.status} without a reason"
 
@@ -99,7 +99,7 @@ class RefusedError(Exception):
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
-    """The answer, if it says yes. Raise RefusedError where it says no, BrokenReplyError where it says nothing."""
+    """The answer, where it is successful. Raise RefusedError for a refusal, BrokenReplyError for anything else."""
     if 300 <= status < 400:
         raise BrokenReplyError(f"a redirect ({status}), which is not followed")
     try:

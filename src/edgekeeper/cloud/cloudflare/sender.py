@@ -1,7 +1,7 @@
-"""How bytes reach Cloudflare: by aiohttp in production, straight into the simulation in tests.
+"""Sends requests to Cloudflare: by aiohttp in production, straight into the simulation in tests.
 
-What arrives is not trusted to end, nor to be what it says: answers have a limit of size, packed and unpacked; redirects
-are not followed, for a token must not travel; cookies are not kept. The time is the transport's to limit. aiohttp would
+Nothing is assumed about what arrives: answers have a limit of size, compressed and decompressed; redirects are not
+followed, because the token must not reach anybody else; cookies are not kept. Timeouts are the transport's. aiohttp would
 repeat a request by itself when a kept connection turns out to be dead; that would be a call without a number, so it is
 prevented here.
 """

@@ -51,26 +51,26 @@ class ServiceTokens:
         """Make a token. Look for one of that name first: this is not repeatable."""
         body = {"name": name, "duration": duration}
         question = Question(operations.CREATE_SERVICE_TOKEN, {"account": self._account}, body=body)
-        made = await self._client.ask(question, Issued)
-        self.written.put(made.id, made.without_secret())
-        return _issued(made)
+        token = await self._client.ask(question, Issued)
+        self.written.put(token.id, token.without_secret())
+        return _issued(token)
 
     async def refresh(self, token_id: str) -> ServiceToken:
         """Let the token live for its whole duration again. Its secret stays. Raise Conflict where it is gone."""
         question = self._question(operations.REFRESH_SERVICE_TOKEN, token_id)
-        found = await self._client.ask_for(question, ServiceToken)
-        if found is None:
+        token = await self._client.ask_for(question, ServiceToken)
+        if token is None:
             raise self._gone(token_id)
-        return self.written.put(token_id, found)
+        return self.written.put(token_id, token)
 
     async def rotate(self, token_id: str, *, old_until: datetime) -> IssuedToken:
         """Make a new secret. The old one works until then. Raise Conflict where the token is gone."""
         body = {"previous_client_secret_expires_at": timestamp(old_until)}
         question = self._question(operations.ROTATE_SERVICE_TOKEN, token_id, body)
-        found = await self._client.ask_for(question, Issued)
-        if found is None:
+        token = await self._client.ask_for(question, Issued)
+        if token is None:
             raise self._gone(token_id)
-        return _issued(found)
+        return _issued(token)
 
     async def delete(self, token_id: str) -> None:
         """Delete the token. One that is gone already counts as deleted."""

@@ -63,12 +63,12 @@ def merge(config: JsonObject | None, changes: Sequence[HostnameChange]) -> Merge
     changed: dict[str, HostnameChange] = {}
     shadows = _Shadows(present)
     for change in changes:
-        there = shadows.rules_of(change.hostname)
+        existing = shadows.rules_of(change.hostname)
         wanted = [rule.document() for rule in _in_order(change.rules)]
-        if there == wanted and not shadows.is_shadowed(change.hostname):
+        if existing == wanted and not shadows.is_shadowed(change.hostname):
             continue
-        if there and not change.ours and there != wanted:
-            refused[change.hostname] = _foreign(change.hostname, there)
+        if existing and not change.ours and existing != wanted:
+            refused[change.hostname] = _foreign(change.hostname, existing)
             continue
         changed[change.hostname] = change
     if not changed:
@@ -160,6 +160,6 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _foreign(hostname: str, there: list[JsonObject]) -> Stall:
-    services = ", ".join(str(rule.get("service")) for rule in there)
+def _foreign(hostname: str, existing: list[JsonObject]) -> Stall:
+    services = ", ".join(str(rule.get("service")) for rule in existing)
     return Stall("HostnameConflict", f"the tunnel has a rule for {hostname} that is not ours, to {services}")

@@ -1,4 +1,4 @@
-"""One rule of a tunnel, checked as cloudflared will check it, so that a bad one is refused before it costs a call."""
+"""One rule of a tunnel, checked as cloudflared will check it, so that a bad one is refused without a call."""
 
 from __future__ import annotations
 

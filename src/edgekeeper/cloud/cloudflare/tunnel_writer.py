@@ -1,7 +1,7 @@
-"""The single writer of a tunnel's configuration, and the copy of it that shows what others have done to it.
+"""The writer of a tunnel's configuration, with a mirror of its rules.
 
 *Expected flow* of a batch
- 1. Read the configuration, merge the changes in, and compare: what is the case already is not written.
+ 1. Read the configuration, merge the changes in, and compare: what is in effect already is not written.
  2. Write it as a whole. The version in the answer has to be the next one. If it is not, somebody else wrote in between:
     read again, merge again, write again, a few times.
  3. Where no answer came to the write, the same: what has been written will be found.
@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 
@@ -26,6 +25,7 @@ from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_ch
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror
+from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.errors import PassError, Retry, Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import get_logger
@@ -49,7 +49,7 @@ class TunnelWriter:
         tunnels: Tunnels,
         tunnel_id: str,
         mirror: Mirror[str, Rules],
-        lock: asyncio.Lock,
+        lock: WriteLock[TunnelWriter],
         *,
         window: timedelta = WINDOW,
     ) -> None:
@@ -64,10 +64,14 @@ class TunnelWriter:
             options=CoalescerOptions(window, _HEAVIEST),
         )
         self.run = self._coalescer.run
-        self.stop = self._coalescer.stop
+
+    @property
+    def pending(self) -> int:
+        """Changes without a result."""
+        return self._coalescer.pending
 
     def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Ticket[Rules]:
-        """Hand in what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
+        """Submit what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
 
         The result is the rules as they are then.
         """
@@ -76,16 +80,16 @@ class TunnelWriter:
 
     async def _write(self, changes: Sequence[HostnameChange]) -> Sequence[Rules | PassError]:
         try:
-            async with self._lock:
+            async with self._lock.lock:
                 config, refused = await self._settle(changes)
         except Stall as error:
             if may_be_one_changes_fault(error):
                 raise
             return [error] * len(changes)
-        there = rules_by_hostname(config)
+        by_hostname = rules_by_hostname(config)
         outcomes: list[Rules | PassError] = []
         for change in changes:
-            rules = there.get(change.hostname, ())
+            rules = by_hostname.get(change.hostname, ())
             self._reflect(change.hostname, rules)
             outcomes.append(refused.get(change.hostname, rules))
         return outcomes
@@ -93,7 +97,7 @@ class TunnelWriter:
     async def _settle(
         self, changes: Sequence[HostnameChange]
     ) -> tuple[JsonObject | None, Mapping[str, PassError]]:
-        """Make the changes hold, and return the configuration that they hold in."""
+        """Write the changes, and return the configuration that has them."""
         for _ in range(_ATTEMPTS):
             live = await self._tunnels.configuration(self._tunnel)
             merged = merge(live.config, changes)

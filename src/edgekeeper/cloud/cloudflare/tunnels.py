@@ -1,4 +1,4 @@
-"""Tunnels and their configurations, as the API offers them: `tunnel_writer` is who writes."""
+"""Tunnels and their configurations, as the API offers them. Use `tunnel_writer` to write."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Tunnels:
     async def get(self, tunnel_id: str) -> Tunnel | None:
         """The tunnel; None where there is none, or it was deleted."""
         question = Question(operations.GET_TUNNEL, self._ids(tunnel_id))
-        found = await self._client.ask_for(question, Tunnel)
-        return found if found is not None and found.deleted_at is None else None
+        tunnel = await self._client.ask_for(question, Tunnel)
+        return tunnel if tunnel is not None and tunnel.deleted_at is None else None
 
     async def configuration(self, tunnel_id: str) -> TunnelConfiguration:
         """The configuration as it is. Raise Stall where there is no such tunnel."""

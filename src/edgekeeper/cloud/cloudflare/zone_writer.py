@@ -1,19 +1,21 @@
-"""The single writer of a zone's address records, and the copy of the zone that all who want to know look at.
+"""The writer of a zone's address records, with a mirror of them.
 
 *Expected flow* of a batch
- 1. What the mirror shows to be the case already is not written; what others are in the way of is refused (`already`).
+ 1. What is in effect already by the mirror is not written; what conflicts with records of others is refused (`already`).
  2. Where records that exist are to be changed or deleted, the zone is listed first, because a mirror may be old.
  3. One call writes everything. What it stored goes into the mirror.
  4. Where Cloudflare says that something is in the way, or gone, the mirror was wrong: the zone is listed, and the rest
-    is written without the change that cannot be. So one bad record costs the others two calls, not their turn.
- 5. Where the zone is full, as many as fit are written. What concerns all, such as a refused token, all are told at once.
+    is written without the change that cannot be. So one bad record costs the others two calls.
+ 5. Where the zone is full, as many as fit are written. What concerns all, such as a refused token, is reported to all at once.
 
 *Guarantees*
  - After a call without an answer nothing is written before the zone was listed.
+ - Writers of the same zone with other credentials write one at a time, and know what the others wrote.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 
@@ -30,6 +32,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, pl
 from edgekeeper.cloud.cloudflare.records import Records, by_name
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
 from edgekeeper.cloud.mirror import Mirror, NotSyncedError
+from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 
 BATCH = 200
@@ -44,14 +47,21 @@ class ZoneWriter:
     """Writes the address records of one zone."""
 
     def __init__(
-        self, records: Records, name: str, mirror: Mirror[str, DnsRecord], *, window: timedelta = WINDOW
+        self,
+        records: Records,
+        name: str,
+        mirror: Mirror[str, DnsRecord],
+        lock: WriteLock[ZoneWriter],
+        *,
+        window: timedelta = WINDOW,
     ) -> None:
         self.mirror = mirror
+        self._lock = lock
         self._records = records
         self._index: dict[str, dict[str, DnsRecord]] = {}
         mirror.subscribe(self._follow)
         self._unsure = False
-        """Whether the last call had no answer."""
+        """Whether the last call, by whichever writer of the zone, had no answer."""
         self._coalescer: Coalescer[RecordChange, Stored] = Coalescer(
             f"zone {name}",
             self._write,
@@ -60,11 +70,19 @@ class ZoneWriter:
             already=self._already,
             options=CoalescerOptions(window, BATCH),
         )
-        self.run = self._coalescer.run
-        self.stop = self._coalescer.stop
+
+    async def run(self) -> None:
+        """Write what is submitted, until cancelled."""
+        with self._lock.joined(self):
+            await self._coalescer.run()
+
+    @property
+    def pending(self) -> int:
+        """Changes without a result."""
+        return self._coalescer.pending
 
     def submit(self, change: RecordChange, *, wake: Callable[[], None] | None = None) -> Ticket[Stored]:
-        """Hand in what the address records of a name should be. Raise Stall where it is no name.
+        """Submit what the address records of a name should be. Raise Stall where it is no name.
 
         The result is the records as they are then.
         """
@@ -102,6 +120,10 @@ class ZoneWriter:
     # The batch
 
     async def _write(self, changes: Sequence[RecordChange]) -> Sequence[Stored | PassError]:
+        async with self._lock.lock:
+            return await self._write_alone(changes)
+
+    async def _write_alone(self, changes: Sequence[RecordChange]) -> Sequence[Stored | PassError]:
         try:
             return await self._write_all(changes)
         except Stall as error:
@@ -150,11 +172,11 @@ class ZoneWriter:
     async def _plan_live(self, changes: Sequence[RecordChange]) -> list[RecordPlan | PassError]:
         live = await self._records.all()
         self._unsure = False
-        self.mirror.poke()  # what we have just seen is news to it as well
+        self.mirror.poke()  # let it see what we have just read
         return self._plan(changes, by_name(live))
 
     async def _perform(self, plans: Sequence[RecordPlan | PassError]) -> list[Stored | PassError]:
-        """Write what there is to write, in as few calls as possible."""
+        """Carry out the plans, in as few calls as possible."""
         outcomes: list[Stored | PassError] = [
             plan if isinstance(plan, PassError) else plan.kept for plan in plans
         ]
@@ -167,19 +189,28 @@ class ZoneWriter:
         try:
             result = await self._records.change(plans)
             stored = _stored(plans, result)
-        except Retry:
-            self._unsure = True
-            self.mirror.poke()
+        except (Retry, asyncio.CancelledError):
+            for writer in self._lock.writers:
+                writer.doubt()
             raise
-        for plan, records in zip(plans, stored, strict=True):
-            self._reflect(plan, records)
+        for writer in self._lock.writers:
+            writer.learn(zip(plans, stored, strict=True))
         return stored
 
-    def _reflect(self, plan: RecordPlan, records: Stored) -> None:
-        for record in plan.deletes:
-            self.mirror.remove(record.id)
-        for record in records:
-            self.mirror.put(record.id, record)
+    # What this writer or another one of the same zone has done
+
+    def learn(self, written: Iterable[tuple[RecordPlan, Stored]]) -> None:
+        """Plans were carried out, with these records as the result. The mirror shows them from now on."""
+        for plan, records in written:
+            for record in plan.deletes:
+                self.mirror.remove(record.id)
+            for record in records:
+                self.mirror.put(record.id, record)
+
+    def doubt(self) -> None:
+        """A call was sent and its answer never came: the zone has to be listed before it is written again."""
+        self._unsure = True
+        self.mirror.poke()
 
 
 def _batches(plans: Sequence[RecordPlan | PassError]) -> Iterator[dict[int, RecordPlan]]:

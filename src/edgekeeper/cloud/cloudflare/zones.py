@@ -24,7 +24,3 @@ class Zones:
         question = Question(operations.LIST_ZONES, {}, {"account.id": self._account})
         async for page in self._client.pages(question, Zone, _PER_PAGE):
             yield {zone.id: zone for zone in page}
-
-    async def all(self) -> dict[str, Zone]:
-        """All zones by id."""
-        return {id_: zone async for page in self.pages() for id_, zone in page.items()}

@@ -22,6 +22,7 @@ from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, Certificate, CertificateSummary
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.mirrors import (
     ConnectionGroups,
     Distributions,
@@ -29,7 +30,6 @@ from edgekeeper.cloud.aws.mirrors import (
     connection_groups,
     default_group,
 )
-from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.cloud.remembered import Remembered

@@ -24,7 +24,7 @@ from msgspec import structs
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec
 from edgekeeper.cloud.aws.coverage import uncovered
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSettings, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.desired import (

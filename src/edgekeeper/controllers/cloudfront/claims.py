@@ -12,8 +12,8 @@ from typing import Final
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import Place, place_of
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.mirrors import Tenants
-from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.core.json import JsonObject, dig, dig_list

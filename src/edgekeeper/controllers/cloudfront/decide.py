@@ -34,20 +34,20 @@ from edgekeeper.cloud.aws.dns.planning import (
     refused_removals,
     removing,
 )
-from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import (
+from edgekeeper.cloud.aws.dns.records import normalise_name
+from edgekeeper.cloud.aws.error_table import (
     DNS_CONFLICT,
     DOMAIN_CONFLICT,
     INVALID,
     NAME_CONFLICT,
     NO_CONNECTION_GROUP,
 )
-from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
     TenantSummary,
 )
+from edgekeeper.cloud.error_table import error_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (
     certificate_to_attach,

@@ -11,7 +11,7 @@ from typing import Final
 
 from edgekeeper.api.cloudfront import Customizations as CustomizationsSpec
 from edgekeeper.api.cloudfront import DistributionTenantSpec
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import (
     Customizations,
     DistributionTenant,

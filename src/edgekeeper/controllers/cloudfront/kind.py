@@ -16,7 +16,7 @@ from typing import ClassVar
 import msgspec
 
 from edgekeeper.api.cloudfront import read_tenant
-from edgekeeper.cloud.aws.meanings import (
+from edgekeeper.cloud.aws.error_table import (
     DNS_ERROR,
     DOMAIN_CONFLICT,
     DOMAIN_VALIDATION_PENDING,

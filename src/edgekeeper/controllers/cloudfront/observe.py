@@ -29,12 +29,12 @@ from edgekeeper.api.cloudfront import (
 from edgekeeper.cloud.aws.acm import CertificateSummary
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.dns.entries import TYPES, bare_zone
-from edgekeeper.cloud.aws.dns.service import RecordOwner
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.dns.state import DnsWork, RecordState, ZoneView
 from edgekeeper.cloud.aws.dns.steps import AwaitPropagation
-from edgekeeper.cloud.aws.meanings import DNS_ERROR
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.error_table import DNS_ERROR
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
+from edgekeeper.cloud.outbox import Owner as RecordOwner
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import FAILED, ISSUED, certificate_to_attach, is_served

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.dns.service import RecordOwner
-from edgekeeper.cloud.aws.meanings import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
+from edgekeeper.cloud.aws.error_table import DOMAIN_CONFLICT, INVALID, NAME_CONFLICT
 from edgekeeper.cloud.aws.mirrors import default_group
 from edgekeeper.cloud.aws.tenants import (
     DistributionTenant,
@@ -21,6 +20,7 @@ from edgekeeper.cloud.aws.tenants import (
     ManagedCertificateRequest,
     TenantSettings,
 )
+from edgekeeper.cloud.outbox import Owner as RecordOwner
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import PENDING

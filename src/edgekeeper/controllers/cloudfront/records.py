@@ -11,7 +11,7 @@ from typing import Final
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import bare_zone, is_credible, place_of, planned_entry
 from edgekeeper.cloud.aws.dns.planning import RecordPlan
-from edgekeeper.cloud.aws.records import Record, is_within, normalise_name, records_for
+from edgekeeper.cloud.aws.dns.records import Record, is_within, normalise_name, records_for
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront.desired import domains_of
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot

@@ -25,7 +25,7 @@ from edgekeeper.cloud.aws.dns.steps import (
     RemoveRecords,
     WriteRecords,
 )
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR, DOMAIN_CONFLICT
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR, DOMAIN_CONFLICT
 from edgekeeper.cloud.aws.tenants import ACTIVE, TenantSummary
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.dns.state import RecordState
-from edgekeeper.cloud.aws.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.ownership import Owner

@@ -15,7 +15,7 @@ from unicodedata import category
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DnsChange, InventoryRecord
 from edgekeeper.api.cloudfront_rules import MOST_TAGS
 from edgekeeper.cloud.aws.distributions import TENANT_ONLY, Distribution
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.roles import is_role_arn
 from edgekeeper.controllers.cloudfront.domain_names import is_domain, problem_of
 from edgekeeper.core.aws_identifiers import (

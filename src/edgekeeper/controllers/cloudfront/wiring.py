@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.records import normalise_name
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.claims import (

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from edgekeeper.cloud.aws.changes import Action, Change, Present
-from edgekeeper.cloud.aws.mirrors import Tenants, certificates, connection_groups
-from edgekeeper.cloud.aws.records import Record
+from edgekeeper.cloud.aws.dns.changes import Action, Change, Present
+from edgekeeper.cloud.aws.dns.records import Record
+from edgekeeper.cloud.aws.dns.zone import Zone
+from edgekeeper.cloud.aws.mirrors import SELDOM, Tenants, connection_groups
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
-from edgekeeper.cloud.aws.zone import Zone
+from edgekeeper.cloud.mirror import Mirror
 from kubesim.aws.route53 import records as simulated
 from kubesim.aws.settings import PUBLISHED, UNLIMITED
 from kubesim.aws.throttling import Throttle
@@ -66,7 +67,7 @@ async def watched(world: World, zone_id: str) -> AsyncIterator[Fleet]:
     tenants = Tenants(world.cloudfront, world.clock, world.metrics)
     zone = Zone(zone_id, Route53(world.access.caller()), world.clock, world.metrics)
     groups = connection_groups(world.cloudfront, world.clock, world.metrics)
-    issued = certificates(world.acm, "us-east-1", world.clock, world.metrics)
+    issued = Mirror("certificates", world.acm.certificates, world.clock, world.metrics, options=SELDOM)
     changes: Counter[str] = Counter()
     tenants.subscribe(lambda *_: changes.update(["tenant"]))
     zone.mirror.subscribe(lambda *_: changes.update(["record"]))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from edgekeeper.cloud.aws.acm import CertificateSummary, best_certificate, idempotency_token
-from edgekeeper.cloud.aws.changes import Action, Change
+from edgekeeper.cloud.aws.dns.changes import Action, Change
 from edgekeeper.core.errors import PassError, Stall, Wait
 from kubesim.aws import faults
 from tests.unit.cloud.aws.world import World, both_ways, in_virtual_time

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from edgekeeper.cloud.aws.distributions import TENANT_ONLY
 from edgekeeper.cloud.aws.tenants import (
     Customizations,
     DistributionTenant,
@@ -166,7 +167,7 @@ async def test_distribution_tells_what_it_asks_of_tenants(world: World) -> None:
     world.cloud.cloudfront.add_distribution(DISTRIBUTION, parameters=definitions)
     distribution = await world.cloudfront.find_distribution(DISTRIBUTION)
     assert distribution is not None
-    assert distribution.takes_tenants
+    assert distribution.connection_mode == TENANT_ONLY
     assert distribution.covers_tenants
     assert [one.name for one in distribution.parameters if one.must_be_given] == ["tier"]
 
@@ -236,15 +237,6 @@ async def test_tags_are_added_replaced_and_removed(world: World) -> None:
     await world.cloudfront.tag(created.arn, {"team": "b", "stage": ""})
     await world.cloudfront.untag(created.arn, ["edgekeeper.io/uid"])
     assert await world.cloudfront.tags(created.arn) == {"team": "b", "stage": ""}
-
-
-@both_ways
-async def test_conflicts_name_who_has_the_domain(world: World) -> None:
-    created = await _shop(world)
-    other = world.cloud.account("999988887777").cloudfront
-    other.add_distribution("E9", aliases=["taken.example.com"])
-    conflicts = await world.cloudfront.domain_conflicts("taken.example.com", tenant_id=created.id)
-    assert [(one.domain, one.resource_type) for one in conflicts] == [("taken.example.com", "distribution")]
 
 
 @both_ways

@@ -10,18 +10,17 @@ from typing import Protocol
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Present
+from edgekeeper.cloud.aws.dns.changes import Present
+from edgekeeper.cloud.aws.dns.records import Record
+from edgekeeper.cloud.aws.dns.zones import Zones
 from edgekeeper.cloud.aws.mirrors import (
     Distributions,
     Tenants,
-    certificates,
     connection_groups,
     default_group,
 )
-from edgekeeper.cloud.aws.records import Record
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import TenantSettings
-from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.mirror import NotSyncedError
 from kubesim.aws import faults, identity
 from tests.unit.cloud.aws.world import DISTRIBUTION, ENDPOINT, World, in_virtual_time
@@ -165,15 +164,6 @@ async def test_default_group_appears_with_the_first_tenant(world: World) -> None
         group = default_group(groups)
         assert group is not None
         assert group.id == created.connection_group_id
-
-
-@in_virtual_time
-async def test_abandoned_certificate_does_not_hurry_the_listing(world: World) -> None:
-    await world.acm.request(["a.example.com"], owner="6f1c", tags={})
-    mirror = certificates(world.acm, "us-east-1", world.clock, world.metrics)
-    async with _running(mirror):
-        await asyncio.sleep(3600)
-    assert world.counts["ListCertificates"] <= 8
 
 
 @in_virtual_time

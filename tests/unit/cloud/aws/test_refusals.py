@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from edgekeeper.cloud.aws.dns.records import RecordKey
 from edgekeeper.cloud.aws.mirrors import Distributions
-from edgekeeper.cloud.aws.records import RecordKey
 from edgekeeper.cloud.aws.refusals import REMEMBERED
 from edgekeeper.cloud.remembered import REMOVED_EVERY
 from edgekeeper.core.errors import Conflict, Retry, Stall

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Action, Change
-from edgekeeper.cloud.aws.records import Record, RecordKey, records_for
+from edgekeeper.cloud.aws.dns.changes import Action, Change
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, records_for
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.errors import Conflict, Retry, Stall
 from kubesim.aws import faults, identity
@@ -48,6 +48,13 @@ async def test_records_are_read_as_they_were_written(world: World) -> None:
     for record in (SHOP, wildcard, *apex):
         assert listed[record.key] == record
     assert {key.type for key in listed if key.name == "example.com"} == {"NS", "SOA", "A", "AAAA"}
+
+
+@both_ways
+async def test_batch_names_edgekeeper_in_its_comment(world: World) -> None:
+    zone = world.cloud.route53.add_zone("example.com")
+    receipt = await world.route53().change(zone.id, _create(SHOP))
+    assert world.cloud.route53.changes[receipt.id].comment == "Managed by edgekeeper"
 
 
 @both_ways

@@ -32,8 +32,8 @@ from edgekeeper.cloud.aws.lambda_policy import LambdaPolicies
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.budget import Budget, LaneRate
-from edgekeeper.cloud.lanes import DEFAULT_RATES
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock

@@ -12,8 +12,11 @@ from edgekeeper.cloud.cloudflare.credential import Credential
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, WantedRecord
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule
+from edgekeeper.cloud.cloudflare.zone_writer import ZoneWriter
 from edgekeeper.cloud.mirror import Mirror, NotSyncedError
-from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
+from edgekeeper.cloud.registry import CHECKED_EVERY, LINGERING
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, gather, in_virtual_time
 
 MARK = "cfzt:v1 o=0123456789ab"
@@ -49,6 +52,74 @@ async def test_account_is_the_same_for_the_same_credential_and_another_for_anoth
     assert world.account is world.account
     other = _credential("team-b/secret/token", world.secret["token"])
     assert world.cloudflare.account(other, world.owner.id) is not world.account
+
+
+@in_virtual_time
+async def test_credential_has_one_set_of_mirrors_and_writers_whoever_asks(world: World) -> None:
+    """Two kinds build their credential from the same Secret, each for itself."""
+    askers = [_credential("team-a/cloudflare/token", world.secret["token"]) for _ in range(2)]
+    first, second = (world.cloudflare.account(asker, world.owner.id) for asker in askers)
+    assert first is second
+    assert first.zones is second.zones
+    assert first.zone(world.zone.id) is second.zone(world.zone.id)
+    assert first.tunnel(world.tunnel) is second.tunnel(world.tunnel)
+    writer = first.zone(world.zone.id)
+    await writer.mirror.wait_synced()
+    changes = [_record(f"{name}.example.com") for name in "abc"]
+    accounts = (first, second, first)
+    tickets = [
+        account.zone(world.zone.id).submit(change) for account, change in zip(accounts, changes, strict=True)
+    ]
+    await gather(*[ticket.wait() for ticket in tickets])
+    assert len(world.records()) == 3
+    assert len(world.cloud.journal.writes()) == 1, "one call for all askers"
+
+
+async def _two_credentials(world: World) -> tuple[ZoneWriter, ZoneWriter]:
+    """Two writers of one zone, because two tokens reach it."""
+    token = world.cloud.add_token().value
+    other = world.cloudflare.account(_credential("team-b/secret/token", token), world.owner.id)
+    writers = world.account.zone(world.zone.id), other.zone(world.zone.id)
+    for writer in writers:
+        await writer.mirror.wait_synced()
+    return writers
+
+
+@in_virtual_time
+async def test_zone_that_two_credentials_reach_is_written_by_one_call_at_a_time(world: World) -> None:
+    mine, theirs = await _two_credentials(world)
+    world.cloud.faults.add(Fault("delay", method="POST", seconds=10, times=2))
+    began = asyncio.get_running_loop().time()
+    await asyncio.gather(
+        mine.submit(_record("a.example.com")).wait(), theirs.submit(_record("b.example.com")).wait()
+    )
+    assert asyncio.get_running_loop().time() - began >= 20
+    assert sorted(record["name"] for record in world.records()) == ["a.example.com", "b.example.com"]
+
+
+@in_virtual_time
+async def test_zone_writer_knows_what_was_written_with_another_credential(world: World) -> None:
+    mine, theirs = await _two_credentials(world)
+    stored = await mine.submit(_record("a.example.com")).wait()
+    assert theirs.records_of("a.example.com") == stored
+    foreign = RecordChange("a.example.com", "cfzt:v1 o=another", (WantedRecord("A", "192.0.2.2"),))
+    (refused,) = await gather(theirs.submit(foreign).wait())
+    assert isinstance(refused, Stall)
+    assert refused.reason == "RecordConflict"
+    assert len(world.records()) == 1
+
+
+@in_virtual_time
+async def test_zone_is_listed_after_an_answer_to_another_credential_was_lost(world: World) -> None:
+    mine, theirs = await _two_credentials(world)
+    world.cloud.faults.add(Fault("lost", method="POST"))
+    (lost,) = await gather(mine.submit(_record("a.example.com")).wait())
+    assert isinstance(lost, Retry)
+    foreign = RecordChange("a.example.com", "cfzt:v1 o=another", (WantedRecord("A", "192.0.2.2"),))
+    (refused,) = await gather(theirs.submit(foreign).wait())
+    assert isinstance(refused, Stall)
+    assert refused.reason == "RecordConflict"
+    assert len(world.records()) == 1
 
 
 @both_ways
@@ -154,17 +225,36 @@ async def test_nothing_is_asked_for_before_somebody_wants_it(world: World) -> No
 
 
 @in_virtual_time
-async def test_forgotten_account_is_not_looked_at_any_more(world: World) -> None:
+async def test_account_that_nobody_needs_is_not_looked_at_any_more(world: World) -> None:
+    needed = [True]
+    world.cloudflare.add_user(lambda key: needed[0] and key.credential == world.credential)
     account = world.account
     writer = account.zone(world.zone.id)
     await writer.mirror.wait_synced()
-    world.cloudflare.forget(world.credential, world.owner.id)
+    await asyncio.sleep(3600)
+    assert world.account is account
+    needed.clear()
+    needed.append(False)
+    await asyncio.sleep((LINGERING + CHECKED_EVERY).total_seconds())
     before = world.count()
     await asyncio.sleep(3600)
     assert world.count() == before
     (result,) = await gather(writer.submit(_record("a.example.com")).wait())
     assert isinstance(result, PassError)
     assert world.account is not account
+
+
+@in_virtual_time
+async def test_account_stays_while_a_change_is_on_its_way(world: World) -> None:
+    world.cloudflare.add_user(lambda _: False)
+    account = world.account
+    writer = account.zone(world.zone.id)
+    await writer.mirror.wait_synced()
+    world.cloud.faults.add(Fault("delay", method="POST", seconds=20))
+    await asyncio.sleep(LINGERING.total_seconds() - 0.5)
+    await writer.submit(_record("a.example.com")).wait()
+    assert [record["name"] for record in world.records()] == ["a.example.com"]
+    assert world.account is account
 
 
 @in_virtual_time

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.cloudflare.errors import ABSENT, BLOCKED, MEANINGS, classify, is_absent
+from edgekeeper.cloud.cloudflare.errors import ABSENT, BLOCKED, CODES, classify, is_absent
 from edgekeeper.cloud.cloudflare.operations import CHANGE_RECORDS, GET_APPLICATION
 from edgekeeper.cloud.cloudflare.reply import BrokenReplyError, Problem, RefusedError
 from edgekeeper.cloud.operation import Failure, Verdict
@@ -86,7 +86,7 @@ def test_every_known_code_has_its_meaning(
 
 def test_table_of_this_test_leaves_no_meaning_out() -> None:
     told = {code for _, code, *_ in KNOWN} | set(range(9000, 9100)) | {9207}
-    assert MEANINGS.keys() <= told
+    assert CODES.keys() <= told
 
 
 @pytest.mark.parametrize(

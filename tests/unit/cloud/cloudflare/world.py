@@ -25,8 +25,8 @@ from edgekeeper.cloud.cloudflare.accounts import Account, Cloudflare, Cloudflare
 from edgekeeper.cloud.cloudflare.client import CloudflareClient
 from edgekeeper.cloud.cloudflare.credential import Credential
 from edgekeeper.cloud.cloudflare.sender import HttpSender, Sender, SenderOptions
-from edgekeeper.cloud.lanes import CLOUDFLARE
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.rates import CLOUDFLARE
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock

@@ -16,8 +16,8 @@ from edgekeeper.api.cloudfront import (
     InventoryRecord,
 )
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey
 from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
-from edgekeeper.cloud.aws.records import Record, RecordKey
 from edgekeeper.cloud.aws.tenants import Customizations, DistributionTenant, TenantDomain
 from edgekeeper.controllers.cloudfront.desired import tags_fingerprint
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from edgekeeper.cloud.aws import meanings
+from edgekeeper.cloud.aws import error_table
 from edgekeeper.cloud.aws.dns.state import DnsWork
-from edgekeeper.cloud.aws.errors import error_for
+from edgekeeper.cloud.error_table import ErrorRow, error_for
 from edgekeeper.controllers.cloudfront.decide import decide
 from edgekeeper.controllers.cloudfront.kind import TenantKind
 from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
@@ -103,12 +103,12 @@ def _facts(outcome: Outcome) -> dict[str, tuple[str, str]]:
         pytest.param(Stall("DNSError", "no"), {"DNSReady": "DNSError"}, id="DNSError"),
         pytest.param(Stall("DNSConflict", "no"), {"DNSReady": "DNSConflict"}, id="DNSConflict"),
         pytest.param(
-            error_for(meanings.NO_CONNECTION_GROUP, "no"),
+            error_for(error_table.NO_CONNECTION_GROUP, "no"),
             {"Synced": "InvalidSpec", "DNSReady": "DNSError"},
             id="connection group",
         ),
-        pytest.param(error_for(meanings.UNVALIDATED, "no"), {}, id="DomainValidationPending"),
-        pytest.param(error_for(meanings.QUOTA, "no"), {}, id="QuotaExceeded"),
+        pytest.param(error_for(error_table.UNVALIDATED, "no"), {}, id="DomainValidationPending"),
+        pytest.param(error_for(error_table.QUOTA, "no"), {}, id="QuotaExceeded"),
     ],
 )
 def test_what_waits_for_somebody_is_told_in_conditions_and_a_warning(
@@ -124,22 +124,22 @@ def test_what_waits_for_somebody_is_told_in_conditions_and_a_warning(
 
 
 def test_missing_connection_group_without_dns_says_nothing_of_dns() -> None:
-    outcome = Witness().explain(error_for(meanings.NO_CONNECTION_GROUP, "no"), _object())
+    outcome = Witness().explain(error_for(error_table.NO_CONNECTION_GROUP, "no"), _object())
     assert "DNSReady" not in _facts(outcome)
 
 
 def test_domain_that_cannot_be_validated_yet_is_told_with_its_likely_cause() -> None:
-    outcome = Witness().explain(error_for(meanings.UNVALIDATED, "no"), _object())
+    outcome = Witness().explain(error_for(error_table.UNVALIDATED, "no"), _object())
     assert outcome.events[0].message == "no; DNS may still be propagating"
 
 
 @pytest.mark.parametrize(
     ("error", "counted"),
     [
-        pytest.param(error_for(meanings.THROTTLING, "slow down"), "throttling", id="throttling"),
-        pytest.param(error_for(meanings.DNS_THROTTLING, "slow down"), "dns_throttling", id="of DNS"),
-        pytest.param(error_for(meanings.BUSY, "oops"), "retryable", id="outage"),
-        pytest.param(error_for(meanings.DNS_BUSY, "oops"), "dns_retryable", id="outage of DNS"),
+        pytest.param(error_for(error_table.THROTTLING, "slow down"), "throttling", id="throttling"),
+        pytest.param(error_for(error_table.DNS_THROTTLING, "slow down"), "dns_throttling", id="of DNS"),
+        pytest.param(error_for(error_table.BUSY, "oops"), "retryable", id="outage"),
+        pytest.param(error_for(error_table.DNS_BUSY, "oops"), "dns_retryable", id="outage of DNS"),
         pytest.param(Wait(timedelta(seconds=5), "MirrorNotSynced"), "", id="not listed yet"),
         pytest.param(Retry("oops"), "", id="anything"),
         pytest.param(Conflict(), "", id="lost race"),
@@ -155,14 +155,20 @@ def test_what_passes_by_itself_is_counted_and_changes_nothing(error: PassError, 
 @pytest.mark.parametrize(
     "meaning",
     [
-        *(meanings.DENIED, meanings.INVALID, meanings.QUOTA, meanings.TAKEN_NAME, meanings.UNKNOWN),
-        *(meanings.UNVALIDATED, meanings.NO_DISTRIBUTION, meanings.NO_CONNECTION_GROUP),
-        *(meanings.DNS_DENIED, meanings.DNS_INVALID, meanings.DNS_NO_ZONE, meanings.DNS_UNKNOWN),
-        meanings.BY_SERVICE["cloudfront"]["CNAMEAlreadyExists"],
+        *(
+            error_table.DENIED,
+            error_table.INVALID,
+            error_table.QUOTA,
+            error_table.TAKEN_NAME,
+            error_table.UNKNOWN,
+        ),
+        *(error_table.UNVALIDATED, error_table.NO_DISTRIBUTION, error_table.NO_CONNECTION_GROUP),
+        *(error_table.DNS_DENIED, error_table.DNS_INVALID, error_table.DNS_NO_ZONE, error_table.DNS_UNKNOWN),
+        error_table.BY_SERVICE["cloudfront"]["CNAMEAlreadyExists"],
     ],
     ids=lambda meaning: meaning.error_type,
 )
-def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: meanings.Meaning) -> None:
+def test_fact_is_told_and_counted_once_and_once_more_for_another_spec(meaning: ErrorRow) -> None:
     witness, error = Witness(), error_for(meaning, "no")
     status = _status(witness.explain(error, _object(dns=DNS)))
     again = witness.explain(error, _object(status, dns=DNS))
@@ -178,7 +184,7 @@ LONG = -timedelta(hours=1).total_seconds()
 
 
 def _outage(message: str = "no route") -> PassError:
-    error = error_for(meanings.BUSY, message)
+    error = error_for(error_table.BUSY, message)
     error.unavailable = Cause.UNREACHABLE
     return error
 
@@ -244,7 +250,7 @@ def test_outage_is_not_told_of_an_object_at_rest() -> None:
 def test_refusal_ends_what_was_said_of_an_outage() -> None:
     witness = Witness()
     status = _status(_told_of_outage(witness, _tenant(1)))
-    refused = witness.explain(error_for(meanings.DNS_DENIED, "no"), {**_tenant(1), "status": status})
+    refused = witness.explain(error_for(error_table.DNS_DENIED, "no"), {**_tenant(1), "status": status})
     assert _facts(refused) == {"Ready": ("False", "DNSError"), "DNSReady": ("False", "DNSError")}
 
 
@@ -269,7 +275,7 @@ def test_deletion_tells_how_far_it_is(snapshot: Snapshot, reason: str, told: lis
 
 def test_refusal_to_remove_records_stands_while_that_is_tried_again() -> None:
     witness, snapshot = Witness(), present(inventory=(record(),))
-    refused = _status(witness.explain(error_for(meanings.DNS_DENIED, "no"), _object(dns=DNS)))
+    refused = _status(witness.explain(error_for(error_table.DNS_DENIED, "no"), _object(dns=DNS)))
     outcome = witness.removal(snapshot, _object(refused, dns=DNS))
     assert _status(outcome)["conditions"] == refused["conditions"]
     assert outcome.events == ()

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.cloud.aws.records import (
+from edgekeeper.cloud.aws.dns.records import (
     CLOUDFRONT_ALIAS_ZONE,
     AliasTarget,
     Record,

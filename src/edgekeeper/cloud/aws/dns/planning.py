@@ -19,6 +19,7 @@ import msgspec
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import content_of, names_of, place_of, record_of
+from edgekeeper.cloud.aws.dns.records import is_within
 from edgekeeper.cloud.aws.dns.state import RecordState, Refusal
 from edgekeeper.cloud.aws.dns.steps import (
     AdoptRecords,
@@ -28,8 +29,7 @@ from edgekeeper.cloud.aws.dns.steps import (
     RemoveRecords,
     WriteRecords,
 )
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_ERROR
-from edgekeeper.cloud.aws.records import is_within
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step

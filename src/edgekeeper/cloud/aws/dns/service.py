@@ -10,32 +10,25 @@ A kind decides which records it wants (`planning`), keeps the inventory in its s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns import steps
 from edgekeeper.cloud.aws.dns.entries import TYPES
 from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
+from edgekeeper.cloud.aws.dns.zone import Zone
+from edgekeeper.cloud.aws.dns.zones import Zones
 from edgekeeper.cloud.aws.mirrors import GRACE
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.roles import Role
-from edgekeeper.cloud.aws.zone import Zone
-from edgekeeper.cloud.aws.zones import Zones
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions, NotSyncedError
+from edgekeeper.cloud.outbox import Owner
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.steps import Step
-
-
-@dataclass(frozen=True, slots=True)
-class RecordOwner:
-    """The object for which records are written."""
-
-    uid: str
-    generation: int
 
 
 class Dns:
@@ -75,7 +68,7 @@ class Dns:
 
     def collect(
         self,
-        owner: RecordOwner,
+        owner: Owner,
         inventory: tuple[InventoryRecord, ...],
         changes: Iterable[DnsChange],
         wake: Callable[[], None],
@@ -85,7 +78,7 @@ class Dns:
         `wake` is called when a change has. Where a change cannot be followed until a person acts, that is the error of
         the work, unless there is one already.
         """
-        inventory, work = self.outbox.collect(owner.uid, owner.generation, inventory)
+        inventory, work = self.outbox.collect(owner, inventory)
         followed = tuple(dict.fromkeys((*changes, *work.changes)))
         try:
             followed = tuple(change for change in followed if not self._is_propagated(change, wake))
@@ -130,7 +123,7 @@ class Dns:
         self,
         step: Step,
         state: RecordState,
-        owner: RecordOwner,
+        owner: Owner,
         served: Iterable[str],
         wake: Callable[[], None],
     ) -> RecordState:
@@ -141,11 +134,9 @@ class Dns:
             case steps.AdoptRecords():
                 return replace(state, inventory=(*state.inventory, *step.records))
             case steps.WriteRecords():
-                self.outbox.write(
-                    (owner.uid, owner.generation), step.records, state.replaceable(served), wake
-                )
+                self.outbox.write(owner, step.records, state.replaceable(served), wake)
             case steps.RemoveRecords():
-                self.outbox.remove((owner.uid, owner.generation), step.records, wake)
+                self.outbox.remove(owner, step.records, wake)
         return state
 
     def forget(self, uid: str) -> None:

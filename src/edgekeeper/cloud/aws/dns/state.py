@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import Place, record_of
-from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey
 from edgekeeper.core.errors import PassError, Stall
 
 

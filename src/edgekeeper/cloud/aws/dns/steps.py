@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from edgekeeper.api.cloudfront import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import names_of, record_of
-from edgekeeper.cloud.aws.records import Record
+from edgekeeper.cloud.aws.dns.records import Record
 from edgekeeper.core.delta import Difference, compare
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Event

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.aws.records import (
+from edgekeeper.cloud.aws.dns.records import (
     CLOUDFRONT_ALIAS_ZONE,
     AliasTarget,
     Record,

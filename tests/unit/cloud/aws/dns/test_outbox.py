@@ -1,4 +1,4 @@
-"""Answers that the desk keeps for an object, and what it does not keep with them."""
+"""Answers that the outbox keeps for an object, and what it does not keep with them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import cast
 import pytest
 
 from edgekeeper.api.cloudfront import InventoryRecord
-from edgekeeper.cloud.aws.changes import Wish
+from edgekeeper.cloud.aws.dns.changes import Wish
 from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
 from edgekeeper.cloud.aws.dns.state import DnsWork
-from edgekeeper.cloud.aws.zone import Written
-from edgekeeper.cloud.aws.zones import Zones
+from edgekeeper.cloud.aws.dns.zone import Written
+from edgekeeper.cloud.aws.dns.zones import Zones
+from edgekeeper.cloud.outbox import Owner
 from edgekeeper.cloud.ticket import Ticket
 from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.errors import Stall
@@ -37,24 +38,24 @@ class _Writer:
         return self.tickets[-1]
 
 
-def _desk() -> tuple[DnsOutbox, _Writer]:
+def _outbox() -> tuple[DnsOutbox, _Writer]:
     writer = _Writer()
-    desk = DnsOutbox(cast("Zones", writer), VirtualClock())
-    desk.write((UID, GENERATION), [ENTRY], (), lambda: None)
-    return desk, writer
+    outbox = DnsOutbox(cast("Zones", writer), VirtualClock())
+    outbox.write(Owner(UID, GENERATION), [ENTRY], (), lambda: None)
+    return outbox, writer
 
 
-def _collect(desk: DnsOutbox) -> DnsWork:
-    return desk.collect(UID, GENERATION, ())[1]
+def _collect(outbox: DnsOutbox) -> DnsWork:
+    return outbox.collect(Owner(UID, GENERATION), ())[1]
 
 
 @virtual_time
 async def test_mistake_of_a_writer_ends_one_pass_and_not_all_that_follow() -> None:
-    desk, writer = _desk()
+    outbox, writer = _outbox()
     writer.tickets[0].fail(RuntimeError("a bug"))
     with pytest.raises(RuntimeError, match="a bug"):
-        _collect(desk)
-    assert _collect(desk) == DnsWork()
+        _collect(outbox)
+    assert _collect(outbox) == DnsWork()
 
 
 @virtual_time
@@ -64,10 +65,10 @@ async def test_refusal_that_is_kept_for_an_object_keeps_no_pass() -> None:
 
     def a_pass() -> weakref.ref[Cargo]:
         load = Cargo()
-        assert [one.error.reason for one in _collect(desk).refused] == ["DNSError"]
+        assert [one.error.reason for one in _collect(outbox).refused] == ["DNSError"]
         return weakref.ref(load)
 
-    desk, writer = _desk()
+    outbox, writer = _outbox()
     writer.tickets[0].fail(Stall("DNSError", "not yours"))
     kept = [a_pass() for _ in range(2)]
     gc.collect()

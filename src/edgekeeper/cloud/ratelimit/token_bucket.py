@@ -1,8 +1,8 @@
-"""The arithmetic of one lane: a token bucket that can be paused, and that has learnt to go slower. No clock, no loop.
+"""A token bucket that can be paused and that slows down after throttling. No clock, no event loop.
 
-Tokens come at `rate` until the bucket is full. A pause empties it, so that its end is no burst, and takes off speed,
-since whoever was throttled asked for too much; the speed comes back by and by (additive increase, multiplicative
-decrease). Where a call costs more than the bucket can hold, a full bucket will do, and the rest is owed.
+Tokens come at `rate` until the bucket is full. A pause empties it, so that its end is no burst, and reduces the speed, which
+recovers with time (additive increase, multiplicative decrease). A call that costs more than the bucket holds needs a full
+bucket, and leaves a debt.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 _SLOWER = 0.8
 _SLOWEST = 0.25
 _RECOVERY = 60.0
-"""Seconds in which a stopped lane would be at full speed again."""
+"""Seconds in which the speed recovers from zero to full."""
 _SHORTEST_PAUSE = 1.0
 _TOLERANCE = 1e-6
 """Seconds by which a timer may come early: event loops round, and a timer set again for the same moment would spin."""
 
 
-class Bucket:
-    """Lets `rate` tokens per second pass, and `burst` of them at once after a rest."""
+class TokenBucket:
+    """`rate` tokens per second, and at most `burst` at once."""
 
     def __init__(self, rate: float, burst: int, now: float) -> None:
         self._rate = rate
@@ -29,7 +29,7 @@ class Bucket:
         self._speed_since = now
 
     def ready_in(self, cost: int, now: float, ahead: int = 0) -> float:
-        """Seconds until there are enough tokens, also for those who go before; 0 where there are."""
+        """Seconds until there are enough tokens for this cost and for what goes `ahead`; 0 where there are."""
         self._refill(now)
         missing = min(cost, self._burst) + ahead - self._tokens
         wait = self.paused_for(now) + max(0.0, missing) / self._rate_at(self._counted_until)
@@ -40,12 +40,12 @@ class Bucket:
         self._tokens -= cost
 
     def give_back(self, cost: int) -> None:
-        """Return what was taken for a call that was never made."""
+        """Return the tokens of a call that was not made."""
         self._tokens = min(self._burst, self._tokens + cost)
 
     def pause(self, seconds: float | None, now: float) -> None:
-        """Let nobody pass for some time: longer from time to time, unless `seconds` says how long."""
-        if now >= self._counted_until:  # what fails during a pause was sent before, and is no further sign
+        """Give no tokens for `seconds`; without it, for longer each time that the bucket is paused again soon."""
+        if now >= self._counted_until:  # what fails during a pause was sent before it
             self._speed, self._speed_since = max(_SLOWEST, self._speed_at(now) * _SLOWER), now
         self._refill(now)
         self._tokens = min(self._tokens, 0.0)
@@ -59,7 +59,7 @@ class Bucket:
     def _refill(self, now: float) -> None:
         if now <= self._counted_until:
             return
-        # The speed at the beginning of the interval is its lowest: rather too few tokens than too many.
+        # The speed is lowest at the beginning of the interval: this may count too few tokens, never too many.
         gained = (now - self._counted_until) * self._rate_at(self._counted_until)
         self._tokens = min(self._burst, self._tokens + gained)
         self._counted_until = now

@@ -1,14 +1,14 @@
-"""From what somebody wants of a zone to what may be written into it: pure, record by record.
+"""Plans the changes of a zone from what is wanted and what is there: pure, record by record.
 
-A wish names a record and what we know of it; the zone's present records decide what it takes:
+A wish names a record and what we wrote before; with the zone's present records it decides what is done:
 
     wish                     the zone has             what is done
     ─────────────────────────────────────────────────────────────────────────────────────────────
     Present, never ours      nothing                  CREATE, which fails if somebody is quicker
-                             exactly that             nothing, it is as wished (and still not ours)
+                             exactly that             nothing; the record stays unowned
                              anything else there      refused: it is somebody else's
     Present, was ours        what we wrote            UPSERT, or nothing where it is as wished
-                             nothing                  CREATE: it was taken away
+                             nothing                  CREATE: somebody deleted it
                              something else           UPSERT: drift is corrected, the name is ours
     Absent, was ours         exactly what we wrote    DELETE
                              nothing                  nothing, it is gone
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from edgekeeper.cloud.aws.records import Record, RecordKey, build_record
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, build_record
 from edgekeeper.core.json import JsonObject
 
 MOST_ELEMENTS: Final = 1_000
@@ -68,7 +68,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The record shall be there."""
+    """The record should exist."""
 
     record: Record
     written: Record | None = None
@@ -77,7 +77,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The record that we wrote shall be gone."""
+    """The record that we wrote should not exist."""
 
     written: Record
 
@@ -88,43 +88,45 @@ Wish = Present | Absent
 class TakenError(Exception):
     """A name that was never ours has a record already."""
 
-    def __init__(self, wanted: Record, found: Record) -> None:
-        super().__init__(f"{found.type} {found.name} exists and was not created by this object")
+    def __init__(self, wanted: Record, existing: Record) -> None:
+        super().__init__(f"{existing.type} {existing.name} exists and was not created by this object")
         self.wanted = wanted
-        self.found = found
+        self.existing = existing
 
 
 def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
-    """What it takes to fulfil a wish; None where nothing is left to do. Raise TakenError where it must not be.
+    """The change that fulfils a wish; None where none is needed. Raise TakenError where the name is another's.
 
     `zone` is None where the zone's records are not known.
     """
     if isinstance(wish, Absent):
         return _plan_absence(wish, zone)
-    found = None if zone is None else zone.get(wish.record.key)
+    existing = None if zone is None else zone.get(wish.record.key)
     if wish.written is None:
-        return _plan_first(wish.record, found)
-    if found is not None and found.says_what(wish.record):
+        return _plan_first(wish.record, existing)
+    if existing is not None and existing.says_what(wish.record):
         return None
-    known_missing = zone is not None and found is None
-    if found is not None and not found.is_plain:
-        raise TakenError(wish.record, found)
+    known_missing = zone is not None and existing is None
+    if existing is not None and not existing.is_plain:
+        raise TakenError(wish.record, existing)
     return Change(Action.CREATE if known_missing else Action.UPSERT, wish.record)
 
 
-def _plan_first(wanted: Record, found: Record | None) -> Change | None:
-    if found is None:
+def _plan_first(wanted: Record, existing: Record | None) -> Change | None:
+    if existing is None:
         return Change(Action.CREATE, wanted)
-    if found.says_what(wanted):
+    if existing.says_what(wanted):
         return None
-    raise TakenError(wanted, found)
+    raise TakenError(wanted, existing)
 
 
 def _plan_absence(wish: Absent, zone: Mapping[RecordKey, Record] | None) -> Change | None:
     if zone is None:
         return Change(Action.DELETE, wish.written)
-    found = zone.get(wish.written.key)
-    return Change(Action.DELETE, found) if found is not None and found.says_what(wish.written) else None
+    existing = zone.get(wish.written.key)
+    return (
+        Change(Action.DELETE, existing) if existing is not None and existing.says_what(wish.written) else None
+    )
 
 
 def tokens(changes: Iterable[Change]) -> int:

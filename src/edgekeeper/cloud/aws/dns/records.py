@@ -1,4 +1,4 @@
-"""DNS records as Route 53 speaks of them, and when two of them say the same.
+"""DNS records in Route 53's form, and when two of them are equivalent.
 
     records_for("shop.example.com", zone="example.com", target="d111.cloudfront.net")      CNAME
     records_for("example.com", zone="example.com", target="d111.cloudfront.net")           A and AAAA, as aliases
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from edgekeeper.core.json import JsonObject
 
 CLOUDFRONT_ALIAS_ZONE: Final = "Z2FDTNDATAQYW2"
-"""The zone that aliases to any CloudFront endpoint name."""
+"""The hosted zone of all CloudFront endpoints, for aliases."""
 DEFAULT_TTL: Final = 300
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
@@ -62,7 +62,7 @@ class Record:
 
     @property
     def target(self) -> tuple[str, ...]:
-        """Where the record leads, however it is spelled: what tells ours from another's."""
+        """Where the record points, in one spelling: distinguishes our records from others."""
         if self.alias is not None:
             return (self.alias.zone_id, normalise_name(self.alias.name))
         if self.type in _NAMES_AS_VALUES:
@@ -70,7 +70,7 @@ class Record:
         return tuple(sorted(self.values))
 
     def leads_where(self, other: Record) -> bool:
-        """Does it lead where `other` does? The time to live does not count."""
+        """Whether it points where `other` does. The TTL does not count."""
         return (
             self.key == other.key
             and (self.alias is None) == (other.alias is None)
@@ -78,7 +78,7 @@ class Record:
         )
 
     def says_what(self, other: Record) -> bool:
-        """Would writing `other` change nothing?"""
+        """Whether writing `other` would change nothing."""
         return self.is_plain and self.leads_where(other) and self.ttl == other.ttl
 
 
@@ -87,10 +87,12 @@ def normalise_name(name: str) -> str:
     return _ESCAPE.sub(_unescaped, name.lower().lstrip().rstrip(". \t\r\n"))
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    character = chr(int(found[1], 8))
+def _unescaped(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 8))
     return (
-        character if character.isascii() and character.isprintable() and character not in ". \\" else found[0]
+        character
+        if character.isascii() and character.isprintable() and character not in ". \\"
+        else escape[0]
     )
 
 

@@ -1,7 +1,7 @@
-"""How much we ask of each provider unless told otherwise: a bit less than it allows.
+"""The default rate of each lane: a bit less than the provider allows.
 
-Budgets are per credential, since that is what providers count by, and per class of calls, a *lane*. A lane may lie
-within another one: its calls count there as well, one each, whatever they cost in their own lane.
+Rates are per credential, since that is what providers count by, and per class of calls, a *lane*. Calls of a lane may count
+in another one as well, one each, whatever they cost in their own.
 """
 
 from __future__ import annotations

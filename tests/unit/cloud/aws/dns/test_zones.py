@@ -9,19 +9,24 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Present
-from edgekeeper.cloud.aws.records import Record, RecordKey
+from edgekeeper.cloud.aws.dns.changes import Absent, Present
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey
+from edgekeeper.cloud.aws.dns.zone import Zone
+from edgekeeper.cloud.aws.dns.zones import Zones
 from edgekeeper.cloud.aws.roles import OWN, Role
-from edgekeeper.cloud.aws.zone import Zone
-from edgekeeper.cloud.aws.zones import LINGERING, LOOKED_AFTER_EVERY, Zones
 from edgekeeper.cloud.mirror import NotSyncedError
+from edgekeeper.cloud.registry import CHECKED_EVERY, LINGERING
+from edgekeeper.core.errors import Retry, Stall
 from kubesim.aws import faults, identity
+from kubesim.aws.cloud import ACCOUNT
 from kubesim.aws.route53.records import Record as RemoteRecord
 from kubesim.aws.route53.state import Zone as RemoteZone
 from tests.unit.cloud.aws.world import ENDPOINT, World, in_virtual_time
 
 LISTINGS = "ListResourceRecordSets"
 WANTED = Record("shop.example.com", "CNAME", 300, (ENDPOINT,))
+CHANGES = "ChangeResourceRecordSets"
+SAME_ACCOUNT = Role(f"arn:aws:iam::{ACCOUNT}:role/records")
 DNS = Role("arn:aws:iam::222222222222:role/dns")
 
 
@@ -54,7 +59,7 @@ async def _pass(interval: timedelta) -> None:
 
 async def _release() -> None:
     """Wait for as long as it takes until a zone that nobody needs is released."""
-    await _pass(LINGERING + LOOKED_AFTER_EVERY)
+    await _pass(LINGERING + CHECKED_EVERY)
 
 
 def _mirrors(world: World) -> set[str]:
@@ -220,3 +225,65 @@ async def test_zone_is_the_same_however_its_id_is_written(world: World) -> None:
     async with _running(world) as zones:
         assert zones.get("/hostedzone/Z1") is zones.get("Z1")
         assert zones.get("Z1").id == "Z1"
+
+
+@in_virtual_time
+async def test_zone_has_one_writer_for_all_who_ask_through_the_same_role(world: World) -> None:
+    remote = world.cloud.route53.add_zone("example.com")
+    world.cloud.world.identities.add_role(identity.Role(SAME_ACCOUNT.arn))
+    async with _running(world) as zones:
+        for role in (OWN, SAME_ACCOUNT):
+            first, second = zones.get(remote.id, role), zones.get(remote.id, Role(role.arn))
+            assert first is second
+        wishes = [Present(Record(f"{name}.example.com", "CNAME", 300, (ENDPOINT,))) for name in "abc"]
+        tickets = [zones.get(remote.id).submit(wish) for wish in wishes]
+        written = [await ticket.wait() for ticket in tickets]
+        assert len({result.change_id for result in written}) == 1, "one batch for all askers"
+
+
+@asynccontextmanager
+async def _two_roles(world: World) -> AsyncIterator[tuple[RemoteZone, Zone, Zone]]:
+    """One hosted zone as two roles of its account see it."""
+    remote = world.cloud.route53.add_zone("example.com")
+    world.cloud.world.identities.add_role(identity.Role(SAME_ACCOUNT.arn))
+    async with _running(world) as zones:
+        yield remote, await _listed(zones, remote), await _listed(zones, remote, SAME_ACCOUNT)
+
+
+@in_virtual_time
+async def test_zone_that_two_roles_reach_is_written_by_one_batch_at_a_time(world: World) -> None:
+    async with _two_roles(world) as (remote, own, lent):
+        world.cloud.faults.add(faults.delay(timedelta(seconds=20)), operation=CHANGES, times=2)
+        began = world.clock.monotonic()
+        other = Record("blog.example.com", "CNAME", 300, (ENDPOINT,))
+        tickets = [own.submit(Present(WANTED)), lent.submit(Present(other))]
+        for ticket in tickets:
+            await ticket.wait()
+        assert world.clock.monotonic() - began >= 40
+        assert {remote.target(f"{record.name}.") for record in (WANTED, other)} == {f"{ENDPOINT}."}
+
+
+@in_virtual_time
+async def test_zone_learns_what_was_written_through_another_role(world: World) -> None:
+    async with _two_roles(world) as (_, own, lent):
+        await own.submit(Present(WANTED)).wait()
+        assert lent.mirror.get(WANTED.key) == WANTED
+        taken = lent.submit(Present(Record(WANTED.name, "CNAME", 300, ("other.example.net",))))
+        with pytest.raises(Stall, match="exists and was not created by this object"):
+            await taken.wait()
+        assert world.counts[CHANGES] == 1
+        await lent.submit(Absent(WANTED)).wait()
+        assert own.mirror.get(WANTED.key) is None
+
+
+@in_virtual_time
+async def test_zone_is_read_after_an_answer_to_another_role_was_lost(world: World) -> None:
+    async with _two_roles(world) as (_, own, lent):
+        world.cloud.faults.add(faults.lost_response(), operation=CHANGES)
+        with pytest.raises(Retry):
+            await own.submit(Present(WANTED)).wait()
+        before = world.counts[LISTINGS]
+        written = await lent.submit(Present(WANTED)).wait()
+        assert written.change is None, "what the lost batch did counts as done"
+        assert world.counts[LISTINGS] > before
+        assert world.counts[CHANGES] == 1

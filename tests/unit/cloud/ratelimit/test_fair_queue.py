@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.fairness import SWEEP_TURN, FairQueue
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
+from edgekeeper.cloud.ratelimit.fair_queue import SWEEP_TURN, FairQueue
 
 USER, SWEEP = Priority.USER, Priority.SWEEP
 

@@ -1,33 +1,32 @@
-"""Whose turn it is: user changes before sweeps, and namespaces one after the other.
+"""A queue in which user changes go before sweeps, and namespaces take turns.
 
     USER     team-a: ① ④ ⑥ …      team-b: ② ⑤      team-c: ③
-    SWEEP    (nobody's): …
+    SWEEP    (no namespace): …
 
-Within a priority the namespaces take turns, however many calls each of them has waiting, and each namespace is served
-in the order in which its calls came. User changes go first, but not always: where both wait, one turn in ten is a
-sweep's, because without fresh mirrors the changes would soon be wrong.
+Within a priority namespaces are served in turn, however many calls each has waiting, and each namespace in the order of
+its calls. While both priorities wait, every tenth turn is a sweep's: without fresh mirrors, changes would soon be wrong.
 """
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
 
 T = TypeVar("T")
 
 SWEEP_TURN = 10
-"""Every how manieth turn is a sweep's, while users and sweeps wait."""
+"""While users and sweeps wait, one turn in this many is a sweep's."""
 
 
 class FairQueue(Generic[T]):
-    """Items in the order of the module's rules. An item enters once."""
+    """Items, each pushed once, in the order that the module describes."""
 
     def __init__(self) -> None:
         self._lines: dict[Priority, dict[str, dict[T, int]]] = {priority: {} for priority in Priority}
         """By priority and namespace, the items in order, each with its cost. The first namespace is next."""
         self._passed_over = 0
-        """Turns that users had since the last sweep, while sweeps were waiting."""
+        """Turns of users since the last sweep, while sweeps were waiting."""
 
     def __bool__(self) -> bool:
         return any(self._lines.values())
@@ -36,12 +35,12 @@ class FairQueue(Generic[T]):
         self._lines[priority].setdefault(namespace, {})[item] = cost
 
     def head(self) -> tuple[T, int]:
-        """The item whose turn it is, and its cost. It stays so until it is popped, or somebody more urgent comes."""
+        """The item whose turn it is, and its cost. It may change when an item is pushed."""
         namespaces = self._lines[self._served()]
         return next(iter(next(iter(namespaces.values())).items()))
 
     def pop(self) -> T:
-        """Take the head out, and let its namespace stand behind the others."""
+        """Remove the head, and move its namespace behind the others."""
         served = self._served()
         namespaces = self._lines[served]
         namespace, line = next(iter(namespaces.items()))
@@ -54,7 +53,7 @@ class FairQueue(Generic[T]):
         return item
 
     def remove(self, item: T, priority: Priority, namespace: str) -> None:
-        """Take an item out that does not want its turn any more."""
+        """Remove an item that was cancelled."""
         line = self._lines[priority].get(namespace, {})
         line.pop(item, None)
         if not line:

@@ -1,4 +1,4 @@
-"""One hosted zone: a mirror of its records, the single writer of its changes, and the fate of its batches.
+"""One hosted zone: a mirror of its records, the single writer of its changes, and the state of its batches.
 
     zone = Zone(zone_id, route53, clock, metrics)
     group.create_task(zone.run())
@@ -9,35 +9,36 @@
     zone.in_sync(written.change_id, wake)
 
 *Guarantees*
- - A name that was never ours is created, never overwritten; what is deleted leads where we led it (see `changes`).
+ - A name that was never ours is created, never overwritten; only a record that says what we wrote is deleted (`changes`).
  - A batch whose answer was lost is not written again before the zone has been read: what it did counts as done.
  - One bad record fails alone. Route 53 names it, and the others are written without it.
  - A zone that refuses us as such is asked again after a while, not once per record.
 
 *Caveats*
- - Where we may not list the zone it is written blindly: CREATE and DELETE by what we wrote, which Route 53 compares. A
-   lost answer then leaves records that look like somebody else's.
+ - Where we may not list the zone it is written blindly: CREATE and DELETE by what we wrote, which Route 53 compares. After a
+   lost answer, records of ours then look like somebody else's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
-from edgekeeper.cloud.aws.errors import error_for
-from edgekeeper.cloud.aws.meanings import DNS_CONFLICT, DNS_TAKEN
-from edgekeeper.cloud.aws.propagation import Propagation
-from edgekeeper.cloud.aws.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.dns.changes import LARGEST_BATCH, Absent, Action, Change, TakenError, Wish, plan
+from edgekeeper.cloud.aws.dns.propagation import Propagation
+from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_TAKEN
 from edgekeeper.cloud.aws.roles import RoleRefusedError
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE, Route53
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
+from edgekeeper.cloud.error_table import error_for
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, Mirror, MirrorOptions
+from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, fresh
 from edgekeeper.core.log import get_logger
@@ -53,23 +54,23 @@ _RRSET = re.compile(r"RRSet (?:of type (?P<type>[A-Z]+) )?with DNS name (?P<name
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a wish."""
+    """The result of a wish."""
 
     change: Change | None
     """What was done; None where nothing had to be."""
     change_id: str = ""
     """Of the batch; empty where nothing was done."""
     left: Record | None = None
-    """The record that stands where ours should be gone: somebody has changed it since we wrote it."""
+    """The record that is still there where ours should be gone: somebody has changed it since we wrote it."""
 
 
 UNCHANGED: Final = Written(None)
 
 
 class Zone:
-    """See the module."""
+    """The mirror and the writer of a hosted zone, as one role reaches it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - four things that it needs, the rest by name
         self,
         zone_id: str,
         route53: Route53,
@@ -78,10 +79,12 @@ class Zone:
         options: MirrorOptions = DEFAULT_OPTIONS,
         *,
         name: str = "",
+        lock: WriteLock[Zone] | None = None,
     ) -> None:
         """`options.fast` is also how often Route 53 is asked about a batch that is not in sync.
 
-        `name` tells the zone from others of the same id, which another role sees, in logs and metrics.
+        `name` distinguishes zones of the same id, reached by other roles, in logs and metrics. `lock` is what it
+        shares with those others.
         """
         self.id = zone_id
         name = name or zone_id
@@ -97,6 +100,7 @@ class Zone:
         )
         self._route53 = route53
         self._clock = clock
+        self._lock: WriteLock[Zone] = lock or WriteLock()
         self._propagation = Propagation(route53.find_change, options.fast)
         self._writer: Coalescer[Wish, Written] = Coalescer(
             f"zone {name}",
@@ -110,7 +114,7 @@ class Zone:
         self.apex = ""
         """The zone's own name, once it was listed."""
         self._is_doubtful = False
-        """Whether a batch was sent whose answer never came."""
+        """Whether the answer to a batch was lost since the zone was read."""
         self._refusal: tuple[float, Stall] | None = None
 
     @property
@@ -120,28 +124,29 @@ class Zone:
         return problem if isinstance(problem, RoleRefusedError) else None
 
     def submit(self, wish: Wish, *, wake: Callable[[], None] | None = None) -> Ticket[Written]:
-        """Hand in a wish. `wake` is called when there is a result."""
+        """Submit a wish. `wake` is called when there is a result."""
         return self._writer.submit(wish, wake=wake)
 
     @property
     def is_idle(self) -> bool:
-        """Is nothing on its way: no wish without a result, and no batch that is followed?"""
+        """Whether no wish is without a result, and no batch is being followed."""
         return not self._writer.pending and not self._propagation.pending
 
     def in_sync(self, change_id: str, wake: Callable[[], None] | None = None) -> bool:
-        """Can the world see a batch? If not yet, call `wake` when it can."""
+        """Whether a batch has reached all name servers. If not yet, call `wake` when it has."""
         return self._propagation.in_sync(change_id, wake)
 
     def propagation_problem(self, change_id: str) -> PassError | None:
-        """Why it cannot be found out at present whether the world sees a batch; None where it can."""
+        """Why the state of a batch cannot be read at present; None where it can."""
         return self._propagation.problem(change_id)
 
     async def run(self) -> None:
         """List, write and follow until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.mirror.run(), name=f"mirror of zone {self.id}")
-            group.create_task(self._writer.run(), name=f"writer of zone {self.id}")
-            group.create_task(self._propagation.run(), name=f"changes of zone {self.id}")
+        with self._lock.joined(self):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.mirror.run(), name=f"mirror of zone {self.id}")
+                group.create_task(self._writer.run(), name=f"writer of zone {self.id}")
+                group.create_task(self._propagation.run(), name=f"changes of zone {self.id}")
 
     # Reading
 
@@ -158,20 +163,20 @@ class Zone:
         self.is_blind = False
 
     def _plan(self, wish: Wish) -> Change | None:
-        """What it takes, by what is known of the zone. Raise Stall where it must not be."""
-        known = None if self.is_blind else self._known(_key(wish))
+        """The change that a wish needs, by the mirror. Raise Stall where the name is another's."""
+        records = None if self.is_blind else self._record(_key(wish))
         try:
-            return plan(wish, known)
-        except TakenError as taken:
-            raise error_for(DNS_TAKEN, f"{taken} {_named(taken.found.key)}") from taken
+            return plan(wish, records)
+        except TakenError as error:
+            raise error_for(DNS_TAKEN, f"{error} {_named(error.existing.key)}") from error
 
-    def _known(self, key: RecordKey) -> dict[RecordKey, Record]:
-        """What stands at a place. Raise what keeps the zone from being listed, where that will not pass by itself."""
+    def _record(self, key: RecordKey) -> dict[RecordKey, Record]:
+        """The record of a key, as a mapping. Raise why the zone cannot be listed, where a person must act."""
         problem = self.mirror.problem
         if not self.mirror.synced and isinstance(problem, Stall):
             raise fresh(problem)
-        found = self.mirror.get(key)
-        return {} if found is None else {key: found}
+        record = self.mirror.get(key)
+        return {} if record is None else {key: record}
 
     def _already(self, wish: Wish) -> Written | None:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
@@ -181,7 +186,7 @@ class Zone:
         return UNCHANGED if self._plan(wish) is None else None
 
     def _weigh(self, wish: Wish) -> int:
-        """The most that a wish can weigh: what it takes is known only when it is written."""
+        """The most that a wish can weigh: its change is known only when it is written."""
         if isinstance(wish, Absent):
             return Change(Action.DELETE, wish.written).weight
         action = Action.CREATE if wish.written is None else Action.UPSERT
@@ -190,25 +195,29 @@ class Zone:
     # Writing
 
     async def _write(self, wishes: Sequence[Wish]) -> Sequence[Written]:
-        await self._look(wishes)
+        async with self._lock.lock:
+            return await self._write_alone(wishes)
+
+    async def _write_alone(self, wishes: Sequence[Wish]) -> Sequence[Written]:
+        await self._read_if_needed(wishes)
         plans = [self._plan(wish) for wish in wishes]
         changes = [change for change in plans if change is not None]
         change_id = await self._change(changes) if changes else ""
-        for change in changes:
-            self._note(change)
+        for zone in self._lock.writers:
+            zone.learn(changes)
         return [
             self._unchanged(wish) if change is None else Written(change, change_id)
             for wish, change in zip(wishes, plans, strict=True)
         ]
 
     def _unchanged(self, wish: Wish) -> Written:
-        """Nothing had to be done, or must be: what is not as we wrote it is not ours to remove."""
+        """The result where nothing is written: what is not as we wrote it is not ours to remove."""
         return Written(None, left=self.mirror.get(_key(wish))) if isinstance(wish, Absent) else UNCHANGED
 
-    async def _look(self, wishes: Sequence[Wish]) -> None:
-        """Make sure that what we rely on is true: after a lost answer, and before a record counts as gone or changed.
+    async def _read_if_needed(self, wishes: Sequence[Wish]) -> None:
+        """Read the zone, or records of it: after a lost answer, and before a record counts as gone or changed.
 
-        A record that the copy shows as we wrote it needs no look: Route 53 deletes it only if that is still true.
+        A record that the mirror shows as we wrote it is not read: Route 53 deletes it only if that is still true.
         """
         if self.is_blind:
             return
@@ -229,8 +238,9 @@ class Zone:
     async def _change(self, changes: Sequence[Change]) -> str:
         try:
             receipt = await self._route53.change(self.id, changes)
-        except Retry:
-            self._is_doubtful = True
+        except (Retry, asyncio.CancelledError):
+            for zone in self._lock.writers:
+                zone.doubt()
             raise
         except Conflict as stale:
             return await self._settle_stale(changes, stale)
@@ -245,30 +255,36 @@ class Zone:
         self._refusal = (self._clock.monotonic() + REFUSAL_REMEMBERED.total_seconds(), fresh(refusal))
 
     async def _settle_stale(self, changes: Sequence[Change], stale: Conflict) -> str:
-        """The zone is not as we know it. Find the record, and see what is there now."""
+        """The mirror is outdated: read the record that the change is about."""
         if len(changes) > 1:
-            # Some record is to blame, and the writer divides a batch only for what stalls.
+            # Some record is at fault, and the writer divides a batch only for what stalls.
             raise error_for(DNS_TAKEN, stale.message) from stale
         (change,) = changes
         if self.is_blind:
-            found = None  # what we wrote is gone, or is another by now and not ours
+            record = None  # what we wrote is gone, or is another by now and not ours
         else:
-            found = await self._route53.find_record(self.id, change.record.key)
-            self._see(change.record.key, found)
-        if change.action is Action.DELETE and found is None:
+            record = await self._route53.find_record(self.id, change.record.key)
+            self._see(change.record.key, record)
+        if change.action is Action.DELETE and record is None:
             return ""  # gone, which is what was wished
         raise stale
 
-    def _note(self, change: Change) -> None:
-        """Our own write is true from now on, whatever older listings say."""
-        key = change.record.key
-        self._see(key, None if change.action is Action.DELETE else change.record)
+    # What this writer or another one of the same zone has done
 
-    def _see(self, key: RecordKey, found: Record | None) -> None:
-        if found is None:
+    def learn(self, changes: Iterable[Change]) -> None:
+        """Changes were written. They hold from now on, whatever older listings say."""
+        for change in changes:
+            self._see(change.record.key, None if change.action is Action.DELETE else change.record)
+
+    def doubt(self) -> None:
+        """A batch was sent and its answer never came: the zone has to be read before it is written again."""
+        self._is_doubtful = True
+
+    def _see(self, key: RecordKey, record: Record | None) -> None:
+        if record is None:
             self.mirror.remove(key)
         else:
-            self.mirror.put(key, found)
+            self.mirror.put(key, record)
 
 
 def _key(wish: Wish) -> RecordKey:
@@ -281,15 +297,15 @@ def _named(key: RecordKey) -> str:
 
 
 def _is_about_records(refusal: PassError) -> bool:
-    """Is some record of the batch to blame, and not the zone or our rights?"""
+    """Whether some record of the batch is at fault, and not the zone or our rights."""
     return refusal.reason == DNS_CONFLICT or refusal.error_type == "dns_invalid_input"
 
 
 def accuse(error: Exception, wishes: Sequence[Wish]) -> Collection[int]:
     """The positions of the wishes whose records an error names."""
     text = str(error)
-    found = [*_NAMED.finditer(text), *_RRSET.finditer(text)]
-    named = {(normalise_name(one["name"]), one["type"]) for one in found}
+    matches = [*_NAMED.finditer(text), *_RRSET.finditer(text)]
+    named = {(normalise_name(match["name"]), match["type"]) for match in matches}
     return [
         position
         for position, (name, kind, _) in enumerate(map(_key, wishes))

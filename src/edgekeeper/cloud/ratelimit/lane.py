@@ -1,8 +1,8 @@
-"""One lane of the budget: a bucket, and those who wait for it. See `cloud.budget` for what it promises.
+"""The rate limiter of one lane: a token bucket and the callers that wait for it. `cloud.budget` states its guarantees.
 
-A caller is served at once, stands in the line, or is sent away with the time after which its turn is expected, and a
-place that is kept for it until then (`cloud.bookings`). The lane counts those who are expected back, but it does not
-stand idle for them: whoever can wait for its turn gets it as soon as there is one.
+A caller is served at once, waits in the queue, or is refused with the time after which its turn is expected and a
+reservation until then (`ratelimit.reservations`). Reservations count in expected waits, but the lane does not stay idle for
+them: a caller that waits is served as soon as there are tokens.
 """
 
 from __future__ import annotations
@@ -11,52 +11,52 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from edgekeeper.cloud.bookings import Bookings
-from edgekeeper.cloud.bucket import Bucket
-from edgekeeper.cloud.fairness import FairQueue
-from edgekeeper.cloud.lanes import LaneRate
-from edgekeeper.cloud.origin import Priority
+from edgekeeper.cloud.call_context import Priority
+from edgekeeper.cloud.ratelimit.fair_queue import FairQueue
+from edgekeeper.cloud.ratelimit.reservations import Reservations
+from edgekeeper.cloud.ratelimit.token_bucket import TokenBucket
+from edgekeeper.cloud.rates import LaneRate
 from edgekeeper.core.duration import format_duration
 
 SHORTEST_ABSENCE = timedelta(seconds=1)
 LONGEST_ABSENCE = timedelta(minutes=5)
-"""After which a caller should ask again, however long its turn will take: by then others may have given up."""
+"""A caller asks again after this time at most: by then others may have given up."""
 _GRACE = timedelta(minutes=1)
-"""How much later than it was told to a caller may come back, and still find its place."""
+"""How much later than announced a caller may come back and still have its reservation."""
 
 
 class TooLongError(Exception):
-    """One's turn would come too late."""
+    """The caller's turn would come after its deadline."""
 
     def __init__(self, expected: timedelta, *, paused: bool = False) -> None:
         super().__init__(f"the turn is expected in {format_duration(expected)}")
         self.expected = expected
-        """When one's turn will come."""
+        """After how long the turn is expected."""
         self.come_back_in = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
-        """When to ask again, to find one's place."""
+        """When to ask again; the reservation is kept until then."""
         self.paused = paused
-        """Whether nobody at all passes for now, because the provider has complained."""
+        """Whether the lane is paused for everybody, because the provider throttled us."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a caller wants of a lane."""
+    """What a caller asks of a lane."""
 
     cost: int = 1
     priority: Priority = Priority.USER
     namespace: str = ""
     caller: str = ""
-    """Who asks, to be recognised when it comes back; empty where it will not."""
+    """Identifies the caller for its reservation; empty where it will not come back."""
 
 
 class Lane:
-    """See the module."""
+    """Serves the callers of one lane."""
 
     def __init__(self, rate: LaneRate) -> None:
         self._loop = asyncio.get_running_loop()
-        self._bucket = Bucket(rate.rate, rate.burst, self._loop.time())
+        self._bucket = TokenBucket(rate.rate, rate.burst, self._loop.time())
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
-        self._away = Bookings()
+        self._away = Reservations()
         self._timer: asyncio.TimerHandle | None = None
 
     async def acquire(self, claim: Claim, until: float | None) -> None:
@@ -72,22 +72,22 @@ class Lane:
             self._bucket.take(claim.cost, now)
 
     def give_back(self, cost: int) -> None:
-        """Return the tokens of a caller that had its turn and made no use of it."""
+        """Return the tokens of a caller that was served and made no call."""
         self._bucket.give_back(cost)
         self._serve()
 
     def pause(self, for_: timedelta | None) -> timedelta:
-        """Let nobody pass for some time. Return how long that is."""
+        """Pause the lane. Return for how long."""
         now = self._loop.time()
         self._bucket.pause(None if for_ is None else for_.total_seconds(), now)
         self._serve()
         return timedelta(seconds=self._bucket.paused_for(now))
 
     def expected(self, claim: Claim) -> float:
-        """Seconds until it would be the caller's turn, as things stand."""
+        """Seconds until a caller with this claim would be served."""
         now = self._loop.time()
         ahead = self._waiting.ahead(claim.priority, claim.namespace)
-        if claim.priority is Priority.USER:  # sweeps need no place: every so often a turn is theirs
+        if claim.priority is Priority.USER:  # sweeps need no reservation: they have a share of the turns
             ahead += self._away.ahead(claim.namespace, claim.caller, now)
         return self._bucket.ready_in(claim.cost, now, ahead)
 
@@ -113,7 +113,7 @@ class Lane:
             raise
 
     def _serve(self) -> None:
-        """Give turns while there are tokens, and come back when there will be."""
+        """Serve callers while there are tokens, and schedule the next attempt."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

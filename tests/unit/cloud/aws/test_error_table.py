@@ -1,4 +1,4 @@
-"""Every error that AWS declares for what we use has a meaning, and the undeclared ones are never silent."""
+"""Every error that AWS declares for what we use has a row, and the undeclared ones are never silent."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-from edgekeeper.cloud.aws import meanings, operations
-from edgekeeper.cloud.aws.meanings import Meaning, Noun, is_known, meaning_of
-from edgekeeper.core.errors import Cause
+from edgekeeper.cloud.aws import error_table, operations
+from edgekeeper.cloud.aws.error_table import table_of
+from edgekeeper.cloud.error_table import ErrorRow
+from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 
 BOTOCORE_NAMES = {"apigateway": "apigatewayv2"}
 
@@ -40,7 +41,7 @@ def _declared() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("service", "operation", "code"), list(_declared()))
 def test_every_declared_error_has_a_meaning(service: str, operation: str, code: str) -> None:
-    assert is_known(service, operation, code)
+    assert code in table_of(service, operation)
 
 
 def test_every_operation_exists_in_its_model() -> None:
@@ -57,46 +58,46 @@ def test_every_operation_that_writes_says_so() -> None:
 
 @pytest.mark.parametrize("service", ["cloudfront", "route53", "acm", "apigateway", "lambda", "sts"])
 @pytest.mark.parametrize(
-    ("code", "noun"),
+    ("code", "kind"),
     [
-        ("Throttling", Noun.WAIT),
-        ("ThrottlingException", Noun.WAIT),
-        ("TooManyRequestsException", Noun.WAIT),
-        ("TooManyRequests", Noun.WAIT),
-        ("RequestLimitExceeded", Noun.WAIT),
-        ("AccessDenied", Noun.STALL),
-        ("AccessDeniedException", Noun.STALL),
-        ("InvalidClientTokenId", Noun.WAIT),
-        ("SignatureDoesNotMatch", Noun.WAIT),
-        ("ExpiredToken", Noun.WAIT),
-        ("RequestTimeTooSkewed", Noun.WAIT),
-        ("ServiceUnavailable", Noun.RETRY),
-        ("InternalFailure", Noun.RETRY),
-        ("ValidationException", Noun.STALL),
+        ("Throttling", Wait),
+        ("ThrottlingException", Wait),
+        ("TooManyRequestsException", Wait),
+        ("TooManyRequests", Wait),
+        ("RequestLimitExceeded", Wait),
+        ("AccessDenied", Stall),
+        ("AccessDeniedException", Stall),
+        ("InvalidClientTokenId", Wait),
+        ("SignatureDoesNotMatch", Wait),
+        ("ExpiredToken", Wait),
+        ("RequestTimeTooSkewed", Wait),
+        ("ServiceUnavailable", Retry),
+        ("InternalFailure", Retry),
+        ("ValidationException", Stall),
     ],
 )
 def test_codes_that_are_declared_nowhere_mean_the_same_everywhere(
-    service: str, code: str, noun: Noun
+    service: str, code: str, kind: type[PassError]
 ) -> None:
-    meaning = meaning_of(service, "Any", code)
-    assert meaning.noun is noun
-    assert (meaning.throttled or meaning.unavailable is Cause.CREDENTIALS) == (noun is Noun.WAIT)
-    assert not (meaning.throttled and meaning.unavailable)
-    assert meaning.error_type.startswith("dns_") == (service == "route53")
+    row = table_of(service, "Any").find(code)
+    assert row.kind is kind
+    assert (row.throttled or row.unavailable is Cause.CREDENTIALS) == (kind is Wait)
+    assert not (row.throttled and row.unavailable)
+    assert row.error_type.startswith("dns_") == (service == "route53")
 
 
-def _all_meanings() -> set[Meaning]:
-    tables = [meanings.EVERYWHERE, *meanings.BY_SERVICE.values(), *meanings.BY_OPERATION.values()]
-    return {meaning for table in tables for meaning in table.values()}
+def _all_rows() -> set[ErrorRow]:
+    tables = [error_table.EVERYWHERE, *error_table.BY_SERVICE.values(), *error_table.BY_OPERATION.values()]
+    return {row for table in tables for row in table.values()}
 
 
 def test_labels_are_those_that_dashboards_know() -> None:
-    assert {meaning.error_type for meaning in _all_meanings()} <= DASHBOARD_LABELS | OWN_LABELS
+    assert {row.error_type for row in _all_rows()} <= DASHBOARD_LABELS | OWN_LABELS
 
 
 def test_waits_say_for_how_long_and_nothing_else_does() -> None:
-    for meaning in _all_meanings():
-        assert bool(meaning.after) == (meaning.noun is Noun.WAIT), meaning
+    for row in _all_rows():
+        assert bool(row.after) == (row.kind is Wait), row
 
 
 @pytest.mark.parametrize(
@@ -104,15 +105,15 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
     [
         pytest.param("cloudfront", "CreateDistributionTenant", code, "", expected, id=f"{code} on create")
         for code, expected in [
-            ("CNAMEAlreadyExists", (Noun.STALL, "DomainConflict", "domain_conflict")),
-            ("EntityAlreadyExists", (Noun.STALL, "NameConflict", "name_conflict")),
-            ("InvalidArgument", (Noun.STALL, "InvalidSpec", "invalid_spec")),
-            ("InvalidAssociation", (Noun.STALL, "InvalidSpec", "invalid_spec")),
-            ("InvalidTagging", (Noun.STALL, "InvalidSpec", "invalid_spec")),
-            ("EntityLimitExceeded", (Noun.WAIT, "QuotaExceeded", "quota")),
-            ("EntityNotFound", (Noun.RETRY, "NotFound", "retryable")),
-            ("AccessDenied", (Noun.STALL, "AccessDenied", "access_denied")),
-            ("Throttling", (Noun.WAIT, "Throttled", "throttling")),
+            ("CNAMEAlreadyExists", (Stall, "DomainConflict", "domain_conflict")),
+            ("EntityAlreadyExists", (Stall, "NameConflict", "name_conflict")),
+            ("InvalidArgument", (Stall, "InvalidSpec", "invalid_spec")),
+            ("InvalidAssociation", (Stall, "InvalidSpec", "invalid_spec")),
+            ("InvalidTagging", (Stall, "InvalidSpec", "invalid_spec")),
+            ("EntityLimitExceeded", (Wait, "QuotaExceeded", "quota")),
+            ("EntityNotFound", (Retry, "NotFound", "retryable")),
+            ("AccessDenied", (Stall, "AccessDenied", "access_denied")),
+            ("Throttling", (Wait, "Throttled", "throttling")),
         ]
     ]
     + [
@@ -121,7 +122,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "CreateDistributionTenant",
             "EntityNotFound",
             "The specified connection group does not exist.",
-            (Noun.STALL, "InvalidSpec", "connection_group_not_found"),
+            (Stall, "InvalidSpec", "connection_group_not_found"),
             id="no such connection group",
         ),
         pytest.param(
@@ -129,7 +130,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "CreateDistributionTenant",
             "EntityNotFound",
             "The specified distribution does not exist.",
-            (Noun.STALL, "InvalidSpec", "distribution_not_found"),
+            (Stall, "InvalidSpec", "distribution_not_found"),
             id="no such distribution",
         ),
         pytest.param(
@@ -137,7 +138,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "UpdateDistributionTenant",
             "EntityNotFound",
             "The specified distribution tenant does not exist.",
-            (Noun.CONFLICT, "Conflict", "conflict"),
+            (Conflict, "Conflict", "conflict"),
             id="the tenant is gone",
         ),
         pytest.param(
@@ -145,7 +146,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "UpdateDistributionTenant",
             "InvalidArgument",
             "Could not verify Domain Name ownership. It may not be pointing to a valid CloudFront resource.",
-            (Noun.WAIT, "DomainValidationPending", "domain_validation_pending"),
+            (Wait, "DomainValidationPending", "domain_validation_pending"),
             id="DNS does not lead there yet",
         ),
         pytest.param(
@@ -153,7 +154,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "UpdateDistributionTenant",
             "InvalidIfMatchVersion",
             "",
-            (Noun.CONFLICT, "Conflict", "conflict"),
+            (Conflict, "Conflict", "conflict"),
             id="stale ETag",
         ),
         pytest.param(
@@ -161,7 +162,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "DeleteDistributionTenant",
             "ResourceNotDisabled",
             "",
-            (Noun.WAIT, "NotDisabled", "not_disabled"),
+            (Wait, "NotDisabled", "not_disabled"),
             id="still enabled",
         ),
         pytest.param(
@@ -169,7 +170,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "GetDistribution",
             "NoSuchDistribution",
             "",
-            (Noun.STALL, "InvalidSpec", "distribution_not_found"),
+            (Stall, "InvalidSpec", "distribution_not_found"),
             id="no distribution",
         ),
         pytest.param(
@@ -177,7 +178,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "ChangeResourceRecordSets",
             "NoSuchHostedZone",
             "",
-            (Noun.STALL, "DNSError", "dns_zone_not_found"),
+            (Stall, "DNSError", "dns_zone_not_found"),
             id="no zone",
         ),
         pytest.param(
@@ -185,7 +186,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "ChangeResourceRecordSets",
             "PriorRequestNotComplete",
             "",
-            (Noun.WAIT, "Throttled", "dns_throttling"),
+            (Wait, "Throttled", "dns_throttling"),
             id="zone busy",
         ),
         pytest.param(
@@ -193,7 +194,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "ChangeResourceRecordSets",
             "InvalidChangeBatch",
             "[Tried to create resource record set [name='a.example.com.', type='CNAME'] but it already exists]",
-            (Noun.STALL, "DNSConflict", "dns_error"),
+            (Stall, "DNSConflict", "dns_error"),
             id="record exists",
         ),
         pytest.param(
@@ -202,7 +203,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "InvalidChangeBatch",
             "[RRSet of type CNAME with DNS name a.example.com. is not permitted as it conflicts with other records "
             "with the same DNS name in zone example.com.]",
-            (Noun.STALL, "DNSConflict", "dns_error"),
+            (Stall, "DNSConflict", "dns_error"),
             id="record of another type exists",
         ),
         pytest.param(
@@ -211,7 +212,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "InvalidChangeBatch",
             "[Tried to delete resource record set [name='a.', type='CNAME'] but the values provided do not match the "
             "current values]",
-            (Noun.CONFLICT, "Conflict", "conflict"),
+            (Conflict, "Conflict", "conflict"),
             id="record is another by now",
         ),
         pytest.param(
@@ -219,7 +220,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "ChangeResourceRecordSets",
             "InvalidChangeBatch",
             "[RRSet of type CNAME with DNS name example.com. is not permitted at apex in zone example.com.]",
-            (Noun.STALL, "DNSError", "dns_invalid_input"),
+            (Stall, "DNSError", "dns_invalid_input"),
             id="CNAME at the apex",
         ),
         pytest.param(
@@ -227,7 +228,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "ChangeResourceRecordSets",
             "InvalidChangeBatch",
             "[Tried to create an alias that targets x., type A in zone Z1, but that target was not found]",
-            (Noun.STALL, "DNSError", "dns_invalid_input"),
+            (Stall, "DNSError", "dns_invalid_input"),
             id="alias to nowhere",
         ),
         pytest.param(
@@ -235,7 +236,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "RequestCertificate",
             "LimitExceededException",
             "",
-            (Noun.WAIT, "QuotaExceeded", "quota"),
+            (Wait, "QuotaExceeded", "quota"),
             id="quota",
         ),
         pytest.param(
@@ -243,7 +244,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "CreateDomainName",
             "ConflictException",
             "",
-            (Noun.STALL, "NameConflict", "name_conflict"),
+            (Stall, "NameConflict", "name_conflict"),
             id="domain name exists",
         ),
         pytest.param(
@@ -251,7 +252,7 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "UpdateDomainName",
             "ConflictException",
             "",
-            (Noun.CONFLICT, "Conflict", "conflict"),
+            (Conflict, "Conflict", "conflict"),
             id="domain name is being changed",
         ),
         pytest.param(
@@ -259,30 +260,30 @@ def test_waits_say_for_how_long_and_nothing_else_does() -> None:
             "AddPermission",
             "PolicyLengthExceededException",
             "",
-            (Noun.STALL, "PolicyLengthExceeded", "quota"),
+            (Stall, "PolicyLengthExceeded", "quota"),
             id="policy is full",
         ),
     ],
 )
 def test_code_means(
-    service: str, operation: str, code: str, message: str, expected: tuple[Noun, str, str]
+    service: str, operation: str, code: str, message: str, expected: tuple[type[PassError], str, str]
 ) -> None:
-    meaning = meaning_of(service, operation, code, message)
-    assert (meaning.noun, meaning.reason, meaning.error_type) == expected
+    row = table_of(service, operation).find(code, message)
+    assert (row.kind, row.reason, row.error_type) == expected
 
 
 @pytest.mark.parametrize(
-    ("status", "noun", "error_type"),
+    ("status", "kind", "error_type"),
     [
-        (400, Noun.STALL, "unknown"),
-        (409, Noun.STALL, "unknown"),
-        (429, Noun.WAIT, "throttling"),
-        (500, Noun.RETRY, "retryable"),
-        (503, Noun.RETRY, "retryable"),
-        (302, Noun.RETRY, "retryable"),
-        (0, Noun.STALL, "unknown"),
+        (400, Stall, "unknown"),
+        (409, Stall, "unknown"),
+        (429, Wait, "throttling"),
+        (500, Retry, "retryable"),
+        (503, Retry, "retryable"),
+        (302, Retry, "retryable"),
+        (0, Stall, "unknown"),
     ],
 )
-def test_unknown_code_is_told_by_its_status(status: int, noun: Noun, error_type: str) -> None:
-    meaning = meaning_of("cloudfront", "GetDistribution", "NeverHeardOf", "", status)
-    assert (meaning.noun, meaning.error_type) == (noun, error_type)
+def test_unknown_code_is_told_by_its_status(status: int, kind: type[PassError], error_type: str) -> None:
+    row = table_of("cloudfront", "GetDistribution").find("NeverHeardOf", "", status)
+    assert (row.kind, row.error_type) == (kind, error_type)

@@ -1,38 +1,37 @@
-"""Places in a line for callers who were told to come back later.
+"""Reservations of callers that were told to come back later, namespace by namespace.
 
-A pass does not stand in a line for hours: it is told how long its turn will take, and ends. If the lane forgot about it,
-the lane would tell the same short wait to a thousand callers, and all would come back at once. So it keeps a place for
-each, namespace by namespace, and counts the kept places when it tells the next one how long it will take. A place that
-nobody comes back for is given up.
+A pass does not wait for hours: it is told how long its turn will take, and ends. Without reservations the lane would tell
+the same short wait to a thousand callers, and all would come back at once. So those that were sent away count in the
+expected wait of the next one. A reservation that is not used expires.
 """
 
 from __future__ import annotations
 
 
-class Bookings:
-    """Who will come back to a lane, in order, namespace by namespace."""
+class Reservations:
+    """The callers that will come back to a lane, in order."""
 
     def __init__(self) -> None:
         self._lines: dict[str, dict[str, float]] = {}
-        """By namespace and caller, until when the place is kept. The first namespace is next."""
+        """By namespace and caller, when the reservation expires. The first namespace is next."""
         self._soonest = float("inf")
-        """No place is given up before."""
+        """No reservation expires before."""
 
     def book(self, namespace: str, caller: str, until: float) -> None:
-        """Keep a place: the one that the caller has, if it has one."""
+        """Reserve a turn, or prolong the reservation that the caller has."""
         self._lines.setdefault(namespace, {})[caller] = until
         self._soonest = min(self._soonest, until)
 
     def redeem(self, namespace: str, caller: str) -> None:
-        """The caller is back, and needs its place no more. The other namespaces are next."""
+        """End the reservation of a caller that is back. The other namespaces are next."""
         line = self._lines.pop(namespace, {})
         line.pop(caller, None)
         if line:
             self._lines[namespace] = line
 
     def ahead(self, namespace: str, caller: str, now: float) -> int:
-        """How many of those who will come back go before this caller, who may have a place or not."""
-        self._give_up(now)
+        """How many reservations go before this caller, whether it has one or not."""
+        self._expire(now)
         line = self._lines.get(namespace, {})
         mine = list(line).index(caller) if caller in line else len(line)
         ahead, share = mine, mine + 1
@@ -43,7 +42,7 @@ class Bookings:
                 ahead += min(len(others), share)
         return ahead
 
-    def _give_up(self, now: float) -> None:
+    def _expire(self, now: float) -> None:
         if now < self._soonest:
             return
         kept = {

@@ -1,10 +1,10 @@
-"""The contents of a mirror, and what a listing changes about them. No clock, no loop: moments are handed in.
+"""The contents of a mirror, and what a listing changes about them. No clock, no event loop: moments are passed in.
 
-a listing          we                                       becomes of it
-holds an object    know nothing, or another version         new, or changed
-holds an object    wrote or deleted it since, or just now   nothing: the listing shows the past
-lacks an object    know it                                  missing: the mirror decides whether to believe it
-lacks an object    wrote it since, or just now              nothing: the listing shows the past
+a listing          the mirror                                  result
+holds an object    has none, or another version                new, or changed
+holds an object    has an own write or deletion since          ignored: the listing shows the past
+lacks an object    has it                                      missing: the mirror decides whether to believe it
+lacks an object    has an own write since                      ignored: the listing shows the past
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ V = TypeVar("V")
 
 
 class Change(NamedTuple, Generic[K, V]):
-    """What there was and what there is under a key. None is nothing."""
+    """The old and the new object of a key; None where there is none."""
 
     key: K
     old: V | None
     new: V | None
 
 
-class Replica(Generic[K, V]):
-    """The objects of a remote collection as far as they are known."""
+class MirrorState(Generic[K, V]):
+    """The objects of a remote collection, as last listed or written."""
 
     def __init__(self, version: Callable[[V], object], in_progress: Callable[[V], bool]) -> None:
         self.objects: dict[K, V] = {}
         self.unfinished: set[K] = set()
-        """Objects on which the provider is still at work."""
+        """Objects that are in progress at the provider."""
         self._version = version
         self._in_progress = in_progress
         self._written: dict[K, float] = {}
-        """When we wrote or deleted an object ourselves, for as long as a listing might not know it."""
+        """When we wrote or deleted an object ourselves, for as long as a listing may not show it."""
 
     def write(self, key: K, value: V | None, now: float) -> list[Change[K, V]]:
-        """We have just written an object, or deleted it (None)."""
+        """Record an own write, or an own deletion (None)."""
         self._written[key] = now
         return self._replace(key, value)
 
     def take_in(self, listed: Mapping[K, V], as_of: float) -> list[Change[K, V]]:
-        """Learn what a listing holds. It shows everything that was written before `as_of`."""
+        """Apply what a listing holds. It shows everything that was written before `as_of`."""
         self._written = {key: when for key, when in self._written.items() if when >= as_of}
         return self._each((key, value) for key, value in listed.items() if key not in self._written)
 
@@ -51,7 +51,7 @@ class Replica(Generic[K, V]):
         return [key for key in self.objects if key not in listed and not self._written_since(key, as_of)]
 
     def drop(self, keys: Iterable[K], as_of: float) -> list[Change[K, V]]:
-        """Believe that objects are gone, as of that moment."""
+        """Remove objects that are gone, as of that moment."""
         return self._each((key, None) for key in list(keys) if not self._written_since(key, as_of))
 
     def _written_since(self, key: K, moment: float) -> bool:

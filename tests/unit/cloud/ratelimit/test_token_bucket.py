@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.bucket import Bucket
+from edgekeeper.cloud.ratelimit.token_bucket import TokenBucket
 from tests.unit.cloud.provider import assert_within_budget
 
 
-def taken(bucket: Bucket, now: float, most: int = 10_000) -> int:
+def taken(bucket: TokenBucket, now: float, most: int = 10_000) -> int:
     """How many tokens there are at a moment."""
     count = 0
     while count < most and not bucket.ready_in(1, now):
@@ -20,12 +20,12 @@ def taken(bucket: Bucket, now: float, most: int = 10_000) -> int:
 
 
 def test_bucket_gives_a_burst_and_then_its_rate() -> None:
-    bucket = Bucket(rate=2, burst=4, now=0)
+    bucket = TokenBucket(rate=2, burst=4, now=0)
     assert [taken(bucket, moment) for moment in (0, 0, 0.5, 1.5, 100)] == [4, 0, 1, 2, 4]
 
 
 def test_bucket_tells_when_it_will_be_ready() -> None:
-    bucket = Bucket(rate=2, burst=4, now=0)
+    bucket = TokenBucket(rate=2, burst=4, now=0)
     bucket.take(4, 0)
     assert bucket.ready_in(1, 0) == pytest.approx(0.5)
     assert bucket.ready_in(3, 0) == pytest.approx(1.5)
@@ -33,14 +33,14 @@ def test_bucket_tells_when_it_will_be_ready() -> None:
 
 
 def test_bucket_call_above_its_size_goes_when_it_is_full_and_owes_the_rest() -> None:
-    bucket = Bucket(rate=1, burst=5, now=0)
+    bucket = TokenBucket(rate=1, burst=5, now=0)
     assert bucket.ready_in(20, 0) == 0
     bucket.take(20, 0)
     assert bucket.ready_in(1, 0) == pytest.approx(16)
 
 
 def test_bucket_given_back_tokens_are_there_again_but_never_more_than_fit() -> None:
-    bucket = Bucket(rate=1, burst=3, now=0)
+    bucket = TokenBucket(rate=1, burst=3, now=0)
     bucket.take(2, 0)
     bucket.give_back(1)
     bucket.give_back(5)
@@ -48,7 +48,7 @@ def test_bucket_given_back_tokens_are_there_again_but_never_more_than_fit() -> N
 
 
 def test_bucket_pause_lets_nobody_pass_and_ends_without_a_burst() -> None:
-    bucket = Bucket(rate=2, burst=100, now=0)
+    bucket = TokenBucket(rate=2, burst=100, now=0)
     bucket.pause(300, now=0)
     assert bucket.ready_in(1, now=10) == pytest.approx(290, abs=1)
     assert [taken(bucket, moment) for moment in (299.9, 300)] == [0, 0]
@@ -56,14 +56,14 @@ def test_bucket_pause_lets_nobody_pass_and_ends_without_a_burst() -> None:
 
 
 def test_bucket_shorter_pause_does_not_end_a_longer_one() -> None:
-    bucket = Bucket(rate=2, burst=100, now=0)
+    bucket = TokenBucket(rate=2, burst=100, now=0)
     bucket.pause(300, now=0)
     bucket.pause(1, now=5)
     assert bucket.paused_for(5) == pytest.approx(295)
 
 
 def test_bucket_slows_down_when_paused_and_recovers_by_and_by() -> None:
-    bucket = Bucket(rate=10, burst=10, now=0)
+    bucket = TokenBucket(rate=10, burst=10, now=0)
     bucket.pause(1, now=0)
 
     def rate(now: float) -> int:
@@ -76,7 +76,7 @@ def test_bucket_slows_down_when_paused_and_recovers_by_and_by() -> None:
 
 
 def test_bucket_failures_of_one_wave_slow_it_down_once() -> None:
-    bucket = Bucket(rate=10, burst=10, now=0)
+    bucket = TokenBucket(rate=10, burst=10, now=0)
     for _ in range(20):
         bucket.pause(1, now=0)
     taken(bucket, 2)
@@ -84,7 +84,7 @@ def test_bucket_failures_of_one_wave_slow_it_down_once() -> None:
 
 
 def test_bucket_pauses_grow_while_complaints_go_on() -> None:
-    bucket = Bucket(rate=10, burst=10, now=0)
+    bucket = TokenBucket(rate=10, burst=10, now=0)
     pauses = []
     now = 0.0
     for _ in range(8):
@@ -104,7 +104,7 @@ steps = st.lists(
 def test_bucket_never_exceeds_its_rate_whatever_happens(
     rate: float, burst: int, steps: list[tuple[float, str]]
 ) -> None:
-    bucket = Bucket(rate, burst, 0)
+    bucket = TokenBucket(rate, burst, 0)
     now, used = 0.0, []
     for elapsed, event in steps:
         now += elapsed

@@ -9,12 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.aws.changes import Absent, Action, Present, Wish
-from edgekeeper.cloud.aws.records import AliasTarget, Record, records_for
+from edgekeeper.cloud.aws.dns.changes import Absent, Action, Present, Wish
+from edgekeeper.cloud.aws.dns.records import AliasTarget, Record, records_for
+from edgekeeper.cloud.aws.dns.zone import Written, Zone, accuse
 from edgekeeper.cloud.aws.route53 import Route53
-from edgekeeper.cloud.aws.zone import Written, Zone, accuse
 from edgekeeper.cloud.coalescer import Ticket
-from edgekeeper.cloud.lanes import DEFAULT_RATES, ROUTE53
+from edgekeeper.cloud.rates import DEFAULT_RATES, ROUTE53
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from kubesim.aws import faults
 from kubesim.aws.route53.records import Record as RemoteRecord
@@ -63,6 +63,30 @@ def _targets(remote: RemoteZone) -> dict[str, str | None]:
         for record in remote.records.values()
         if record.type == "CNAME"
     }
+
+
+@in_virtual_time
+async def test_zone_that_is_restarted_during_a_batch_reads_before_it_writes(world: World) -> None:
+    async with _zone(world) as (zone, remote):
+        pass
+    running = asyncio.create_task(zone.run())
+    world.cloud.faults.add(faults.delay(timedelta(seconds=20)), operation="ChangeResourceRecordSets")
+    await asyncio.sleep(1)
+    lost = zone.submit(Present(_record(1)))
+    await asyncio.sleep(5)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    with pytest.raises(Retry):
+        lost.result()
+    world.cloud.route53.put_record(
+        remote, RemoteRecord("n0001.example.com.", "CNAME", 300, (f"{ENDPOINT}.",))
+    )
+    world.cloud.faults.add(faults.delay(timedelta(seconds=20)), operation="ListResourceRecordSets")
+    running = asyncio.create_task(zone.run())
+    await asyncio.sleep(0.1)
+    assert (await _one(zone, Present(_record(1)))).change is None
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 @in_virtual_time

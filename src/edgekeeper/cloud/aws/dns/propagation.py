@@ -1,11 +1,11 @@
-"""Which batches of records the world can see: asked once per batch, for all who have a change in it.
+"""Which batches of records have reached all name servers (INSYNC): Route 53 is asked once per batch, for all its changes.
 
     if zone.in_sync(change_id, wake=partial(controller.wake, key)):      in a pass, which never waits here
         …
 
-A pass asks by the id that it keeps in its object's status, so that it also works after a restart. As long as the answer
-is no, the batch is followed, and everybody who asked is woken when that changes. A refusal is the answer until another
-one comes; Route 53 is asked again every few minutes, if somebody still wants to know.
+A pass asks by the id in its object's status, so that it also works after a restart. While the answer is no, the batch is
+followed, and everybody who asked is woken when that changes. A refusal stands until another answer comes; Route 53 is asked
+again every few minutes, if somebody asks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws.route53 import ChangeReceipt
-from edgekeeper.cloud.origin import sweeping
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.core.errors import STALL_INTERVAL, PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
@@ -27,7 +27,7 @@ log = get_logger(__name__)
 INTERVAL: Final = timedelta(seconds=30)
 """Between two questions about a batch. Most are in sync after one minute."""
 REMEMBERED: Final = 10_000
-"""How many answered batches are kept in mind; about one that was forgotten Route 53 is asked again."""
+"""How many answers are kept; for older batches Route 53 is asked again."""
 
 
 @dataclass(eq=False, slots=True)
@@ -55,7 +55,7 @@ class Propagation:
     def __init__(
         self, ask: Callable[[str], Awaitable[ChangeReceipt | None]], interval: timedelta = INTERVAL
     ) -> None:
-        """`ask` answers how far a batch has come; None says that Route 53 has forgotten it."""
+        """`ask` returns the state of a batch; None where Route 53 does not know it any more."""
         self._ask = ask
         self._interval = interval.total_seconds()
         self._answered: dict[str, _Refused | None] = {}
@@ -64,7 +64,7 @@ class Propagation:
         self._news = asyncio.Event()
 
     def in_sync(self, change_id: str, wake: Callable[[], None] | None = None) -> bool:
-        """Can the world see the batch? If not yet, call `wake` when it can. Raise where that cannot be found out."""
+        """Whether the batch has reached all name servers. If not yet, call `wake` when it has. Raise a refusal."""
         refused = self._answered.get(change_id)
         if change_id in self._answered and refused is None:
             return True
@@ -84,7 +84,7 @@ class Propagation:
         return self._followed[change_id]
 
     def problem(self, change_id: str) -> PassError | None:
-        """Why it cannot be found out at present how far a batch has come; None where it can."""
+        """Why Route 53 could not be asked about a batch the last time; None where it could."""
         followed = self._followed.get(change_id)
         return followed.problem if followed is not None else None
 
@@ -103,7 +103,7 @@ class Propagation:
     async def _next_due(self) -> str:
         while True:
             self._news.clear()
-            change_id = min(self._followed, key=lambda one: self._followed[one].due, default=None)
+            change_id = min(self._followed, key=lambda id_: self._followed[id_].due, default=None)
             due = None if change_id is None else self._followed[change_id].due
             if change_id is not None and due is not None and due <= _now():
                 return change_id
@@ -117,8 +117,8 @@ class Propagation:
         except Stall as refusal:
             self._settle(change_id, _Refused(fresh(refusal), _now() + STALL_INTERVAL.total_seconds()))
         except PassError as error:
-            if error.unavailable is None:  # an outage is told by the transport
-                log.warning("Cannot ask how far a change has come", change=change_id, error=error.message)
+            if error.unavailable is None:  # an outage is logged by the transport
+                log.warning("Cannot read the state of a change", change=change_id, error=error.message)
             self._postpone(change_id, fresh(error))
         else:
             if receipt is None or receipt.in_sync:
@@ -128,7 +128,7 @@ class Propagation:
                 self._postpone(change_id)
 
     def _allow(self, change_id: str) -> None:
-        """We may ask again. Whoever was refused before has something to learn."""
+        """We may ask again: wake those that were refused."""
         if self._answered.pop(change_id, None) is not None:
             for wake in self._followed[change_id].wakers:
                 wake()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.aws.changes import (
+from edgekeeper.cloud.aws.dns.changes import (
     LARGEST_BATCH,
     MOST_CHARACTERS,
     MOST_ELEMENTS,
@@ -23,7 +23,7 @@ from edgekeeper.cloud.aws.changes import (
     plan,
     tokens,
 )
-from edgekeeper.cloud.aws.records import AliasTarget, Record, RecordKey
+from edgekeeper.cloud.aws.dns.records import AliasTarget, Record, RecordKey
 
 WANTED = Record("shop.example.com", "CNAME", 300, ("d111111abcdef8.cloudfront.net",))
 OLDER = replace(WANTED, values=("d222222abcdef8.cloudfront.net",))
@@ -92,7 +92,7 @@ def test_wish_takes_what_the_zone_leaves_to_do(
 def test_record_that_was_never_ours_is_never_overwritten(found: Record) -> None:
     with pytest.raises(TakenError, match="was not created by this object") as taken:
         plan(Present(WANTED), _zone(found))
-    assert taken.value.found == found
+    assert taken.value.existing == found
 
 
 def test_record_that_got_a_routing_policy_is_not_overwritten() -> None:

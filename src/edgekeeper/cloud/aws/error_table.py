@@ -1,13 +1,7 @@
-"""What every error code of AWS means for a pass, as tables to be read.
+"""What every error code of AWS means, as tables: see `cloud.error_table` for how they are looked up.
 
-    code and operation ─► Meaning: one of the four errors, its reason, its `error_type` in metrics
-
-Codes are looked up from the most exact to the most general: for one operation, for its service, for any service. What
-is in no table is told by its HTTP status: a server's failure is tried again, anything else waits for a person, and
-neither is ever silent. A few codes mean different things by their message; they come last.
-
-The labels are those that dashboards know already. DNS has its own, because a person who may not write a zone is seldom
-the one who may not write CloudFront.
+Labels are those that existing dashboards use. DNS has labels of its own, because a person who may not write a zone is
+seldom the one who may not write CloudFront.
 """
 
 from __future__ import annotations
@@ -15,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum, auto
+from functools import partial
 from typing import Final
 
-from edgekeeper.core.errors import Cause
+from edgekeeper.cloud.error_table import ErrorRow, ErrorTable
+from edgekeeper.core.errors import Cause, Conflict, Retry, Stall, Wait
 
 THROTTLE_PAUSE: Final = timedelta(seconds=60)
 QUOTA_PAUSE: Final = timedelta(minutes=30)
@@ -42,76 +37,49 @@ QUOTA_EXCEEDED: Final = "QuotaExceeded"
 THROTTLED: Final = "Throttled"
 
 
-class Noun(Enum):
-    """Which of the four errors."""
-
-    RETRY = auto()
-    WAIT = auto()
-    STALL = auto()
-    CONFLICT = auto()
+def _stall(reason: str, error_type: str) -> ErrorRow:
+    return ErrorRow(Stall, reason, error_type)
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What an error code means for a pass."""
-
-    noun: Noun
-    reason: str
-    error_type: str
-    """The label in metrics."""
-    after: timedelta = timedelta(0)
-    """For WAIT: when to look again."""
-    throttled: bool = False
-    """The whole lane has to slow down, and the call had no effect."""
-    unavailable: Cause | None = None
-    """Set where it is about us and AWS, and not about what was asked."""
-
-
-def _stall(reason: str, error_type: str) -> Meaning:
-    return Meaning(Noun.STALL, reason, error_type)
-
-
-STALE: Final = Meaning(Noun.CONFLICT, "Conflict", "conflict")
-THROTTLING: Final = Meaning(Noun.WAIT, THROTTLED, "throttling", THROTTLE_PAUSE, throttled=True)
-BUSY: Final = Meaning(Noun.RETRY, AWS_ERROR, "retryable")
-NO_IDENTITY: Final = Meaning(
-    Noun.WAIT, CREDENTIALS_REFUSED, "retryable", IDENTITY_PAUSE, unavailable=Cause.CREDENTIALS
+STALE: Final = ErrorRow(Conflict, "Conflict", "conflict")
+THROTTLING: Final = ErrorRow(Wait, THROTTLED, "throttling", THROTTLE_PAUSE, throttled=True)
+BUSY: Final = ErrorRow(Retry, AWS_ERROR, "retryable")
+NO_IDENTITY: Final = ErrorRow(
+    Wait, CREDENTIALS_REFUSED, "retryable", IDENTITY_PAUSE, unavailable=Cause.CREDENTIALS
 )
 DENIED: Final = _stall(ACCESS_DENIED, "access_denied")
 INVALID: Final = _stall(INVALID_SPEC, "invalid_spec")
-QUOTA: Final = Meaning(Noun.WAIT, QUOTA_EXCEEDED, "quota", QUOTA_PAUSE)
+QUOTA: Final = ErrorRow(Wait, QUOTA_EXCEEDED, "quota", QUOTA_PAUSE)
 TAKEN_NAME: Final = _stall(NAME_CONFLICT, "name_conflict")
-MISSING: Final = Meaning(Noun.RETRY, NOT_FOUND, "retryable")
+MISSING: Final = ErrorRow(Retry, NOT_FOUND, "retryable")
 UNKNOWN: Final = _stall(AWS_ERROR, "unknown")
-UNVALIDATED: Final = Meaning(
-    Noun.WAIT, DOMAIN_VALIDATION_PENDING, "domain_validation_pending", VALIDATION_PAUSE
-)
+UNVALIDATED: Final = ErrorRow(Wait, DOMAIN_VALIDATION_PENDING, "domain_validation_pending", VALIDATION_PAUSE)
 NO_DISTRIBUTION: Final = _stall(INVALID_SPEC, "distribution_not_found")
 NO_CONNECTION_GROUP: Final = _stall(INVALID_SPEC, "connection_group_not_found")
 
-DNS_THROTTLING: Final = Meaning(Noun.WAIT, THROTTLED, "dns_throttling", THROTTLE_PAUSE, throttled=True)
-DNS_BUSY: Final = Meaning(Noun.RETRY, DNS_ERROR, "dns_retryable")
-DNS_NO_IDENTITY: Final = Meaning(
-    Noun.WAIT, CREDENTIALS_REFUSED, "dns_retryable", IDENTITY_PAUSE, unavailable=Cause.CREDENTIALS
+DNS_THROTTLING: Final = ErrorRow(Wait, THROTTLED, "dns_throttling", THROTTLE_PAUSE, throttled=True)
+DNS_BUSY: Final = ErrorRow(Retry, DNS_ERROR, "dns_retryable")
+DNS_NO_IDENTITY: Final = ErrorRow(
+    Wait, CREDENTIALS_REFUSED, "dns_retryable", IDENTITY_PAUSE, unavailable=Cause.CREDENTIALS
 )
 DNS_DENIED: Final = _stall(DNS_ERROR, "dns_access_denied")
 DNS_INVALID: Final = _stall(DNS_ERROR, "dns_invalid_input")
 DNS_NO_ZONE: Final = _stall(DNS_ERROR, "dns_zone_not_found")
 DNS_UNKNOWN: Final = _stall(DNS_ERROR, "dns_error")
 DNS_TAKEN: Final = _stall(DNS_CONFLICT, "dns_error")
-DNS_QUOTA: Final = Meaning(Noun.WAIT, QUOTA_EXCEEDED, "quota", QUOTA_PAUSE)
+DNS_QUOTA: Final = ErrorRow(Wait, QUOTA_EXCEEDED, "quota", QUOTA_PAUSE)
 
 
 @dataclass(frozen=True, slots=True)
 class General:
     """What a service's failures mean where no code says more."""
 
-    busy: Meaning
-    throttling: Meaning
-    no_identity: Meaning
-    denied: Meaning
-    invalid: Meaning
-    unknown: Meaning
+    busy: ErrorRow
+    throttling: ErrorRow
+    no_identity: ErrorRow
+    denied: ErrorRow
+    invalid: ErrorRow
+    unknown: ErrorRow
 
 
 _GENERAL: Final = General(BUSY, THROTTLING, NO_IDENTITY, DENIED, INVALID, UNKNOWN)
@@ -190,11 +158,11 @@ _INVALID_CODES: Final = (
 )
 
 
-def _same(meaning: Meaning, *codes: str) -> dict[str, Meaning]:
-    return dict.fromkeys(codes, meaning)
+def _same(row: ErrorRow, *codes: str) -> dict[str, ErrorRow]:
+    return dict.fromkeys(codes, row)
 
 
-EVERYWHERE: Final[Mapping[str, Meaning]] = {
+EVERYWHERE: Final[Mapping[str, ErrorRow]] = {
     **_same(THROTTLING, *_THROTTLING_CODES),
     **_same(BUSY, *_FAILURE_CODES),
     **_same(NO_IDENTITY, *_IDENTITY_CODES),
@@ -203,7 +171,7 @@ EVERYWHERE: Final[Mapping[str, Meaning]] = {
 }
 """Codes that any service may send, most of them declared nowhere."""
 
-BY_SERVICE: Final[Mapping[str, Mapping[str, Meaning]]] = {
+BY_SERVICE: Final[Mapping[str, Mapping[str, ErrorRow]]] = {
     "cloudfront": {
         **_same(STALE, "PreconditionFailed", "InvalidIfMatchVersion"),
         **_same(INVALID, "InvalidArgument", "InvalidAssociation", "InvalidTagging", "IllegalUpdate"),
@@ -212,7 +180,7 @@ BY_SERVICE: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "CNAMEAlreadyExists": _stall(DOMAIN_CONFLICT, "domain_conflict"),
         "EntityAlreadyExists": TAKEN_NAME,
         "EntityLimitExceeded": QUOTA,
-        "ResourceNotDisabled": Meaning(Noun.WAIT, NOT_DISABLED, "not_disabled", DEPLOYING_PAUSE),
+        "ResourceNotDisabled": ErrorRow(Wait, NOT_DISABLED, "not_disabled", DEPLOYING_PAUSE),
     },
     "route53": {
         **_same(DNS_THROTTLING, *_THROTTLING_CODES, "PriorRequestNotComplete"),
@@ -232,7 +200,7 @@ BY_SERVICE: Final[Mapping[str, Mapping[str, Meaning]]] = {
         **_same(INVALID, "ResourceNotFoundException"),
         **_same(QUOTA, "LimitExceededException"),
         **_same(STALE, "ConflictException"),
-        "ResourceInUseException": Meaning(Noun.WAIT, "InUse", "in_use", VALIDATION_PAUSE),
+        "ResourceInUseException": ErrorRow(Wait, "InUse", "in_use", VALIDATION_PAUSE),
     },
     "apigateway": {
         **_same(INVALID, "BadRequestException"),
@@ -250,7 +218,7 @@ BY_SERVICE: Final[Mapping[str, Mapping[str, Meaning]]] = {
     "sts": {**_same(INVALID, "MalformedPolicyDocument", "PackedPolicyTooLarge")},
 }
 
-BY_OPERATION: Final[Mapping[tuple[str, str], Mapping[str, Meaning]]] = {
+BY_OPERATION: Final[Mapping[tuple[str, str], Mapping[str, ErrorRow]]] = {
     ("apigateway", "CreateDomainName"): {"ConflictException": TAKEN_NAME, "NotFoundException": INVALID},
     ("apigateway", "CreateApiMapping"): {"ConflictException": TAKEN_NAME},
     # What was read a moment ago is gone: read again.
@@ -261,45 +229,33 @@ BY_OPERATION: Final[Mapping[tuple[str, str], Mapping[str, Meaning]]] = {
 }
 
 
-def meaning_of(service: str, operation: str, code: str, message: str = "", status: int = 0) -> Meaning:
-    """What an error means, whatever its code."""
-    known = _known(service, operation, code)
-    if known is not None:
-        return _by_message(service, operation, code, message) or known
+def table_of(service: str, operation: str) -> ErrorTable[str]:
+    """How errors of an operation are looked up."""
+    tables = (BY_OPERATION.get((service, operation), {}), BY_SERVICE.get(service, {}), EVERYWHERE)
+    return ErrorTable(tables, partial(_by_message, service, operation), partial(_by_status, service))
+
+
+def _by_status(service: str, status: int) -> ErrorRow:
     if status == 429:
         return general(service).throttling
-    if (
-        status >= 500 or 300 <= status < 400
-    ):  # a redirect is none of AWS's answers: something stands in between
-        return general(service).busy
-    return general(service).unknown
+    # A redirect is none of AWS's answers: something stands in between.
+    is_failure = status >= 500 or 300 <= status < 400
+    return general(service).busy if is_failure else general(service).unknown
 
 
-def is_known(service: str, operation: str, code: str) -> bool:
-    """Is the code in a table?"""
-    return _known(service, operation, code) is not None
-
-
-def _known(service: str, operation: str, code: str) -> Meaning | None:
-    for table in (BY_OPERATION.get((service, operation), {}), BY_SERVICE.get(service, {}), EVERYWHERE):
-        if code in table:
-            return table[code]
-    return None
-
-
-def _by_message(service: str, operation: str, code: str, message: str) -> Meaning | None:
+def _by_message(service: str, operation: str, code: str, message: str) -> ErrorRow | None:
     """The few codes that only their message explains."""
     text = message.lower()
     if service == "cloudfront" and code == "EntityNotFound" and operation != "DeleteDistributionTenant":
         return _missing_entity(operation, text)
-    if code == "InvalidArgument" and "domain name ownership" in text:
+    if service == "cloudfront" and code == "InvalidArgument" and "domain name ownership" in text:
         return UNVALIDATED
-    if code == "InvalidChangeBatch":
+    if service == "route53" and code == "InvalidChangeBatch":
         return _refused_batch(text)
     return None
 
 
-def _missing_entity(operation: str, text: str) -> Meaning | None:
+def _missing_entity(operation: str, text: str) -> ErrorRow | None:
     """A tenant is written with ids of other things. Which of them is missing only the message tells."""
     if "connection group" in text or "connectiongroup" in text:
         return NO_CONNECTION_GROUP
@@ -310,7 +266,7 @@ def _missing_entity(operation: str, text: str) -> Meaning | None:
     return None
 
 
-def _refused_batch(text: str) -> Meaning | None:
+def _refused_batch(text: str) -> ErrorRow | None:
     if "already exists" in text or "conflicts with other records" in text:
         return DNS_TAKEN
     if "tried to delete" in text:  # something that is gone, or is another by now
