@@ -144,7 +144,7 @@ def told_in_logs(text: str, canary: str) -> Iterator[Violation]:
 
 # Memory
 
-_BOUNDED = ("Recorder", "Replica", "MirrorState", "Metrics", "CloudMetrics", "TenantMetrics", "Audit")
+_BOUNDED = ("Recorder", "Ledger", "MirrorState", "Metrics", "CloudMetrics", "TenantMetrics", "Audit")
 """Classes that remember what is gone, up to a fixed number, or count without names."""
 
 

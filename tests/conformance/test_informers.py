@@ -17,6 +17,7 @@ from edgekeeper.kube.credentials import StoredCredentials, bearer
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.informers import Informer, Informers
 from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
+from edgekeeper.kube.store import SyncState
 from tests.conformance.definitions import definition, definition_name, widget
 from tests.conformance.servers import ADMIN, TOKENS, Server
 
@@ -106,14 +107,12 @@ async def test_informer_outlives_the_definition_of_its_kind(server: Server, name
     kind = Kind(custom.group, custom.version, custom.kind, custom.plural)
     async with informed(server) as (client, informers):
         informer = informers.acquire(kind)
-        await informer.wait_synced()
-        assert not informer.is_served
+        await informer.wait_settled()
+        assert informer.store.state is SyncState.NOT_SERVED
         for _ in range(2):
             await client.create(CUSTOM_RESOURCE_DEFINITION, definition(custom))
-            informer.wake()
-            await until(lambda: informer.is_served and informer.stale_since is None)
+            await until(lambda: informer.store.synced and informer.stale_since is None)
             await client.create(kind, {"metadata": {"name": "one"}}, namespace=namespace)
             await until(lambda: list(known(informer)) == ["one"])
             await client.delete(CUSTOM_RESOURCE_DEFINITION, Key("", definition_name(custom)))
-            await until(lambda: not informer.is_served)
-            assert known(informer) == {}
+            await until(lambda: informer.store.state is SyncState.NOT_SERVED)

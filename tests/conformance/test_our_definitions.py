@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.core.json import JsonObject
 from tests.conformance.client import MERGE_PATCH, Client, eventually
-from tests.conformance.definitions import define, define_afresh, widget
+from tests.conformance.definitions import condition, define, define_afresh, established, widget
 from tests.conformance.kinds import DEFINITIONS, Kind
 from tests.conformance.test_representations import TABLE
 from tests.tenants.system import loosened
-from tests.unit.api.admission_cases import ADMITTED, PREDECESSOR, REFUSED, STALE, domains
+from tests.unit.api.admission_cases import ADMITTED, PREDECESSOR, STALE, domains
+from tests.unit.api.admission_cases import REFUSED as REFUSED_TENANTS
+from tests.unit.api.sample_kind import REFUSED, SPEC, STATUS, gauge
 
 _VERSION: JsonObject = {**DISTRIBUTION_TENANT.definition()["spec"]["versions"][0], "name": "v1"}
 
@@ -22,7 +25,7 @@ def spec(**fields: Any) -> JsonObject:
 
 async def test_our_definition_refuses_with_field_and_remedy(api: Client, namespace: str) -> None:
     kind = await define(api, _VERSION)
-    for row in REFUSED:
+    for row in REFUSED_TENANTS:
         wanted, field, remedy = row.values
         answer = await api.create(kind.path(namespace), kind.new("bad", spec=spec(**wanted)))
         told = answer.refuse(422, "Invalid")["message"]
@@ -89,3 +92,20 @@ async def test_our_columns_show_reason_domain_and_pause(api: Client, namespace: 
         "shop.example.com",
         "True",
     )
+
+
+async def test_definition_with_maps_floats_and_free_form_is_taken_and_keeps_values(api: Client) -> None:
+    kind = Kind(
+        f"g{secrets.token_hex(4)}.conformance.example", "v1", "pressuregauges", "PressureGauge", False
+    )
+    (await api.create(DEFINITIONS.path(), gauge(kind.group).definition())).expect(201)
+    accepted = await established(api, kind)
+    assert condition(accepted, "NonStructuralSchema") is None
+    assert accepted["status"]["acceptedNames"]["singular"] == "gauge"
+    (await api.create(kind.path(), kind.new("main", spec=SPEC))).expect(201)
+    path = kind.path(name="main", subresource="status")
+    stored = (await api.patch(path, {"status": STATUS}, content_type=MERGE_PATCH)).expect(200)
+    assert (stored["spec"], stored["status"]) == (SPEC, STATUS)
+    for wanted, why in REFUSED:
+        answer = await api.create(kind.path(), kind.new("bad", spec=wanted))
+        assert why in answer.refuse(422, "Invalid")["message"]

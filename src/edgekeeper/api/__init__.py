@@ -2,5 +2,6 @@
 
 schema        from typed structs to structural OpenAPI schemas
 definition    the rest of a definition: names, columns, subresources
+shared        conditions and inventories, for all kinds
 cloudfront    DistributionTenant
 """

@@ -12,28 +12,51 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from edgekeeper.api import cloudfront_rules as admitted
-from edgekeeper.api.definition import AGE, Column, CustomKind
+from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
 from edgekeeper.api.schema import Rule
+from edgekeeper.api.shared import (
+    ATOMIC_LIST,
+    LISTED_BY_TYPE,
+    CamelStruct,
+    Condition,
+    DnsChange,
+    InventoryRecord,
+)
 from edgekeeper.core.json import JsonObject, dig, dig_object
+
+__all__ = [
+    "DEFAULT_TTL",
+    "DISTRIBUTION_TENANT",
+    "FINALIZER",
+    "GROUP",
+    "Certificate",
+    "Condition",
+    "Customizations",
+    "DistributionTenant",
+    "DistributionTenantSpec",
+    "DistributionTenantStatus",
+    "Dns",
+    "DnsChange",
+    "Domain",
+    "DomainResult",
+    "GeoRestrictions",
+    "InventoryRecord",
+    "ManagedCertificateRequest",
+    "Parameter",
+    "Tag",
+    "WebAcl",
+    "read_tenant",
+]
 
 GROUP = "cloudfront-tenant-operator.io"
 FINALIZER = f"{GROUP}/finalizer"
 DEFAULT_TTL = 300
 
-_AtomicList: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
 
-
-_ListedByType: dict[str, Any] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
-
-
-class _Camel(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Field names as Kubernetes writes them; what is unset is left out."""
-
-
-class Domain(_Camel, frozen=True):
+class Domain(CamelStruct, frozen=True):
     """A domain that the tenant serves."""
 
     domain: Annotated[
@@ -46,7 +69,7 @@ class Domain(_Camel, frozen=True):
     ]
 
 
-class Parameter(_Camel, frozen=True):
+class Parameter(CamelStruct, frozen=True):
     """A value for a parameter that the distribution defines."""
 
     name: Annotated[
@@ -55,7 +78,7 @@ class Parameter(_Camel, frozen=True):
     value: Annotated[str, Meta(min_length=1, max_length=256, description="Its value.")]
 
 
-class WebAcl(_Camel, frozen=True):
+class WebAcl(CamelStruct, frozen=True):
     """The web ACL of the tenant, in place of the distribution's."""
 
     __rules__ = (
@@ -78,7 +101,7 @@ class WebAcl(_Camel, frozen=True):
     ] = ""
 
 
-class Certificate(_Camel, frozen=True):
+class Certificate(CamelStruct, frozen=True):
     """A certificate of ACM that covers the tenant's domains."""
 
     # The region is CloudFront's own in the public partition. Of others AWS itself knows better.
@@ -92,7 +115,7 @@ class Certificate(_Camel, frozen=True):
     arn: Annotated[str, Meta(description="The certificate's ARN.", extra_json_schema=admitted.CERTIFICATE)]
 
 
-class GeoRestrictions(_Camel, frozen=True):
+class GeoRestrictions(CamelStruct, frozen=True):
     """Where the tenant may be seen."""
 
     __rules__ = (admitted.RESTRICTED_SOMEWHERE,)
@@ -105,12 +128,12 @@ class GeoRestrictions(_Camel, frozen=True):
         list[Annotated[str, Meta(extra_json_schema=admitted.LOCATION)]],
         Meta(
             description="Countries, as two letters of ISO 3166-1.",
-            extra_json_schema={**_AtomicList, **admitted.LOCATIONS},
+            extra_json_schema={**ATOMIC_LIST, **admitted.LOCATIONS},
         ),
     ] = []
 
 
-class Customizations(_Camel, frozen=True):
+class Customizations(CamelStruct, frozen=True):
     """What the tenant does differently from its distribution."""
 
     web_acl: WebAcl | None = None
@@ -118,7 +141,7 @@ class Customizations(_Camel, frozen=True):
     geo_restrictions: GeoRestrictions | None = None
 
 
-class ManagedCertificateRequest(_Camel, frozen=True):
+class ManagedCertificateRequest(CamelStruct, frozen=True):
     """Asks CloudFront to request a certificate, and to renew it."""
 
     validation_token_host: Annotated[
@@ -141,7 +164,7 @@ class ManagedCertificateRequest(_Camel, frozen=True):
     ] = None
 
 
-class Tag(_Camel, frozen=True):
+class Tag(CamelStruct, frozen=True):
     """A tag of the tenant in AWS."""
 
     key: Annotated[
@@ -153,7 +176,7 @@ class Tag(_Camel, frozen=True):
     ] = ""
 
 
-class Dns(_Camel, frozen=True):
+class Dns(CamelStruct, frozen=True):
     """Where the records of the tenant's domains are kept."""
 
     __rules__ = (
@@ -182,7 +205,7 @@ class Dns(_Camel, frozen=True):
     ] = ""
 
 
-class DistributionTenantSpec(_Camel, frozen=True):
+class DistributionTenantSpec(CamelStruct, frozen=True):
     """What the tenant shall be."""
 
     distribution_id: Annotated[
@@ -198,7 +221,7 @@ class DistributionTenantSpec(_Camel, frozen=True):
         Meta(
             min_length=1,
             description="The domains that the tenant serves.",
-            extra_json_schema={**_AtomicList, **admitted.DOMAINS},
+            extra_json_schema={**ATOMIC_LIST, **admitted.DOMAINS},
         ),
     ]
     enabled: Annotated[
@@ -216,14 +239,14 @@ class DistributionTenantSpec(_Camel, frozen=True):
         list[Parameter],
         Meta(
             description="Values for the distribution's parameters.",
-            extra_json_schema={**_AtomicList, **admitted.PARAMETERS},
+            extra_json_schema={**ATOMIC_LIST, **admitted.PARAMETERS},
         ),
     ] = []
     customizations: Customizations | None = None
     managed_certificate_request: ManagedCertificateRequest | None = None
     tags: Annotated[
         list[Tag],
-        Meta(description="Tags of the tenant in AWS.", extra_json_schema={**_AtomicList, **admitted.TAGS}),
+        Meta(description="Tags of the tenant in AWS.", extra_json_schema={**ATOMIC_LIST, **admitted.TAGS}),
     ] = []
     dns: Dns | None = None
 
@@ -234,7 +257,7 @@ class DistributionTenantSpec(_Camel, frozen=True):
         return custom.certificate.arn if custom and custom.certificate else ""
 
 
-class DomainResult(_Camel, frozen=True):
+class DomainResult(CamelStruct, frozen=True):
     """A domain as CloudFront has it."""
 
     domain: str
@@ -243,46 +266,7 @@ class DomainResult(_Camel, frozen=True):
     ] = None
 
 
-class InventoryRecord(_Camel, frozen=True):
-    """A DNS record that was written for this tenant, exactly as it was written."""
-
-    zone: Annotated[str, Meta(description="The hosted zone.")]
-    name: Annotated[str, Meta(description="The record's name, without the final dot.")]
-    type: Annotated[str, Meta(description="CNAME, A or AAAA.")]
-    target: Annotated[str, Meta(description="Where it points.")]
-    ttl: Annotated[int | None, Meta(description="Seconds; an alias record has none.")] = None
-    role: Annotated[str, Meta(description="The role with which the zone was written.")] = ""
-    state: Annotated[
-        Literal["Planned", "Written"],
-        Meta(
-            description="Planned before it is written for the first time: until then it is not ours to change."
-        ),
-    ] = "Written"
-
-
-class DnsChange(_Camel, frozen=True):
-    """A change of a zone that may not have reached all name servers."""
-
-    zone: Annotated[str, Meta(description="The hosted zone's id.")]
-    id: Annotated[str, Meta(description="Route 53's id of the change; empty where its answer was lost.")] = ""
-    role: Annotated[str, Meta(description="The role that the zone was written with, if any.")] = ""
-    until: Annotated[
-        datetime | None, Meta(description="When a change without an id counts as propagated.")
-    ] = None
-
-
-class Condition(_Camel, frozen=True):
-    """A fact about the tenant."""
-
-    type: Annotated[str, Meta(max_length=316)]
-    status: Literal["True", "False", "Unknown"]
-    reason: Annotated[str, Meta(min_length=1, max_length=1024)]
-    message: Annotated[str, Meta(max_length=32768)]
-    last_transition_time: datetime
-    observed_generation: Annotated[int, Meta(ge=0)] | None = None
-
-
-class DistributionTenantStatus(_Camel, frozen=True):
+class DistributionTenantStatus(CamelStruct, frozen=True):
     """What the tenant is."""
 
     observed_generation: Annotated[
@@ -296,7 +280,7 @@ class DistributionTenantStatus(_Camel, frozen=True):
     last_modified_time: datetime | None = None
     domain_results: Annotated[
         list[DomainResult],
-        Meta(description="The domains as CloudFront has them.", extra_json_schema=_AtomicList),
+        Meta(description="The domains as CloudFront has them.", extra_json_schema=ATOMIC_LIST),
     ] = []
     certificate_arn: Annotated[str, Meta(description="The certificate that CloudFront manages.")] = ""
     managed_certificate_status: Annotated[str, Meta(description="How far that certificate is.")] = ""
@@ -311,15 +295,20 @@ class DistributionTenantStatus(_Camel, frozen=True):
         list[DnsChange],
         Meta(
             description="All changes of zones that are not known to the world yet.",
-            extra_json_schema=_AtomicList,
+            extra_json_schema=ATOMIC_LIST,
         ),
     ] = []
     dns_target: Annotated[str, Meta(description="Where the tenant's records point.")] = ""
     inventory: Annotated[
-        list[InventoryRecord],
+        list[
+            Annotated[
+                InventoryRecord,
+                Meta(description="A DNS record that was written for this tenant, exactly as it was written."),
+            ]
+        ],
         Meta(
             description="The DNS records that may exist because of this tenant.",
-            extra_json_schema=_AtomicList,
+            extra_json_schema=ATOMIC_LIST,
         ),
     ] = []
     certificate_request: Annotated[
@@ -338,10 +327,13 @@ class DistributionTenantStatus(_Camel, frozen=True):
         int | None,
         Meta(description="The generation for which CloudFront said that a domain belongs to another tenant."),
     ] = None
-    conditions: Annotated[list[Condition], Meta(extra_json_schema=_ListedByType)] = []
+    conditions: Annotated[
+        list[Annotated[Condition, Meta(description="A fact about the tenant.")]],
+        Meta(extra_json_schema=LISTED_BY_TYPE),
+    ] = []
 
 
-class DistributionTenant(_Camel, frozen=True):
+class DistributionTenant(CamelStruct, frozen=True):
     """The object as its controller reads it; metadata is the runtime's business."""
 
     spec: DistributionTenantSpec
@@ -374,11 +366,6 @@ def _valid_part(obj: JsonObject) -> DistributionTenantSpec:
     return DistributionTenantSpec(**fitting)
 
 
-def _condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
-    path = f'.status.conditions[?(@.type=="{type_}")].{part}'
-    return Column(name or type_, path, priority=priority)
-
-
 DISTRIBUTION_TENANT = CustomKind(
     group=GROUP,
     version="v1alpha1",
@@ -389,13 +376,13 @@ DISTRIBUTION_TENANT = CustomKind(
     status=DistributionTenantStatus,
     columns=(
         Column("Status", ".status.distributionTenantStatus"),
-        _condition_column("Ready"),
-        _condition_column("Synced"),
-        _condition_column("Ready", "Reason", "reason"),
+        condition_column("Ready"),
+        condition_column("Synced"),
+        condition_column("Ready", "Reason", "reason"),
         Column("Domains", ".spec.domains[*].domain"),  # the server shows the first
-        _condition_column("Paused"),
-        _condition_column("CertificateReady", "Cert", priority=1),
-        _condition_column("DNSReady", "DNS", priority=1),
+        condition_column("Paused"),
+        condition_column("CertificateReady", "Cert", priority=1),
+        condition_column("DNSReady", "DNS", priority=1),
         Column("ID", ".status.id"),
         AGE,
     ),

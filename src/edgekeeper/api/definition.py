@@ -7,6 +7,7 @@ keeps the chart's copy equal to what the types say.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -29,6 +30,11 @@ class Column:
         return shown if self.priority == 0 else {**shown, "priority": self.priority}
 
 
+def condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
+    """A column that shows a part of a condition: whether it holds, or why."""
+    return Column(name or type_, f'.status.conditions[?(@.type=="{type_}")].{part}', priority=priority)
+
+
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 
@@ -42,10 +48,14 @@ class CustomKind:
     plural: str
     description: str
     spec: type[msgspec.Struct]
-    status: type[msgspec.Struct]
+    status: type[msgspec.Struct] | None
+    """None for a kind that has no status, and so no subresource of that name."""
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced"
+    singular: str = ""
+    """What one object is called; the kind in lower case where it is not said."""
 
     @property
     def name(self) -> str:
@@ -58,7 +68,7 @@ class CustomKind:
             "kind": self.kind,
             "listKind": f"{self.kind}List",
             "plural": self.plural,
-            "singular": self.kind.lower(),
+            "singular": self.singular or self.kind.lower(),
         }
         if self.short_names:
             names["shortNames"] = list(self.short_names)
@@ -71,31 +81,36 @@ class CustomKind:
             "spec": {
                 "group": self.group,
                 "names": names,
-                "scope": "Namespaced",
+                "scope": self.scope,
                 "versions": [self._version()],
             },
         }
 
     def _version(self) -> JsonObject:
-        return {
+        version: JsonObject = {
             "name": self.version,
             "served": True,
             "storage": True,
             "schema": {"openAPIV3Schema": self._schema()},
-            "subresources": {"status": {}},
-            "additionalPrinterColumns": [column.as_definition() for column in self.columns],
         }
+        if self.status is not None:
+            version["subresources"] = {"status": {}}
+        if self.columns:
+            version["additionalPrinterColumns"] = [column.as_definition() for column in self.columns]
+        return version
 
     def _schema(self) -> JsonObject:
+        properties: JsonObject = {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": schema_of(self.spec),
+        }
+        if self.status is not None:
+            properties["status"] = schema_of(self.status)
         return {
             "type": "object",
             "description": self.description,
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "metadata": {"type": "object"},
-                "spec": schema_of(self.spec),
-                "status": schema_of(self.status),
-            },
+            "properties": properties,
             "required": ["spec"],
         }

@@ -8,12 +8,24 @@ shall fill in. A struct brings its own rules as `__rules__`, pairs of an express
         __rules__ = (Rule("self.arn.startsWith('arn:')", "arn must be an ARN"),)
         arn: Annotated[str, Meta(description="…", min_length=1)]
 
-Optional fields are absent, never null: `T | None` is the schema of T. Anything that has no structural schema is refused
-when the definition is made, long before a server would refuse it.
+    type in Python               schema
+    ───────────────────────────  ──────────────────────────────────────────────────────────
+    struct                       object with properties
+    dict[str, T]                 object with additionalProperties
+    dict[str, Any]               object whose fields are kept whatever they are: free-form
+    Any                          any value, kept whatever it is
+    list[T]                      array
+    str, int, float, bool        string, integer (int64), number (double), boolean
+    Literal, StrEnum             string, or integer, with an enum
+    datetime                     string of format date-time
+    T | None                     the schema of T: optional fields are absent, never null
+
+Anything that has no structural schema is refused when the definition is made, long before a server would refuse it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +66,16 @@ class UnstructuralTypeError(TypeError):
 
 
 def schema_of(struct: type[msgspec.Struct]) -> JsonObject:
-    """The structural schema of a struct."""
-    return _schema(inspect.type_info(struct))
+    """The structural schema of a struct. Raise UnstructuralTypeError where it has none."""
+    try:
+        return _schema(inspect.type_info(struct))
+    except RecursionError as error:
+        raise UnstructuralTypeError(
+            f"{struct.__name__} contains itself, which no schema describes"
+        ) from error
+
+
+_FREE_FORM: JsonObject = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 def _schema(info: inspect.Type) -> JsonObject:
@@ -65,19 +85,32 @@ def _schema(info: inspect.Type) -> JsonObject:
         case inspect.StructType():
             return _object(info)
         case inspect.UnionType():
-            return _schema(_only_value(info))
+            return _union(info)
+        case inspect.DictType():
+            return _map(info)
+        case inspect.AnyType():
+            return dict(_FREE_FORM)
         case inspect.ListType():
             bounds = _present(minItems=info.min_length, maxItems=info.max_length)
             return {"type": "array", "items": _schema(info.item_type), **bounds}
+    return _scalar(info)
+
+
+def _scalar(info: inspect.Type) -> JsonObject:
+    match info:
         case inspect.StrType():
             bounds = _present(minLength=info.min_length, maxLength=info.max_length, pattern=info.pattern)
             return {"type": "string", **bounds}
         case inspect.IntType():
-            return {"type": "integer", "format": "int64", **_present(minimum=info.ge, maximum=info.le)}
+            return {"type": "integer", "format": "int64", **_range(info)}
+        case inspect.FloatType():
+            return {"type": "number", "format": "double", **_range(info)}
         case inspect.BoolType():
             return {"type": "boolean"}
         case inspect.LiteralType():
-            return {"type": "string", "enum": sorted(info.values)}
+            return _enum(info.values)
+        case inspect.EnumType():
+            return _enum([member.value for member in info.cls])
         case inspect.DateTimeType():
             return {"type": "string", "format": "date-time"}
     raise UnstructuralTypeError(f"{info!r} has no structural schema")
@@ -96,11 +129,38 @@ def _object(info: inspect.StructType) -> JsonObject:
     return schema
 
 
-def _only_value(info: inspect.UnionType) -> inspect.Type:
+def _map(info: inspect.DictType) -> JsonObject:
+    if not isinstance(info.key_type, inspect.StrType):
+        raise UnstructuralTypeError(f"the keys of a map must be strings, not {info.key_type!r}")
+    bounds = _present(minProperties=info.min_length, maxProperties=info.max_length)
+    if isinstance(info.value_type, inspect.AnyType):
+        return {"type": "object", **_FREE_FORM, **bounds}
+    return {"type": "object", "additionalProperties": _schema(info.value_type), **bounds}
+
+
+def _union(info: inspect.UnionType) -> JsonObject:
     values = [member for member in info.types if not isinstance(member, inspect.NoneType)]
     if len(values) != 1:
         raise UnstructuralTypeError(f"a field must be of one type, not of any of {values!r}")
-    return values[0]
+    return _schema(values[0])
+
+
+def _enum(values: Collection[Any]) -> JsonObject:
+    for type_, name in ((str, "string"), (int, "integer")):
+        if all(type(value) is type_ for value in values):
+            return {"type": name, "enum": sorted(values)}
+    raise UnstructuralTypeError(f"the values {list(values)!r} are neither all strings nor all integers")
+
+
+def _range(info: inspect.IntType | inspect.FloatType) -> JsonObject:
+    """The bounds of a number. Kubernetes says of a bound, not beside it, that it is exclusive."""
+    least = _present(minimum=info.ge) or _exclusive("Minimum", info.gt)
+    most = _present(maximum=info.le) or _exclusive("Maximum", info.lt)
+    return {**least, **most, **_present(multipleOf=info.multiple_of)}
+
+
+def _exclusive(bound: str, value: float | None) -> JsonObject:
+    return {} if value is None else {bound.lower(): value, f"exclusive{bound}": True}
 
 
 def _present(**keywords: Any) -> JsonObject:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from uuid import uuid4
 
 from prometheus_client import CollectorRegistry
@@ -48,6 +49,9 @@ from edgekeeper.runtime.manager import Manager, ManagerOptions
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.server import Server
+from edgekeeper.runtime.watch_metrics import watch_families
+from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookService
+from edgekeeper.runtime.webhooks import Webhook, validating
 
 LEASE_NAME = "edgekeeper"
 
@@ -66,6 +70,8 @@ class OperatorOptions:
     """The kinds that are kept."""
     role: str = ""
     """The role that the process is limited to; empty for all."""
+    local_webhooks: bool = False
+    """The API server is on this machine: let it call our webhooks where they listen."""
     signals: bool = True
     """Stop when the process is asked to; otherwise somebody else tells us."""
 
@@ -124,6 +130,7 @@ class Operator:
             self.metrics,
             namespaces=runtime.namespaces,
         )
+        self.metrics.add(partial(watch_families, self.services.informers))
         self.cloud_metrics = CloudMetrics(self.metrics.registry)
         self.cloud = CloudTransport(
             self.calls,
@@ -138,7 +145,7 @@ class Operator:
             self.services, self.metrics.registry, common, aws_account=self._aws_account(self.cloud_metrics)
         )
         controllers = [self._controller(module) for module in options.modules]
-        self.server = Server(runtime.server, self.metrics, self.client, clock)
+        self.server = self._server(options, transport, clock, webhooks_of(controllers))
         self.manager = Manager(
             self.services,
             controllers,
@@ -168,6 +175,19 @@ class Operator:
             aws_account=self._aws_account(CloudMetrics(CollectorRegistry())),
         )
 
+    def _server(
+        self, options: OperatorOptions, transport: Transport, clock: Clock, webhooks: Sequence[Webhook]
+    ) -> Server:
+        runtime = options.runtime
+        service, local = runtime.server.webhook_service, options.local_webhooks
+        certificate = None
+        if webhooks and (service or local):
+            # Its client writes without leading: every replica serves webhooks.
+            client = KubeClient(transport, self.calls, clock, runtime.client_options())
+            known = WebhookService(options.common.namespace, service or LEASE_NAME, local=local)
+            certificate = WebhookCertificate(client, self.services.informers, clock, known, webhooks)
+        return Server(runtime.server, self.metrics, self.client, clock, webhooks, certificate)
+
     def _elector(self, options: OperatorOptions, transport: Transport, clock: Clock) -> Elector | None:
         if not options.runtime.leader_elect:
             return None
@@ -181,6 +201,12 @@ class Operator:
     def _confirm_leadership(self) -> None:
         if self.client.leadership is not None:
             self.client.leadership()
+
+
+def webhooks_of(controllers: Iterable[Controller]) -> list[Webhook]:
+    """The admission webhooks of those controllers that have rules for their kinds."""
+    settings = [controller.options for controller in controllers]
+    return [validating(each.kind, each.validator) for each in settings if each.validator is not None]
 
 
 @asynccontextmanager

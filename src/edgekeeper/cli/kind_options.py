@@ -26,7 +26,8 @@ from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.drift import Policy
-from edgekeeper.lifecycle.module import CLEANUP_TIMEOUT, Cloud, CommonOptions, Flag, FlagValues, KindModule
+from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
+from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule
 
 Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]

@@ -25,7 +25,7 @@ import click
 from edgekeeper.cli.duration import Duration
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.logs import parse_level
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
 
@@ -224,10 +224,17 @@ _OPTIONS = (
         "--webhook-cert-path",
         type=_DIRECTORY,
         metavar="DIR",
-        help="The certificate for admission webhooks. Without it they are not served.",
+        help="The certificate for admission webhooks.  [default: see --webhook-service]",
     ),
     _file_name("--webhook-cert-name", USUAL_FILES.certificate, "The certificate's file there."),
     _file_name("--webhook-cert-key", USUAL_FILES.key, "Its key's file."),
+    _option(
+        "--webhook-service",
+        default="",
+        metavar="NAME",
+        help="Make a certificate for this Service, keep it in Secret NAME-cert, and have it trusted in"
+        " ValidatingWebhookConfiguration NAME.",
+    ),
     _switch("--enable-http2", default=False, help="Accepted for compatibility; HTTP/1.1 is served."),
     # What it says
     _option(
@@ -302,6 +309,7 @@ def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:
             webhook_address=values["webhook_bind_address"],
             webhook_cert_path=values["webhook_cert_path"],
             webhook_cert_files=CertificateFiles(values["webhook_cert_name"], values["webhook_cert_key"]),
+            webhook_service=values["webhook_service"],
             enable_http2=values["enable_http2"],
         ),
         log=_log(values),

@@ -22,6 +22,7 @@ from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.module import CommonOptions
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from kubesim.aws.cloud import ACCOUNT, AwsCloud
 from kubesim.aws.http import serve
@@ -38,7 +39,8 @@ FIELD_MANAGER = "edgekeeper-up"
 
 _UNHURRIED = {name: LaneRate(50, 50, within=lane.within) for name, lane in DEFAULT_RATES.items()}
 """Nobody has to be protected from us here."""
-_UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_address=None)
+_UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_address=Address("127.0.0.1", 0))
+"""Heard by the API server only, which asks about objects before it stores them."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
         RuntimeOptions(server=_UNHEARD),
         CommonOptions(intervals=_intervals(options)),
         _UNHURRIED,
+        local_webhooks=True,
         signals=False,
     )
     transport = InProcessTransport(server.plane, server.plane.admin_token)

@@ -22,7 +22,7 @@ Every attempt of every call takes the same way:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -47,11 +47,11 @@ from edgekeeper.kube.errors import (
 )
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.limits import TokenBucket
-from edgekeeper.kube.notices import Notices
 from edgekeeper.kube.pages import BrokenLineError, Page, parse_page, split_lines
 from edgekeeper.kube.raw import MalformedObjectError, peek
 from edgekeeper.kube.requests import Call, Preconditions, Selection
 from edgekeeper.kube.retrying import pause_before_retry
+from edgekeeper.kube.server_warnings import ServerWarnings
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport, TransportError
 
 log = get_logger(__name__)
@@ -100,7 +100,7 @@ class KubeClient:
         self.options = options
         rate = options.requests_per_second
         self._bucket = TokenBucket(rate, options.burst) if rate is not None else None
-        self._notices = Notices()
+        self._warnings = ServerWarnings()
         self.observe: Callable[[str, int], None] | None = None
         """Told the method and status of every attempt that was sent; the status is 0 where no answer came."""
         self.leadership: Callable[[], None] | None = None
@@ -113,19 +113,29 @@ class KubeClient:
         call = requests.get(kind, key)
         return _decoded(await self._send(call), call.request)
 
-    async def get_raw(self, kind: Kind, key: Key) -> bytes:
-        """The live object as the JSON that the server sent."""
-        return (await self._send(requests.get(kind, key))).body
+    async def fetch(
+        self, path: str, query: Mapping[str, str] | None = None, *, accept: str = requests.JSON
+    ) -> JsonObject:
+        """A document of the server that is no object of a kind: what it serves, and the schemas of that."""
+        call = requests.fetch(path, query or {}, accept)
+        return _decoded(await self._send(call), call.request)
 
     async def pages(
-        self, kind: Kind, *, namespace: str = "", labels: str = "", fields: str = "", page_size: int = 500
+        self,
+        kind: Kind,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        metadata_only: bool = False,
+        page_size: int = 500,
     ) -> AsyncGenerator[Page, None]:
         """The objects of a kind, all as of one moment.
 
         Raises ExpiredError where reading the pages took so long that the server has forgotten that moment: what the
         pages so far have said is then of no use, and the list starts again.
         """
-        selection = Selection(namespace, labels, fields)
+        selection = Selection(namespace, labels, fields, metadata_only)
         token = ""
         while True:
             call = requests.list_page(kind, selection, page_size, token)
@@ -148,6 +158,7 @@ class KubeClient:
         namespace: str = "",
         labels: str = "",
         fields: str = "",
+        metadata_only: bool = False,
         bookmarks: bool = True,
         initial_events: bool = False,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -158,7 +169,7 @@ class KubeClient:
         is told either by ExpiredError or by an ERROR event. With `initial_events` the present objects come first, as if
         just added, and then a bookmark that marks their end; the resourceVersion is the oldest that may be shown.
         """
-        selection = Selection(namespace, labels, fields)
+        selection = Selection(namespace, labels, fields, metadata_only)
         extent = requests.Extent(resource_version, timeout, bookmarks, initial_events)
         call = requests.watch(kind, selection, extent)
         async with AsyncExitStack() as stack:
@@ -215,7 +226,7 @@ class KubeClient:
         except _KeptBackError:
             return imagine_patched(await self.get(kind, key), operations)
 
-    async def apply(
+    async def apply(  # noqa: PLR0913 - as many as the server takes, all by name
         self,
         kind: Kind,
         key: Key,
@@ -224,11 +235,18 @@ class KubeClient:
         manager: str,
         force: bool = True,
         subresource: str = "",
+        dry_run: bool = False,
     ) -> JsonObject:
-        """Make `manager` the owner of `fields`, and of no others, by server-side apply."""
-        ownership = {"fieldManager": manager, "force": "true" if force else "false"}
+        """Make `manager` the owner of `fields`, and of no others, by server-side apply.
+
+        Without `force`, FieldConflictError says which fields others own. With `dry_run` the server answers with what
+        the object would be, after defaults and admission, and stores nothing; that needs no leadership.
+        """
+        options = {"fieldManager": manager, "force": "true" if force else "false"}
+        if dry_run:
+            options["dryRun"] = "All"
         try:
-            return await self._write(requests.apply(kind, key, fields, ownership, subresource))
+            return await self._write(requests.apply(kind, key, fields, options, subresource))
         except _KeptBackError as kept:
             live = await self._get_if_there(kind, key)
             return imagine_applied(kind, key, live, fields, kept.number, self._clock.now())
@@ -238,6 +256,28 @@ class KubeClient:
     ) -> None:
         """Delete the object, if it is still the one that `uid` and `resource_version` name."""
         call = requests.delete(kind, key, Preconditions(uid, resource_version), propagation)
+        try:
+            await self._write(call)
+        except _KeptBackError:
+            return
+
+    async def delete_collection(  # noqa: PLR0913 - as many as the server takes, all by name
+        self,
+        kind: Kind,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "",
+    ) -> None:
+        """Delete the objects that `labels` or `fields` select, in one namespace where the kind has namespaces.
+
+        The preconditions hold for each object: with a uid, objects with another one are left alone, and the call fails.
+        """
+        selection = Selection(namespace, labels, fields)
+        call = requests.delete_collection(kind, selection, Preconditions(uid, resource_version), propagation)
         try:
             await self._write(call)
         except _KeptBackError:
@@ -299,7 +339,7 @@ class KubeClient:
             status = response.status
         finally:
             self._observe(call.request.method, status)
-        self._notices.log(response.headers, call.operation)
+        self._warnings.log(response.headers, call.operation)
         return response
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> ApiStream:

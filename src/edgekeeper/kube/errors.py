@@ -3,7 +3,8 @@
     ApiError                    any refusal: method, path, status, reason, message, causes
       ├ NotFoundError           404: the object, or the kind itself, is not there
       ├ AlreadyExistsError      409 AlreadyExists: somebody created that name first
-      ├ StaleError              409 Conflict: a precondition failed, or another manager owns an applied field
+      ├ StaleError              409 Conflict: a precondition failed
+      │   └ FieldConflictError  409 Conflict: other managers own fields that were applied without force
       ├ ExpiredError            410: a resourceVersion or continue token that the server has forgotten
       ├ UnauthorizedError       401: who we are is not known
       ├ ForbiddenError          403: who we are may not do that
@@ -19,11 +20,12 @@ said and nothing that we sent: no header, no token, no body.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,6 +34,8 @@ from edgekeeper.kube.transport import ApiResponse
 
 _LONGEST_TEXT = 500
 """Characters of an unstructured answer worth showing: enough for the message of a proxy, not for its style sheet."""
+_MANAGER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile(r"\\(.)")
 _LONGEST_PAUSE = timedelta(days=1)
 _MOST_DIGITS = 9
 
@@ -82,6 +86,28 @@ class AlreadyExistsError(ApiError):
 
 class StaleError(ApiError):
     """The object has changed since it was read; or, when applying without force, others own its fields."""
+
+
+class FieldConflict(NamedTuple):
+    """A field that somebody else owns."""
+
+    field: str
+    """As a path: `.spec.replicas`."""
+    manager: str
+    """The owner's name; empty where the server does not say it in a form that we know."""
+
+
+class FieldConflictError(StaleError):
+    """Fields that were applied without force belong to others. Reading the object again does not help."""
+
+    @property
+    def conflicts(self) -> tuple[FieldConflict, ...]:
+        return tuple(_field_conflict(cause) for cause in self.causes if _is_field_conflict(cause))
+
+    @property
+    def managers(self) -> tuple[str, ...]:
+        """Who owns the fields, each once."""
+        return tuple(dict.fromkeys(conflict.manager for conflict in self.conflicts))
 
 
 class ExpiredError(ApiError):
@@ -162,7 +188,10 @@ def error_from_status(tree: JsonObject, status: int = 0, retry: timedelta | None
         retry = timedelta(seconds=seconds)
     causes = [cause for cause in dig_list(tree, "details", "causes") if isinstance(cause, dict)]
     message = _string(dig(tree, "message")) or _phrase(code)
-    return _kind_of(code, reason)(code, reason, message, causes=causes, retry_after=retry)
+    kind = _kind_of(code, reason)
+    if kind is StaleError and any(map(_is_field_conflict, causes)):
+        kind = FieldConflictError
+    return kind(code, reason, message, causes=causes, retry_after=retry)
 
 
 def retry_after(headers: Mapping[str, str]) -> timedelta | None:
@@ -181,6 +210,16 @@ def _kind_of(status: int, reason: str) -> type[ApiError]:
     if kind is not None:
         return kind
     return ServerError if status >= 500 else ApiError
+
+
+def _is_field_conflict(cause: JsonObject) -> bool:
+    return cause.get("reason") == "FieldManagerConflict"
+
+
+def _field_conflict(cause: JsonObject) -> FieldConflict:
+    """The server names the manager in words: `conflict with "kubectl" with subresource "status" using v1`."""
+    told = _MANAGER.match(_string(cause.get("message")))
+    return FieldConflict(_string(cause.get("field")), _ESCAPED.sub(r"\1", told[1]) if told else "")
 
 
 def _status_object(body: bytes) -> JsonObject | None:

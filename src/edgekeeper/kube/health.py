@@ -9,7 +9,7 @@ from random import Random
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.errors import ApiError, ExpiredError, ForbiddenError, NotFoundError
-from edgekeeper.kube.replica import StaleViewError
+from edgekeeper.kube.ledger import StaleViewError
 from edgekeeper.kube.stream import SilenceError
 
 _TIMES_NOT_SERVED = 3
@@ -43,6 +43,8 @@ class Health:
         self._failures = 0
         self._well_since: float | None = None
         self._not_served = 0
+        self._since_hint = 0
+        """Failures since there was reason to expect a success soon: they decide how long the next pause is."""
         self._behind_since: float | None = None
         self.stale_since: float | None = None
         """Since when we may have missed something; None while we follow the server."""
@@ -66,11 +68,15 @@ class Health:
     def mark_served(self) -> None:
         self._not_served = 0
 
+    def expect_success(self) -> None:
+        """There is reason to think that the next attempts will succeed: pauses start short again."""
+        self._since_hint = self._failures = 0
+
     def mark_following(self) -> None:
         """A watch is open: whatever happens now, we will be told."""
         if self._well_since is None:
             self._well_since = self._clock.monotonic()
-        self._not_served = 0
+        self._not_served = self._since_hint = 0
         self._behind_since = None
         self.stale_since = None
         self.trouble = ""
@@ -99,8 +105,9 @@ class Health:
         if isinstance(error, NotFoundError):
             # Says nothing about the server, and must not make it slow to see the kind come back and go again.
             self._not_served += 1
-            return self._not_served
-        self._not_served = 0
+            self._since_hint += 1
+            return self._since_hint
+        self._not_served = self._since_hint = 0
         self._failures += 1
         return self._failures
 

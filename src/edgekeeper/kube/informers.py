@@ -9,13 +9,17 @@
     stop()
     informers.release(widgets)                       # the last one ends the watch
 
-Kinds can be acquired and released while running, as definitions of custom resources come and go; one that the server
-does not serve yet is waited for.
+Kinds can be acquired and released while running, as definitions of custom resources come and go.
+
+A kind that the server does not serve, or that may not be listed, is waited for: it is asked for again and again, and at
+once when its definition changes, where definitions may be watched. The log says so once for each kind and namespace, and
+once more when it is over. Meanwhile nothing is known about its objects, which is not the same as that there are none
+(`kube.store`).
 
 Guarantees
     - There is one watch for each kind and selection (namespace, labels, fields), however many users it has.
     - A handler is called for every change, in the order of the changes, after the store shows it. What it raises is
-      logged and counted, and concerns neither the store nor the other handlers.
+      logged, and concerns neither the store nor the other handlers.
     - A handler that subscribes late is first told every object that is there, as `initial` changes.
 
 Handlers run within the watch and must not block: they put keys into queues, and nothing else.
@@ -25,99 +29,21 @@ from __future__ import annotations
 
 import asyncio
 import random as shared_random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from random import Random
 
 from edgekeeper.core.clock import Clock
-from edgekeeper.core.log import get_logger
+from edgekeeper.kube.awaited import AwaitedKinds
 from edgekeeper.kube.client import KubeClient
-from edgekeeper.kube.kinds import Kind
-from edgekeeper.kube.replica import Replica
+from edgekeeper.kube.informer import Handler, Informer
+from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.kube.ledger import Ledger
 from edgekeeper.kube.requests import Selection
-from edgekeeper.kube.store import Change, Store
-from edgekeeper.kube.watch import Statistics, Watcher, WatchOptions
+from edgekeeper.kube.watch import Watcher, WatchOptions
 
-log = get_logger(__name__)
-
-Handler = Callable[[Change], None]
-
-
-class Informer:
-    """The objects of a kind, within one selection, and the news of them."""
-
-    def __init__(self, kind: Kind, selection: Selection) -> None:
-        self.kind = kind
-        self.selection = selection
-        self.store = Store(kind)
-        self.handler_failures = 0
-        self._handlers: dict[object, Handler] = {}
-        self._watcher: Watcher | None = None
-
-    @property
-    def statistics(self) -> Statistics:
-        return self._watcher.statistics if self._watcher is not None else Statistics()
-
-    @property
-    def stale_since(self) -> float | None:
-        """Since when, by the monotonic clock, the store may be out of date; None while it follows the server."""
-        return self._watcher.health.stale_since if self._watcher is not None else None
-
-    @property
-    def trouble(self) -> str:
-        """What keeps the store from following the server, in words; empty where nothing does."""
-        return self._watcher.health.trouble if self._watcher is not None else ""
-
-    @property
-    def is_denied(self) -> bool:
-        """Whether it is our rights that keep the store from following the server."""
-        return self._watcher is not None and self._watcher.health.is_denied
-
-    @property
-    def is_served(self) -> bool:
-        """Whether the server serves the kind, as far as is known."""
-        return self._watcher is None or self._watcher.health.is_served
-
-    async def wait_synced(self) -> None:
-        await self.store.wait_synced()
-
-    def subscribe(self, handler: Handler) -> Callable[[], None]:
-        """Call `handler` for every object that is there, and for every change from now on, until the result is called."""
-        token = object()
-        self._handlers[token] = handler
-        for key, raw in self.store.snapshot():
-            self._call(handler, Change(key, None, raw, initial=True))
-
-        def unsubscribe() -> None:
-            self._handlers.pop(token, None)
-
-        return unsubscribe
-
-    def wake(self) -> None:
-        """Try again at once, where the watch pauses after a failure: the definition has just appeared, say."""
-        if self._watcher is not None:
-            self._watcher.wake()
-
-    def watched_by(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-
-    def deliver(self, change: Change) -> None:
-        """Tell everybody. Handlers may subscribe and unsubscribe others, and themselves, meanwhile."""
-        for token, handler in list(self._handlers.items()):
-            if token in self._handlers:
-                self._call(handler, change)
-
-    def _call(self, handler: Handler, change: Change) -> None:
-        try:
-            handler(change)
-        except Exception:
-            self.handler_failures += 1
-            log.exception(
-                "handler of changes failed",
-                resource=self.kind.qualified_plural,
-                namespace=change.key.namespace,
-                name=change.key.name,
-            )
+__all__ = ["Handler", "Informer", "Informers"]
 
 
 class _Shared:
@@ -150,13 +76,22 @@ class Informers:
         self._shared: dict[tuple[Kind, Selection], _Shared] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._running = False
+        self._awaited = AwaitedKinds(self)
 
     def __iter__(self) -> Iterator[Informer]:
         return iter([shared.informer for shared in self._shared.values()])
 
-    def acquire(self, kind: Kind, *, namespace: str = "", labels: str = "", fields: str = "") -> Informer:
+    def acquire(
+        self,
+        kind: Kind,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        metadata_only: bool = False,
+    ) -> Informer:
         """The informer of a selection, which is watched from now on, or from `start` on. Release it after use."""
-        selection = Selection(namespace, labels, fields)
+        selection = Selection(namespace, labels, fields, metadata_only)
         shared = self._shared.get((kind, selection))
         if shared is None:
             shared = self._shared[kind, selection] = _Shared(Informer(kind, selection))
@@ -164,6 +99,18 @@ class Informers:
                 self._watch(shared)
         shared.users += 1
         return shared.informer
+
+    def acquire_object(self, kind: Kind, key: Key, *, metadata_only: bool = False) -> Informer:
+        """The informer that knows one object: one that is synced and knows all its neighbours, or else one by its name.
+
+        By its name, no more is asked for than the right to list and watch that one object (`resourceNames` of RBAC).
+        """
+        for namespace in dict.fromkeys(("", key.namespace)):
+            shared = self._shared.get((kind, Selection(namespace, metadata_only=metadata_only)))
+            if shared is not None and shared.informer.store.synced:
+                return self.acquire(kind, namespace=namespace, metadata_only=metadata_only)
+        fields = f"metadata.name={key.name}"
+        return self.acquire(kind, namespace=key.namespace, fields=fields, metadata_only=metadata_only)
 
     def release(self, informer: Informer) -> None:
         """Give an informer back. After the last user its watch ends, and its store is no longer kept up to date."""
@@ -174,6 +121,7 @@ class Informers:
         if shared.users == 0:
             del self._shared[informer.kind, informer.selection]
             self._end(shared)
+            self._awaited.released(informer.kind)
 
     async def start(self) -> None:
         """Start to watch what is acquired."""
@@ -192,20 +140,26 @@ class Informers:
             await asyncio.wait(self._ending)
 
     async def wait_synced(self) -> None:
-        """Wait until every store has its first list. Kinds that are not served are synced, and empty."""
+        """Wait until every store has its first list."""
         for informer in self:
             await informer.wait_synced()
+
+    async def wait_settled(self) -> None:
+        """Wait until every store has its first list, or its kind is known not to be served, or not to be ours to list."""
+        for informer in self:
+            await informer.wait_settled()
 
     def _watch(self, shared: _Shared) -> None:
         informer = shared.informer
         watcher = Watcher(
             self._client,
-            Replica(informer.store, informer.deliver),
+            Ledger(informer.store, informer.deliver),
             informer.selection,
             self._clock,
             Random(self._random.getrandbits(64)),
             self._options,
         )
+        watcher.on_health = partial(self._awaited.note, informer)
         informer.watched_by(watcher)
         shared.task = asyncio.create_task(watcher.run(), name=f"watch {informer.kind.qualified_plural}")
 

@@ -37,7 +37,7 @@ Guarantees
       until its term is over.
 
 Assumptions
-    - The identity is unique (`unique_identity`). Should two candidates share one all the same, each still counts only
+    - The identity is unique. Should two candidates share one all the same, each still counts only
       what it wrote itself as its own; a restarted process waits for the term of its former self.
     - The client's own checks do not call `check`, or an elector would need to lead in order to renew.
     - `Clock.monotonic` goes on while the process is stopped. A suspended machine may stop it; then see the caveats.
@@ -52,8 +52,6 @@ Caveats
 from __future__ import annotations
 
 import asyncio
-import socket
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -132,11 +130,6 @@ class Phase(Enum):
     LEADING = "leading"
     LOST = "lost"
     RELEASED = "released"
-
-
-def unique_identity() -> str:
-    """A name for this process that no other process has or will have: people recognise the pod by its beginning."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 class Elector:

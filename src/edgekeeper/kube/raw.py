@@ -43,6 +43,7 @@ class _Object(msgspec.Struct, gc=False):
     kind: str = ""
 
 
+_PARTIAL = "PartialObjectMetadata"
 _decode = msgspec.json.Decoder(_Object).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
@@ -54,7 +55,10 @@ def peek(raw: bytes) -> Header:
 
 
 def compact(raw: bytes, kind: Kind) -> tuple[Header, bytes]:
-    """The object as it is worth keeping: without managedFields, and with its type, which items of lists may lack."""
+    """The object as it is worth keeping: without managedFields, and with its type.
+
+    Items of lists may lack their type, and metadata that comes alone says that it is metadata.
+    """
     parsed = _parsed(raw)
     header = _header(parsed)
     if not raw.isascii():
@@ -64,6 +68,8 @@ def compact(raw: bytes, kind: Kind) -> tuple[Header, bytes]:
         raw = _without_managed_fields(raw, managed)
     if not parsed.kind:
         raw = _typed(raw, kind)
+    elif parsed.kind == _PARTIAL:
+        raw = _typed_metadata(raw, kind)
     return header, raw
 
 
@@ -129,3 +135,8 @@ def _typed(raw: bytes, kind: Kind) -> bytes:
     start = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}",'.encode()
     # An object with a name has at least one member, so the comma is followed by something.
     return start + raw.lstrip()[1:]
+
+
+def _typed_metadata(raw: bytes, kind: Kind) -> bytes:
+    head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":'.encode()
+    return head + bytes(_members(raw)["metadata"]) + b"}"

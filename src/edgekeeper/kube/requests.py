@@ -7,6 +7,7 @@ empty one would delete the whole collection.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,15 +24,21 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+_METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_METADATA = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects of a kind: all of them, or those of a namespace or with certain labels or fields."""
+    """Which objects of a kind: all of them, or those of a namespace or with certain labels or fields.
+
+    `metadata_only` asks for their metadata and nothing else (PartialObjectMetadata).
+    """
 
     namespace: str = ""
     labels: str = ""
     fields: str = ""
+    metadata_only: bool = False
 
     def query(self) -> dict[str, str]:
         given = {"labelSelector": self.labels, "fieldSelector": self.fields}
@@ -86,17 +93,24 @@ def get(kind: Kind, key: Key) -> Call:
     return Call(f"GET {kind.plural}", str(key), request, mutating=False)
 
 
+def fetch(path: str, query: Mapping[str, str], accept: str) -> Call:
+    """A document of the server that is no object of a kind, such as what it serves."""
+    return Call(f"GET {path}", "", _request("GET", path, query, accept=accept), mutating=False)
+
+
 def list_page(kind: Kind, selection: Selection, limit: int, token: str) -> Call:
     query = selection.query() | {"limit": str(limit)}
     if token:
         query["continue"] = token
-    request = _request("GET", collection_path(kind, selection.namespace), query)
+    path = collection_path(kind, selection.namespace)
+    request = _request("GET", path, query, accept=_METADATA_LIST if selection.metadata_only else JSON)
     return Call(f"LIST {kind.plural}", selection.namespace, request, mutating=False)
 
 
 def watch(kind: Kind, selection: Selection, extent: Extent) -> Call:
     query = selection.query() | extent.query() | {"watch": "1"}
-    request = _request("GET", collection_path(kind, selection.namespace), query)
+    path = collection_path(kind, selection.namespace)
+    request = _request("GET", path, query, accept=_METADATA if selection.metadata_only else JSON)
     return Call(f"WATCH {kind.plural}", selection.namespace, request, mutating=False)
 
 
@@ -122,21 +136,42 @@ def patch(kind: Kind, key: Key, body: Any, content_type: str, subresource: str) 
     return _write(kind, key, subresource, request)
 
 
-def apply(kind: Kind, key: Key, fields: JsonObject, ownership: Mapping[str, str], subresource: str) -> Call:
-    """`ownership` is the field manager and whether it takes fields from others, as query parameters."""
+def apply(kind: Kind, key: Key, fields: JsonObject, options: Mapping[str, str], subresource: str) -> Call:
+    """`options` are the query parameters: the field manager, whether it takes fields from others, whether it is a trial."""
     identity = {"name": key.name, "namespace": key.namespace} if key.namespace else {"name": key.name}
     body = _typed(kind, {**fields, "metadata": {**fields.get("metadata", {}), **identity}})
     path = object_path(kind, key, subresource)
-    return _write(kind, key, subresource, _request("PATCH", path, ownership, body, APPLY_PATCH))
+    call = _write(kind, key, subresource, _request("PATCH", path, options, body, APPLY_PATCH))
+    return dataclasses.replace(call, mutating=False) if "dryRun" in options else call
 
 
 def delete(kind: Kind, key: Key, preconditions: Preconditions, propagation: str) -> Call:
+    options = _delete_options(preconditions, propagation)
+    return _write(kind, key, "", _request("DELETE", object_path(kind, key), body=options))
+
+
+def delete_collection(
+    kind: Kind, selection: Selection, preconditions: Preconditions, propagation: str
+) -> Call:
+    """Raise InvalidError for a selection that selects everything: who wants that has to say so."""
+    _check_scope(kind, selection.namespace)
+    if not selection.query():
+        raise InvalidError(
+            400, "BadRequest", f"{kind.qualified_plural} are deleted by labels or fields, not all at once"
+        )
+    path = collection_path(kind, selection.namespace)
+    options = _delete_options(preconditions, propagation)
+    request = _request("DELETE", path, selection.query(), body=options)
+    return Call(f"DELETECOLLECTION {kind.plural}", selection.namespace, request, mutating=True)
+
+
+def _delete_options(preconditions: Preconditions, propagation: str) -> JsonObject:
     options: JsonObject = {"apiVersion": "v1", "kind": "DeleteOptions"}
     if expected := preconditions.body():
         options["preconditions"] = expected
     if propagation:
         options["propagationPolicy"] = propagation
-    return _write(kind, key, "", _request("DELETE", object_path(kind, key), body=options))
+    return options
 
 
 def collection_path(kind: Kind, namespace: str) -> str:
@@ -186,8 +221,10 @@ def _request(
     query: Mapping[str, str] | None = None,
     body: Any = None,
     content_type: str = JSON,
+    *,
+    accept: str = JSON,
 ) -> ApiRequest:
-    headers = {"accept": JSON}
+    headers = {"accept": accept}
     if body is None:
         return ApiRequest(method, path, query or {}, headers)
     headers["content-type"] = content_type

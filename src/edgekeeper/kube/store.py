@@ -4,19 +4,28 @@ An object is decoded when somebody asks for it, which costs a few microseconds a
 caller may change: there is nothing to share, so nothing to copy and nothing to spoil. Fifty thousand objects take
 about 140 MB and, since bytes are no business of the garbage collector, a full collection takes milliseconds.
 
+    state         what is known
+    ────────────  ──────────────────────────────────────────────────────────────────────────────────────
+    PENDING       nothing yet: the first list is not complete
+    SYNCED        all objects, as of some moment
+    NOT_SERVED    nothing: the server does not serve the kind, or does not any more
+    FORBIDDEN     nothing: the kind may not be listed, and never could be
+
 Guarantees
-    - *Unsynced never means absent.* Until the first complete list is in, every question about objects raises
-      `NotSyncedError`; there is no answer that could be mistaken for "there is none".
+    - *Unsynced never means absent.* In any state but SYNCED every question about objects raises `NotSyncedError`; there
+      is no answer that could be mistaken for "there is none".
     - What was once synced stays readable, though perhaps out of date, while the server cannot be reached or refuses.
+      Only a kind that is not served any more is forgotten, without a word to anybody: nobody takes that for deletions.
     - A change is in the store, and in its indexes, before anybody is told of it.
 
-`kube.replica` is the only writer.
+`kube.ledger` is the only writer of objects.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -34,8 +43,22 @@ _NO_KEYS: Mapping[Key, None] = {}
 _decode_tree = msgspec.json.Decoder(dict).decode
 
 
+class SyncState(Enum):
+    """What is known about the objects of a store. See the module."""
+
+    PENDING = "not synced yet"
+    SYNCED = "synced"
+    NOT_SERVED = "not served"
+    FORBIDDEN = "forbidden to list"
+
+
 class NotSyncedError(Exception):
-    """The first list of a kind is not complete, so nothing can be said about its objects."""
+    """Nothing can be said about the objects of a kind: they are not listed yet, not served, or may not be listed."""
+
+    def __init__(self, kind: Kind, state: SyncState = SyncState.PENDING) -> None:
+        super().__init__(f"{kind.qualified_plural} are {state.value}")
+        self.kind = kind
+        self.state = state
 
 
 class Change(NamedTuple):
@@ -53,7 +76,11 @@ class Store:
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
+        self.state = SyncState.PENDING
+        self.on_state: Callable[[], None] | None = None
+        """Called when the state has changed."""
         self._synced = asyncio.Event()
+        self._settled = asyncio.Event()
         self._objects: dict[Key, bytes] = {}
         self._indexes: dict[str, _Index] = {}
 
@@ -62,11 +89,15 @@ class Store:
 
     @property
     def synced(self) -> bool:
-        """Whether the first list is complete."""
-        return self._synced.is_set()
+        """Whether the objects are known. Once they are, only a kind that is not served any more is forgotten."""
+        return self.state is SyncState.SYNCED
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
+
+    async def wait_settled(self) -> None:
+        """Wait until the objects are known, or the server has said why they are not."""
+        await self._settled.wait()
 
     def raw(self, key: Key) -> bytes | None:
         """The object as JSON, without managedFields."""
@@ -112,7 +143,7 @@ class Store:
             index.file(key, _decode_tree(raw))
         self._indexes[name] = index
 
-    # For the replica, which is the only writer, and for those who only care about what is certainly there.
+    # For the ledger and the watch, which are the only writers, and for those who only care about what is certainly there.
 
     def snapshot(self) -> list[tuple[Key, bytes]]:
         """Everything in the store, synced or not: what is here is certainly there, whatever else may be."""
@@ -123,7 +154,32 @@ class Store:
         return self._objects.get(key)
 
     def mark_synced(self) -> None:
-        self._synced.set()
+        """The first list is complete."""
+        self._enter(SyncState.SYNCED)
+
+    def mark_forbidden(self) -> None:
+        """The kind may not be listed. What was known before stays readable."""
+        if self.state is not SyncState.SYNCED:
+            self._enter(SyncState.FORBIDDEN)
+
+    def mark_not_served(self) -> None:
+        """The kind is not served. Its objects are forgotten."""
+        self._objects.clear()
+        for index in self._indexes.values():
+            index.clear()
+        self._enter(SyncState.NOT_SERVED)
+
+    def _enter(self, state: SyncState) -> None:
+        if state is self.state:
+            return
+        self.state = state
+        self._settled.set()
+        if state is SyncState.SYNCED:
+            self._synced.set()
+        else:
+            self._synced.clear()
+        if self.on_state is not None:
+            self.on_state()
 
     def put(self, key: Key, raw: bytes) -> bytes | None:
         """Keep an object; return what it replaces."""
@@ -143,8 +199,8 @@ class Store:
         return old
 
     def _confirm_synced(self) -> None:
-        if not self._synced.is_set():
-            raise NotSyncedError(f"{self.kind.qualified_plural} are not synced yet")
+        if self.state is not SyncState.SYNCED:
+            raise NotSyncedError(self.kind, self.state)
 
 
 class _Index:
@@ -168,6 +224,10 @@ class _Index:
             self._keys.setdefault(value, {})[key] = None
         if values:
             self._filed[key] = values
+
+    def clear(self) -> None:
+        self._keys.clear()
+        self._filed.clear()
 
     def remove(self, key: Key) -> None:
         for value in self._filed.pop(key, ()):

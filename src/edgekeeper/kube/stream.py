@@ -68,6 +68,7 @@ class Stream:
             namespace=selection.namespace,
             labels=selection.labels,
             fields=selection.fields,
+            metadata_only=selection.metadata_only,
             initial_events=initial_events,
         )
         self._lines = await self._unless_silent(self._resources.enter_async_context(watch))

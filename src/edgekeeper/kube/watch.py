@@ -8,7 +8,7 @@
 
     in state   goes wrong                                    leads to     after
     any        410, by status or as an ERROR event           EMPTY        no pause, the first time
-    any        404: the kind is not served                   EMPTY        a pause; the third time the store is emptied
+    any        404: the kind is not served                   EMPTY        a pause; the third time the store forgets
     LISTING    anything else, a bad `continue` included      EMPTY        a pause; the pages so far delete nothing
     LISTING    a list of the past                            EMPTY        a pause; believed after two minutes of it
     SYNCED     anything else, 401, 403 and 429 included      SYNCED       a pause
@@ -23,8 +23,10 @@ Guarantees
     - A stream without a line for `silence` is given up. Bookmarks, which the server sends every minute, count as lines.
     - Interrupted watches go on where they were; only a server that has forgotten that place makes us list again.
     - Nothing is skipped: a line that cannot be understood ends the stream, and what it said is asked for again.
-    - A kind that is not served has no objects. That is believed when it was said three times in a row, since proxies
-      and servers that are just starting say it too; from then on the store is empty, and synced.
+    - Of a kind that is not served nothing is known: it is never taken for a kind without objects. That it is not served
+      is believed when it was said three times in a row, since proxies and servers that are just starting say it too;
+      then the store forgets its objects, without changes, and is not synced until the kind can be listed again. The
+      same holds for a kind that may not be listed and never could be.
     - What is lost without a trace, by a server or proxy that drops lines, is found by the next audit: a list, about
       every hour, while all is well.
 
@@ -34,7 +36,7 @@ Pauses grow from 0.8 s to 30 s, with jitter, or are as long as the server asks; 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -45,12 +47,19 @@ from edgekeeper.core.backoff import spread
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube.client import KubeClient
-from edgekeeper.kube.errors import ApiError, ExpiredError, InvalidError, NotFoundError, UnreachableError
+from edgekeeper.kube.errors import (
+    ApiError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    UnreachableError,
+)
 from edgekeeper.kube.health import DEFAULT_PATIENCE, Health, Patience, is_behind
+from edgekeeper.kube.ledger import Ledger, StaleViewError
 from edgekeeper.kube.lines import Bookmark, Deletion, Failure, Line, Upsert
 from edgekeeper.kube.pages import Page
 from edgekeeper.kube.raw import MalformedObjectError
-from edgekeeper.kube.replica import Replica, StaleViewError
 from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.stream import ShortStreamError, SilenceError, Stream
 
@@ -103,22 +112,24 @@ class Statistics:
 
 
 class Watcher:
-    """Keeps a replica up to date, for ever."""
+    """Keeps a ledger up to date, for ever."""
 
     def __init__(
         self,
         client: KubeClient,
-        replica: Replica,
+        ledger: Ledger,
         selection: Selection,
         clock: Clock,
         random: Random,
         options: WatchOptions = DEFAULT_OPTIONS,
     ) -> None:
+        self.on_health: Callable[[], None] | None = None
+        """Called after every failure, and when a watch is open."""
         self.state = State.EMPTY
         self.statistics = Statistics()
         self._client = client
-        self._replica = replica
-        self._kind = replica.store.kind
+        self._ledger = ledger
+        self._kind = ledger.store.kind
         self._selection = selection
         self._clock = clock
         self._options = options
@@ -140,7 +151,8 @@ class Watcher:
             await self._leave()
 
     def wake(self) -> None:
-        """End a pause: there is reason to think that the next attempt will succeed."""
+        """End a pause, or skip the next one: there is reason to think that the next attempt will succeed."""
+        self.health.expect_success()
         self._woken.set()
 
     async def step(self) -> None:
@@ -164,7 +176,7 @@ class Watcher:
 
     def _start_list(self) -> State:
         self.statistics.lists += 1
-        self._replica.begin_list()
+        self._ledger.begin_list()
         self._pages = self._initial_events() if self._options.initial_events else self._listed()
         return State.LISTING
 
@@ -172,10 +184,10 @@ class Watcher:
         assert self._pages is not None  # noqa: S101 - LISTING begins with it
         page = await anext(self._pages)
         self.health.mark_served()
-        self._replica.add_page(page.items, page.resource_version, trusted=self.health.is_past_doubt)
+        self._ledger.add_page(page.items, page.resource_version, trusted=self.health.is_past_doubt)
         if not page.last:
             return State.LISTING
-        self._replica.end_list(page.resource_version)
+        self._ledger.end_list(page.resource_version)
         await self._pages.aclose()
         self._pages = None
         self._audit_at = self._now() + spread(self._options.audit, 0.1, self._random).total_seconds()
@@ -183,8 +195,9 @@ class Watcher:
 
     async def _open_stream(self) -> State:
         if self._stream is None:
-            self._stream = await self._opened(self._replica.position)
+            self._stream = await self._opened(self._ledger.position)
         self.health.mark_following()
+        self._tell_health()
         return State.WATCHING
 
     async def _take_line(self) -> State:
@@ -204,11 +217,11 @@ class Watcher:
         self.statistics.lines += 1
         match line:
             case Upsert(raw):
-                self._replica.upsert(raw)
+                self._ledger.upsert(raw)
             case Deletion(raw):
-                self._replica.delete(raw)
+                self._ledger.delete(raw)
             case Bookmark(resource_version):
-                self._replica.advance(resource_version)
+                self._ledger.advance(resource_version)
             case Failure(error):
                 raise error
 
@@ -220,6 +233,7 @@ class Watcher:
             namespace=self._selection.namespace,
             labels=self._selection.labels,
             fields=self._selection.fields,
+            metadata_only=self._selection.metadata_only,
             page_size=self._options.page_size,
         )
 
@@ -274,11 +288,18 @@ class Watcher:
         pause = self.health.mark_failed(error, heard)
         self.state, before = self._state_after(error), self.state
         if was_served and not self.health.is_served:
-            self._replica.clear()
+            self._ledger.forget()
+        if self.health.is_denied:
+            self._ledger.store.mark_forbidden()
         if self._options.initial_events and before is State.LISTING and isinstance(error, InvalidError):
             self._options = replace(self._options, initial_events=False)
         self._report(error, before, pause, is_new=self.health.trouble != known)
+        self._tell_health()
         await self._sleep(pause)
+
+    def _tell_health(self) -> None:
+        if self.on_health is not None:
+            self.on_health()
 
     def _state_after(self, error: Exception) -> State:
         if self.state in (State.EMPTY, State.LISTING) or isinstance(error, ExpiredError | NotFoundError):
@@ -287,7 +308,7 @@ class Watcher:
             return State.EMPTY if self.health.is_past_doubt else State.SYNCED
         if self.state is State.WATCHING and not isinstance(error, _OF_THE_WAY):
             # A line that cannot be used twice in the same place will never be: only a list leads around it.
-            before, self._stumbled_at = self._stumbled_at, self._replica.position
+            before, self._stumbled_at = self._stumbled_at, self._ledger.position
             return State.EMPTY if before == self._stumbled_at else State.SYNCED
         return State.SYNCED
 
@@ -300,18 +321,17 @@ class Watcher:
         }
         if not isinstance(error, _EXPECTED):
             log.error("watch failed by a mistake of ours", exc_info=error, **facts)
-        elif isinstance(error, ExpiredError | SilenceError) or not is_new:
+        elif not is_new or isinstance(error, ExpiredError | SilenceError | NotFoundError | ForbiddenError):
+            # Of kinds that are not served or may not be listed `kube.informers` tells, once for all their watches.
             log.debug("watch interrupted", error=str(error), **facts)
-        elif isinstance(error, NotFoundError):
-            log.warning("kind is not served; it is watched as soon as its definition is installed", **facts)
         else:
             log.warning("watch interrupted", error=str(error), **facts)
 
     async def _sleep(self, pause: timedelta) -> None:
-        self._woken.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(pause.total_seconds()):
                 await self._woken.wait()
+        self._woken.clear()
 
     def _now(self) -> float:
         return self._clock.monotonic()

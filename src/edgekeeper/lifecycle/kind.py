@@ -8,7 +8,7 @@ A pass is the same for all of them (`reconciler`):
     perform    the first of them: at most one change in the cloud
     report     the status and the events: at most one write of the object
 
-A kind implements `ExternalKind`. It keeps no memory of how far an object is: the first thing that is not yet true is the
+A kind is a subclass of `ExternalKind`; docs/writing-a-kind.md builds one step by step. It keeps no memory of how far an object is: the first thing that is not yet true is the
 next step. A live observation starts from the same base and derives everything anew, so that nothing that an older view
 has concluded from a status, which others may write, is carried over into the view on which a change is based.
 """
@@ -22,8 +22,8 @@ from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.drift import Policy
-from edgekeeper.core.errors import PassError
-from edgekeeper.core.json import JsonObject
+from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.outcome import ApplyWrite, Event
 from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.runtime.contract import Request
@@ -101,9 +101,9 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
     """What says whose it is, for people: `its tags`."""
     declaration: ClassVar[Declaration]
     """The conditions. `Synced` and `Paused` are among the informative ones."""
-    conflicts: ClassVar[frozenset[str]]
+    conflicts: ClassVar[frozenset[str]] = frozenset()
     """Reasons of refusals that may be over by now, so that they are reported only after a live observation."""
-    told_waits: ClassVar[frozenset[str]]
+    told_waits: ClassVar[frozenset[str]] = frozenset()
     """Reasons of `Wait` that conditions and events tell; others pass by themselves, and are only counted."""
 
     def begin(self, request: Request, wake: Wake) -> BaseT:
@@ -129,27 +129,37 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
 
     def gone(self, snapshot: SnapshotT) -> Iterable[Event]:
         """What is told when nothing of a deleted object is left."""
+        return ()
 
     def blame(self, error: PassError, obj: JsonObject, conditions: Conditions) -> None:
-        """Mark what an error means: of a Stall, or of a Wait that is told."""
+        """Mark what an error means: of a Stall, or of a Wait that is told. By default Ready and Synced are False."""
+        for type_ in self.declaration.unpublished:
+            conditions.mark(type_, False, error.reason, self.describe(error))
+        if isinstance(error, Stall):
+            conditions.mark(SYNCED, False, error.reason, error.message)
 
     def status_after_error(self, request: Request, error: PassError | None) -> JsonObject:
         """The status, but for its conditions, that is written with an error; answers that have come must be in it."""
+        return dig_object(request.object, "status")
 
     def describe(self, error: PassError) -> str:
         """An error in words, for conditions and events."""
+        return error.message
 
     def obstacle(self, step: Step | None, snapshot: SnapshotT) -> PassError | None:
         """Why it cannot be found out at present whether what a step waits for has happened; None where it can."""
+        return None
 
     def was_created(self, obj: JsonObject) -> bool:
         """Did the object ever have an external object, by its status?"""
+        return dig(obj, "status", "observedGeneration") is not None
 
     def remains(self, obj: JsonObject) -> Sequence[str]:
         """What may be left of a deletion that is given up, by the object's status."""
 
     def forget(self, uid: str) -> None:
         """The object is gone: drop what is remembered of it."""
+        return
 
 
 class KindMetrics(Protocol):

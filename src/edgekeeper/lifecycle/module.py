@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from prometheus_client import CollectorRegistry
 
@@ -30,12 +30,11 @@ from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
-
-CLEANUP_TIMEOUT: Final = timedelta(hours=1)
 
 
 class Cloud(StrEnum):

@@ -1,12 +1,13 @@
 """The contract between a kind's author and the runtime: what one writes, and what the other hands in.
 
 An author writes a `Reconciler`: a function from how things are to an `Outcome`. It gets a `Request` with a copy of
-the object, may raise one of the four errors of `core.errors`, and never writes its object itself. Three more methods are
-there for those who need them:
+the object, may raise one of the four errors of `core.errors`, and never writes its object itself. More methods are there
+for those who need them:
 
     finalize    `Finalizing`: undo what was made for an object that is being deleted
     explain     `Explaining`: say in the status why a pass failed
     pause       `Pausing`: say in the status that the object is paused
+    log_level   `LogLevels`: say from which level on a pass is logged
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.runtime.finalizers import is_deleting
 from edgekeeper.runtime.queue import QueueMetrics, SilentQueueMetrics
+from edgekeeper.runtime.sources import ANYWHERE, Scope
+from edgekeeper.runtime.validation import Validator
 
 T = TypeVar("T")
 
@@ -90,6 +93,14 @@ class Pausing(Protocol):
         """The write that says so. Nothing else happens to a paused object."""
 
 
+@runtime_checkable
+class LogLevels(Protocol):
+    """A reconciler that knows from which level on the passes of an object are logged, from another object, say."""
+
+    def log_level(self, request: Request) -> str | None:
+        """The level, or None for that of the object itself, or of the process. Asked before every pass: be quick."""
+
+
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
     """How a controller works."""
@@ -99,9 +110,13 @@ class ControllerOptions:
     kind: Kind
     labels: str = ""
     """Only objects that this label selector selects."""
+    scope: Scope = ANYWHERE
+    """In other namespaces than the process looks at, by name, or metadata only."""
     finalizer: str | None = None
     generation_predicate: bool = True
     """Changes of the status alone cause no pass."""
+    validator: Validator | None = None
+    """What is asked about objects before they are stored, where admission webhooks are served."""
     role: str = ""
     """The role that this controller belongs to, where a process may be limited to one."""
     log_level: tuple[str, ...] = ()
@@ -153,6 +168,9 @@ class RuntimeMetrics(Protocol):
     def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
         """The metrics of one controller, at zero."""
 
+    def forget_controller(self, name: str) -> None:
+        """The controller is gone for good, and its metrics with it."""
+
     def loop_lag(self, seconds: float) -> None:
         """`edgekeeper_event_loop_lag_seconds`: how much later than asked for something ran."""
 
@@ -187,6 +205,8 @@ class SilentMetrics:
     def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
         return SilentControllerMetrics()
 
+    def forget_controller(self, name: str) -> None: ...
+
     def loop_lag(self, seconds: float) -> None: ...
 
 
@@ -211,4 +231,4 @@ class Services:
     metrics: RuntimeMetrics = field(default_factory=SilentMetrics)
     random: Random = field(default_factory=Random)
     namespaces: tuple[str, ...] = ()
-    """Look at objects in these namespaces only; empty for all."""
+    """Look at objects in these namespaces only, at first; empty for all. `Manager.set_namespaces` changes it."""

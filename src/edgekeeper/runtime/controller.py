@@ -25,13 +25,17 @@ Guarantees
     - Never two passes of one key at once; at most one write of the object per pass; none that changes nothing.
     - A pass of one object cannot stop another's: not by raising, not by hanging, not by failing for ever.
     - Our own status write causes no pass.
-    - Nothing is concluded from a store that is not synced.
+    - Nothing is concluded from a store that is not synced. Work begins when the objects of the controller's own kind are
+      known, in one of its namespaces at least, and of every other kind that it watches are known or known not to be had
+      (not served, or forbidden): whoever reads those is told so by NotSyncedError.
+    - Namespaces, sources and the resync interval may change while passes run. What is watched no longer is forgotten;
+      it does not count as deleted.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 
@@ -40,17 +44,18 @@ import msgspec
 from edgekeeper.core.backoff import spread
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
-from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.json import dig
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key
-from edgekeeper.kube.store import Change, NotSyncedError
+from edgekeeper.kube.store import Change, NotSyncedError, SyncState
 from edgekeeper.runtime.contract import (
     ControllerMetrics,
     ControllerOptions,
     Explaining,
     Finalizing,
+    LogLevels,
     Reconciler,
     Request,
     Result,
@@ -58,11 +63,12 @@ from edgekeeper.runtime.contract import (
     Services,
 )
 from edgekeeper.runtime.logs import COMPLETED, FAILED, about
+from edgekeeper.runtime.named_objects import NamedObjects
 from edgekeeper.runtime.passes import Ending, PassRunner
 from edgekeeper.runtime.queue import AT_ONCE, Priority, ShutDownError, WorkQueue
+from edgekeeper.runtime.read_your_writes import OutdatedKeys, ScopedView
 from edgekeeper.runtime.sources import Primary, Source
-from edgekeeper.runtime.staleness import OutdatedViews
-from edgekeeper.runtime.views import view_of, watched_namespaces
+from edgekeeper.runtime.watches import Watches
 from edgekeeper.runtime.writer import Writer
 
 __all__ = [
@@ -95,61 +101,96 @@ class Controller:
         if options.finalizer and not isinstance(reconciler, Finalizing):
             raise TypeError(f"controller {options.name} has a finalizer, so its reconciler needs `finalize`")
         self.options = options
-        self.informers: tuple[Informer, ...] = ()
-        """What the controller watches, its own kind first; empty while it is detached."""
         self._reconciler = reconciler
         self._services = services
-        primary = Primary(options.kind, options.labels, options.generation_predicate)
-        self._sources: tuple[Source, ...] = (primary, *sources)
-        self._unsubscribe: list[Callable[[], None]] = []
+        self._resync = options.resync
+        scope = options.scope
+        self._primary = Primary(options.kind, options.labels, options.generation_predicate, scope)
+        self._watches = Watches(services.informers, services.namespaces, self)
+        for source in (self._primary, *sources):
+            self._watches.add(source)
+        self._named: list[NamedObjects] = []
+        self._can_change = asyncio.Event()
+        """Set whenever `is_warm` may have changed."""
+        self.is_working = False
+        """Whether workers have begun: from then on there may be passes to wait for."""
         self._metrics = services.metrics.controller(options.name, options.max_concurrent)
         self.queue = WorkQueue(options.backoff, services.random, self._metrics)
+        self._view = ScopedView()
+        self._outdated = OutdatedKeys(self._view)
+        self._passes = PassRunner(
+            options,
+            reconciler,
+            Writer(services.client, options.kind),
+            self._outdated,
+            services.recorder,
+            self._metrics,
+            dry_run=services.client.options.dry_run,
+        )
+
+    @property
+    def informers(self) -> tuple[Informer, ...]:
+        """What the controller watches, its own kind first; empty while it is detached."""
+        return tuple(self._watches)
 
     @property
     def is_warm(self) -> bool:
-        """Whether every store that the controller relies on is synced."""
-        return all(informer.store.synced for informer in self.informers)
+        """Whether the stores know enough to begin. See the module."""
+        own = self._watches.of(self._primary).values()
+        return any(informer.store.synced for informer in own) and all(
+            informer.store.state is not SyncState.PENDING for informer in self._watches
+        )
 
     # Life: attach, run, shut down, detach
 
     def attach(self) -> None:
         """Watch what concerns us. From here on changes are queued; nobody works on them before `run`."""
-        watched = [(source, informer) for source in self._sources for informer in self._acquire(source)]
-        self.informers = tuple(informer for _, informer in watched)
-        own = [informer for source, informer in watched if source is self._sources[0]]
-        self._view = view_of({informer.selection.namespace: informer.store for informer in own})
-        self._views = OutdatedViews(self._view)
-        self._passes = PassRunner(
-            self.options,
-            self._reconciler,
-            Writer(self._services.client, self.options.kind),
-            self._views,
-            self._services.recorder,
-            self._metrics,
-            dry_run=self._services.client.options.dry_run,
-        )
-        for source, informer in watched:
-            self._unsubscribe.append(informer.subscribe(self._handler(source)))
-
-    def _acquire(self, source: Source) -> list[Informer]:
-        """One informer for each namespace that this process looks at, or one for all."""
-        return [
-            self._services.informers.acquire(source.kind, namespace=namespace, labels=source.labels)
-            for namespace in watched_namespaces(source.kind, self._services.namespaces)
-        ]
+        for objects in self._named:
+            objects.on_change(self._wake_user)
+        self._watches.start()
 
     def detach(self) -> None:
         """Watch nothing any more."""
-        while self._unsubscribe:
-            self._unsubscribe.pop()()
-        for informer in self.informers:
-            self._services.informers.release(informer)
-        self.informers = ()
+        self._watches.stop()
+        for objects in self._named:
+            objects.close()
+            objects.on_change(None)
+
+    # What may change while it works
+
+    def add_source(self, source: Source) -> None:
+        """Watch one more kind, or another part of one, from now on."""
+        self._watches.add(source)
+
+    def remove_source(self, source: Source) -> None:
+        """Watch a source no longer. Raise ValueError for one that is not watched."""
+        self._watches.remove(source)
+
+    def use(self, objects: NamedObjects) -> None:
+        """Give passes to the users of these objects when they change, and let go of what deleted objects referred to."""
+        self._named.append(objects)
+        objects.on_change(self._wake_user)
+
+    def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
+        """Look at these namespaces from now on; empty for all. Objects elsewhere are left as they are."""
+        self._watches.set_namespaces(namespaces)
+
+    def set_resync(self, interval: timedelta) -> None:
+        """Look at objects that need nothing that often, at the latest, from now on."""
+        is_shorter, self._resync = interval < self._resync, interval
+        if is_shorter:
+            for key in self._view.keys():  # noqa: SIM118 - a view is no dict
+                self.queue.add(key, priority=Priority.RESYNC, after=self._resync_pause())
+
+    def informers_changed(self) -> None:
+        """For controllers that look into stores themselves: `informers` are others now."""
 
     async def run(self) -> None:
         """Wait until the stores are warm, then work until `shut_down`; cancelling cuts passes short."""
-        for informer in self.informers:
-            await informer.wait_synced()
+        while not self.is_warm:
+            self._can_change.clear()
+            await self._can_change.wait()
+        self.is_working = True
         async with asyncio.TaskGroup() as workers:
             for number in range(self.options.max_concurrent):
                 workers.create_task(self._work(), name=f"{self.options.name}-{number}")
@@ -164,17 +205,32 @@ class Controller:
         """Ask for a pass: something outside Kubernetes that concerns the object has changed, or will have."""
         self.queue.add(key, priority=priority, after=after)
 
-    def _handler(self, source: Source) -> Callable[[Change], None]:
-        is_primary = source is self._sources[0]
+    def changed(self, source: Source, change: Change) -> None:
+        """An object that a source looks at has changed."""
+        is_primary = source is self._primary
+        if is_primary and self._outdated.caught_up(change.key):
+            self.queue.add(change.key, priority=Priority.WAKE)
         usual = Priority.USER if is_primary else Priority.WAKE
+        for key in self._concerned(source, change):
+            self.queue.add(key, priority=Priority.START if change.initial else usual)
 
-        def handle(change: Change) -> None:
-            if is_primary and self._views.caught_up(change.key):
-                self.queue.add(change.key, priority=Priority.WAKE)
-            for key in self._concerned(source, change):
-                self.queue.add(key, priority=Priority.START if change.initial else usual)
+    def watches_changed(self) -> None:
+        """Other informers than before are watched."""
+        own = self._watches.of(self._primary)
+        if self._view.cover({place: informer.store for place, informer in own.items()}):
+            self._outdated.clear()
+        self.informers_changed()
+        self.state_changed()
 
-        return handle
+    def state_changed(self) -> None:
+        """The objects of an informer are known now, or unknown."""
+        own = self._watches.of(self._primary).values()
+        if not all(informer.store.synced for informer in own):
+            self._outdated.clear()
+        self._can_change.set()
+
+    def _wake_user(self, user: Key) -> None:
+        self.wake(user)
 
     def _concerned(self, source: Source, change: Change) -> Sequence[Key]:
         try:
@@ -204,17 +260,23 @@ class Controller:
     async def _visit(self, key: Key) -> None:
         """A pass, if there is an object, and the store is not behind what we know of it."""
         try:
-            left = self._views.wait_for(key)
+            left = self._outdated.wait_for(key)
             raw = self._view.raw(key)
         except NotSyncedError:
-            self.queue.retry(key)
+            self.queue.forget(key)  # once its objects are known, each is queued as at the start
             return
         if left is not None:
             self.queue.add(key, priority=Priority.RETRY, after=left)
         elif raw is None:
-            self.queue.forget(key)
+            self._forget(key)
         else:
             await self._pass(self._request(key, raw))
+
+    def _forget(self, key: Key) -> None:
+        """The object is gone, or does not concern us any more."""
+        self.queue.forget(key)
+        for objects in self._named:
+            objects.forget(key)
 
     def _request(self, key: Key, raw: bytes) -> Request:
         return Request(key, raw, _decode(raw), f"{self._services.random.getrandbits(64):016x}")
@@ -233,7 +295,7 @@ class Controller:
         """What every line that is logged within the pass tells, whoever logs it."""
         options = self.options
         return about(
-            level=self._log_level(request.object),
+            level=self._log_level(request),
             controller=options.name,
             kind=options.kind.kind,
             namespace=request.key.namespace,
@@ -242,8 +304,18 @@ class Controller:
             reconcile_id=request.reconcile_id,
         )
 
-    def _log_level(self, obj: JsonObject) -> str | None:
-        level = dig(obj, *self.options.log_level) if self.options.log_level else None
+    def _log_level(self, request: Request) -> str | None:
+        """What the reconciler says, else what the object says."""
+        if isinstance(self._reconciler, LogLevels):
+            try:
+                level = self._reconciler.log_level(request)
+            except Exception:  # noqa: BLE001 - how a pass is logged must not decide whether there is one
+                self._metrics.panicked()
+                _log.exception("Cannot tell the log level of an object", subject=str(request.key))
+                level = None
+            if level is not None:
+                return level
+        level = dig(request.object, *self.options.log_level) if self.options.log_level else None
         return level if isinstance(level, str) else None
 
     def _conclude(self, key: Key, ending: Ending) -> Result:
@@ -286,7 +358,7 @@ class Controller:
                 return Result.ERROR
 
     def _resync_pause(self) -> timedelta:
-        return spread(self.options.resync, self.options.resync_jitter, self._services.random)
+        return spread(self._resync, self.options.resync_jitter, self._services.random)
 
 
 def _log_completed(outcome: Outcome) -> None:

@@ -39,7 +39,7 @@ from edgekeeper.core.logline import (
     render_text,
 )
 
-__all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level"]
+__all__ = ["COMPLETED", "FAILED", "LEVELS", "STARTED", "about", "configure", "parse_level", "set_level"]
 
 Format = Literal["json", "text"]
 Colour = Literal["auto", "always", "never"]
@@ -70,10 +70,19 @@ def configure(
     for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
         root.removeHandler(handler)
     root.addHandler(_Handler(render, stream, clock or SystemClock()))
+    _apply_level(lowest)
+    logging.captureWarnings(capture=True)
+
+
+def set_level(level: str) -> None:
+    """Log from this level on, and leave everything else as `configure` decided. Raise ValueError for one not known."""
+    _apply_level(parse_level(level))
+
+
+def _apply_level(lowest: int) -> None:
     ROOT.setLevel(lowest)
     # Libraries log whole requests at debug level. Ours log what is needed, without secrets.
-    root.setLevel(max(lowest, logging.INFO))
-    logging.captureWarnings(capture=True)
+    logging.getLogger().setLevel(max(lowest, logging.INFO))
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 Expected flow
     1. The server starts: probes are answered, and readiness says no.
     2. The controllers of this process' roles attach, and their stores fill. Readiness says yes: a replica that waits
-       for the lease is ready too, or a rolling update would never end.
+       for the lease is ready too, or a rolling update would never end. Kinds that are not served, or may not be listed,
+       are not waited for: their controllers begin when they can.
     3. The lease is acquired. Until then no pass has started, and the client refuses every write.
     4. Events are written, workers work.
     5. Something ends it: `stop`, SIGTERM or SIGINT; a lost lease; or a mistake of ours.
@@ -30,7 +31,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,6 +41,7 @@ from edgekeeper.core.log import get_logger
 from edgekeeper.kube.lease import Elector
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.logs import set_level
 
 _log = get_logger(__name__)
 
@@ -98,6 +100,8 @@ class Manager:
         self._warm = False
         self._workers: asyncio.TaskGroup | None = None
         self._running: dict[Controller, asyncio.Task[None]] = {}
+        self._namespaces: tuple[str, ...] | None = None
+        self._resync: timedelta | None = None
         if elector is not None:
             services.client.leadership = elector.check
 
@@ -149,6 +153,7 @@ class Manager:
         """Take in a controller while running. It works once its stores are warm, if this process leads."""
         if not self._is_ours(controller):
             return
+        self._apply_settings(controller)
         self._controllers.append(controller)
         if self._attached:
             controller.attach()
@@ -163,6 +168,34 @@ class Manager:
         await self._drain([controller])
         if self._attached:
             controller.detach()
+        self._services.metrics.forget_controller(controller.options.name)
+
+    # What may change while running
+
+    def set_namespaces(self, namespaces: Iterable[str]) -> None:
+        """Look at these namespaces from now on; empty for all. Nothing is deleted where nobody looks any more."""
+        self._namespaces = tuple(dict.fromkeys(namespaces))
+        _log.info("Watched namespaces have changed", namespaces=list(self._namespaces) or "all")
+        for controller in self._controllers:
+            self._apply_settings(controller)
+
+    def set_resync(self, interval: timedelta) -> None:
+        """Let every controller look at objects that need nothing that often. Raise ValueError unless it is positive."""
+        if interval <= timedelta(0):
+            raise ValueError("the resync interval must be positive")
+        self._resync = interval
+        for controller in self._controllers:
+            self._apply_settings(controller)
+
+    def set_log_level(self, level: str) -> None:
+        """Log from this level on, where no object says otherwise. Raise ValueError for one that is not known."""
+        set_level(level)
+
+    def _apply_settings(self, controller: Controller) -> None:
+        if self._namespaces is not None:
+            controller.set_namespaces(self._namespaces)
+        if self._resync is not None:
+            controller.set_resync(self._resync)
 
     # What `run` is made of: each enters when the one above it has, and leaves before it does
 
@@ -229,7 +262,7 @@ class Manager:
             controller.attach()
         await self._services.informers.start()
         try:
-            await self._unless_stopping(self._services.informers.wait_synced())
+            await self._unless_stopping(self._services.informers.wait_settled())
             self._warm = True
             _log.info(
                 "Stores are warm", controllers=[controller.options.name for controller in self._controllers]
@@ -285,7 +318,7 @@ class Manager:
             controller.shut_down()
             if controller in self._running:
                 tasks.append(self._running[controller])
-                if not controller.is_warm:
+                if not controller.is_working:
                     tasks[-1].cancel()  # there is no pass to wait for, and may never be one
         if not tasks:
             return

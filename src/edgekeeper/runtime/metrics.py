@@ -108,8 +108,12 @@ class Metrics:
         build.labels(platform.python_version(), __version__).set(1)
 
     def controller(self, name: str, max_concurrent: int) -> ControllerTally:
-        """The metrics of a controller. One that comes back after its kind was gone for a while goes on counting."""
+        """The metrics of a controller."""
         return ControllerTally(self._controllers, name, max_concurrent)
+
+    def forget_controller(self, name: str) -> None:
+        """The controller is gone for good, and its metrics with it."""
+        self._controllers.forget(name)
 
     def webhook(self, path: str) -> WebhookTally:
         """The metrics of the webhook at `path`."""

@@ -9,7 +9,7 @@ from typing import Literal
 from edgekeeper.kube.client import DEFAULT_OPTIONS, ClientOptions
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 
 HEALTH_ADDRESS = Address("", 8081)
 WEBHOOK_ADDRESS = Address("", 9443)
@@ -28,8 +28,10 @@ class ServerOptions:
     metrics_cert_files: CertificateFiles = USUAL_FILES
     webhook_address: Address | None = WEBHOOK_ADDRESS
     webhook_cert_path: Path | None = None
-    """A directory with a certificate and its key. Webhooks are served only with one: the API server has to trust it."""
+    """A directory with a certificate and its key, which somebody else lets the API server trust."""
     webhook_cert_files: CertificateFiles = USUAL_FILES
+    webhook_service: str = ""
+    """The Service of our webhooks: without `webhook_cert_path` a certificate for it is made, kept and published."""
     enable_http2: bool = False
 
 

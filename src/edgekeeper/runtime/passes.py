@@ -44,7 +44,7 @@ from edgekeeper.runtime.contract import (
 )
 from edgekeeper.runtime.finalizers import claim, has_finalizer, release
 from edgekeeper.runtime.queue import AT_ONCE
-from edgekeeper.runtime.staleness import OutdatedViews
+from edgekeeper.runtime.read_your_writes import OutdatedKeys
 from edgekeeper.runtime.writer import Writer, as_pass_error, plan_write, read_for
 
 INTERNAL_ERROR = "InternalError"
@@ -67,7 +67,7 @@ class PassRunner:
     options: ControllerOptions
     reconciler: Reconciler
     writer: Writer
-    views: OutdatedViews
+    outdated: OutdatedKeys
     recorder: EventSink
     metrics: ControllerMetrics
     dry_run: bool = False
@@ -144,10 +144,10 @@ class PassRunner:
             outdated = await self.writer.perform(request.key, obj, patch)
         except Exception as error:  # noqa: BLE001 - what was to be written may be anything
             if isinstance(error, Conflict):
-                self.views.mark(request.key, request.raw)
+                self.outdated.mark(request.key, request.raw)
             return report, self._meaning(error)
         if outdated:
-            self.views.mark(request.key, request.raw)
+            self.outdated.mark(request.key, request.raw)
         return report, None
 
     def _explained(self, request: Request, error: PassError) -> Outcome:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from edgekeeper.core.log import get_logger
-from edgekeeper.runtime.listening import plain, refusal
+from edgekeeper.runtime.http_server import plain, refusal
 
 log = get_logger(__name__)
 

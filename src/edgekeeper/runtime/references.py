@@ -13,7 +13,8 @@ Guarantees
     - A grant counts in the namespace of the target only; in the referrer's it would be a permission that one gives
       oneself.
     - Grants are looked up at every use, and nothing remembers them: a grant that is taken back is gone.
-    - As long as it is not known which grants there are, nothing is granted, and nothing is denied either.
+    - As long as it is not known which grants there are, nothing is granted, and nothing is denied either. Where the
+      cluster does not serve ReferenceGrants, or we may not list them, that is said: nobody could grant anything.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ from typing import Any
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import REFERENCE_GRANT, Key, Kind
-from edgekeeper.kube.store import Store
+from edgekeeper.kube.store import Store, SyncState
 from edgekeeper.runtime.sources import Mapped
 
 NOT_GRANTED = "ReferenceNotGranted"
 BY_NAMESPACE = "namespace"
+_UNAVAILABLE = {
+    SyncState.NOT_SERVED: "the cluster does not serve ReferenceGrants; install the Gateway API",
+    SyncState.FORBIDDEN: "ReferenceGrants may not be listed; allow list and watch of them",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class References:
         namespace = reference.namespace or reference.referrer_namespace
         if namespace == reference.referrer_namespace and namespace:
             return Key(namespace, reference.name)
+        if self._grants.state in _UNAVAILABLE:
+            raise Stall(NOT_GRANTED, f"{_refusal(reference)}: {_UNAVAILABLE[self._grants.state]}")
         if not namespace or not self._is_granted(reference):
             raise Stall(NOT_GRANTED, _refusal(reference))
         return Key(namespace, reference.name)

@@ -8,7 +8,7 @@
     what         flag                           default
     ───────────  ─────────────────────────────  ────────  ────────────────────────────────────────────────────────
     probes       --health-probe-bind-address    :8081     plain HTTP for anybody (`probes`)
-    metrics      --metrics-bind-address         0 (off)   HTTPS for those whom RBAC allows it, or plain (`scraping`)
+    metrics      --metrics-bind-address         0 (off)   HTTPS for those whom RBAC allows it, or plain (`metrics_auth`)
     admission    --webhook-bind-address         :9443     HTTPS, where there are webhooks and a certificate (`webhooks`)
 
 HTTP/1.1 is all that is spoken. `--enable-http2` is accepted, since manifests have it, and answered by a warning.
@@ -31,11 +31,12 @@ from edgekeeper.runtime.certificates import (
     self_signed,
     server_context,
 )
-from edgekeeper.runtime.listening import Listener
+from edgekeeper.runtime.http_server import Listener
 from edgekeeper.runtime.metrics import Metrics
+from edgekeeper.runtime.metrics_auth import MetricsAuthorizer, MetricsEndpoint, ReviewClient
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.probes import Probes
-from edgekeeper.runtime.scraping import Gatekeeper, ReviewClient, Scraping
+from edgekeeper.runtime.webhook_certificate import WebhookCertificate
 from edgekeeper.runtime.webhooks import LONGEST_REVIEW, Admissions, Webhook
 
 log = get_logger(__name__)
@@ -55,12 +56,15 @@ class Server:
         client: ReviewClient,
         clock: Clock,
         webhooks: Sequence[Webhook] = (),
+        certificate: WebhookCertificate | None = None,
     ) -> None:
+        """`certificate` serves webhooks where the options name no directory with one."""
         self._options = options
         self._metrics = metrics
         self._client = client
         self._clock = clock
         self._webhooks = webhooks
+        self._certificate = certificate if options.webhook_cert_path is None else None
         self._probes = Probes()
         self.live = self._probes.live
         self.ready = self._probes.ready
@@ -77,9 +81,11 @@ class Server:
         if self._options.enable_http2:
             log.warning("HTTP/2 is not served", remedy="HTTP/1.1 is; leave out --enable-http2")
         try:
-            for name, listener in self._build().items():
+            for name, listener in (await self._build()).items():
                 await listener.start()
                 self._listeners[name] = listener
+            if self._certificate is not None and (port := self.port("admission")) is not None:
+                await self._certificate.publish(port)
         except BaseException:
             await self.stop()
             raise
@@ -90,12 +96,18 @@ class Server:
         for task in self._following:
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)
+        if self._certificate is not None:
+            await self._certificate.stop()
         await asyncio.gather(*(listener.stop() for listener in self._listeners.values()))
         self._following.clear()
         self._listeners.clear()
 
-    def _build(self) -> dict[str, Listener]:
-        made = {"probes": self._probing(), "metrics": self._scraping(), "admission": self._admitting()}
+    async def _build(self) -> dict[str, Listener]:
+        made = {
+            "probes": self._probing(),
+            "metrics": self._metering(),
+            "admission": await self._admitting(),
+        }
         return {name: listener for name, listener in made.items() if listener is not None}
 
     def _probing(self) -> Listener | None:
@@ -104,14 +116,16 @@ class Server:
             return None
         return Listener(self._probes.handle, address, "--health-probe-bind-address", limit=_PROBE_LIMIT)
 
-    def _scraping(self) -> Listener | None:
+    def _metering(self) -> Listener | None:
         options = self._options
         if options.metrics_address is None:
             return None
         secure = options.metrics_secure
-        scraping = Scraping(self._metrics, Gatekeeper(self._client, self._clock) if secure else None)
+        endpoint = MetricsEndpoint(
+            self._metrics, MetricsAuthorizer(self._client, self._clock) if secure else None
+        )
         tls = self._metrics_tls() if secure else None
-        return Listener(scraping.handle, options.metrics_address, "--metrics-bind-address", tls)
+        return Listener(endpoint.handle, options.metrics_address, "--metrics-bind-address", tls)
 
     def _metrics_tls(self) -> ssl.SSLContext:
         if self._options.metrics_cert_path is not None:
@@ -120,20 +134,27 @@ class Server:
         hosts = (socket.gethostname(), "localhost", "127.0.0.1", "::1")
         return server_context(self_signed(hosts, self._clock.now()))
 
-    def _admitting(self) -> Listener | None:
+    async def _admitting(self) -> Listener | None:
         options = self._options
         if not self._webhooks or options.webhook_address is None:
             return None
-        if options.webhook_cert_path is None:
+        tls = await self._webhook_tls()
+        if tls is None:
             log.warning(
-                "Admission webhooks are not served", remedy="--webhook-cert-path has their certificate"
+                "Admission webhooks are not served",
+                remedy="--webhook-cert-path has their certificate, or --webhook-service has one made",
             )
             return None
-        tls = self._followed(options.webhook_cert_path, "--webhook-cert-path", options.webhook_cert_files)
         admissions = Admissions(self._webhooks, self._metrics)
         return Listener(
             admissions.handle, options.webhook_address, "--webhook-bind-address", tls, _REVIEW_LIMIT
         )
+
+    async def _webhook_tls(self) -> ssl.SSLContext | None:
+        directory, files = self._options.webhook_cert_path, self._options.webhook_cert_files
+        if directory is not None:
+            return self._followed(directory, "--webhook-cert-path", files)
+        return await self._certificate.prepare() if self._certificate is not None else None
 
     def _followed(self, directory: Path, flag: str, files: CertificateFiles) -> ssl.SSLContext:
         certificate = DirectoryCertificate(directory, flag, files)

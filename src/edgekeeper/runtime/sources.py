@@ -4,6 +4,9 @@
     Owned      a kind whose objects are owned: they concern the owner that `controller: true` names
     Mapped     any kind: a function says whom an object concerns
 
+Each is watched in the namespaces that the process looks at, and `Scope` says otherwise: in namespaces of its own choice
+(the operator's own, say), single objects by their names, metadata only.
+
 A source answers with keys, never with the change itself: what a pass does follows from how things are, not from what
 happened. What does not come by a watch, such as a mirror of a cloud, calls `Controller.wake`.
 
@@ -15,13 +18,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which objects of a kind are watched, and how much of them."""
+
+    namespaces: tuple[str, ...] | None = None
+    """In these namespaces, whatever the process looks at; empty for all. None for those that the process looks at."""
+    names: tuple[str, ...] = ()
+    """Only objects of these names. Each is a watch of its own, which needs no right to see any other object."""
+    metadata_only: bool = False
+    """Their metadata and nothing else (PartialObjectMetadata): cheap for many objects, and harmless for Secrets."""
+
+
+ANYWHERE = Scope()
 
 
 class Source(Protocol):
@@ -35,6 +53,18 @@ class Source(Protocol):
         """A label selector: other objects of the kind are not even fetched."""
 
     def concerned(self, change: Change) -> Iterable[Key]: ...
+
+
+@runtime_checkable
+class Scoped(Protocol):
+    """A source that says where it looks. Others look where the process does."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+
+def scope_of(source: Source) -> Scope:
+    return source.scope if isinstance(source, Scoped) else ANYWHERE
 
 
 class _Owner(msgspec.Struct, gc=False):
@@ -79,6 +109,7 @@ class Primary:
     labels: str = ""
     generation_predicate: bool = True
     """Ignore changes of the status: our own writes would otherwise cause a pass each."""
+    scope: Scope = ANYWHERE
 
     def concerned(self, change: Change) -> Iterable[Key]:
         if self.generation_predicate and not is_meaningful(change):
@@ -93,6 +124,7 @@ class Owned:
     kind: Kind
     owner: Kind
     labels: str = ""
+    scope: Scope = ANYWHERE
 
     def concerned(self, change: Change) -> Iterable[Key]:
         return {key for raw in _sides(change) for key in self._owners(change.key, raw)}
@@ -114,6 +146,7 @@ class Mapped:
     keys: Callable[[JsonObject], Iterable[Key]]
     """Whom an object concerns. Asked about objects that users wrote, so it must expect anything in them."""
     labels: str = ""
+    scope: Scope = ANYWHERE
 
     def concerned(self, change: Change) -> Iterable[Key]:
         return {key for raw in _sides(change) for key in self.keys(msgspec.json.decode(raw))}

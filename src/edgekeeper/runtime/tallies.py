@@ -34,6 +34,11 @@ class ControllerFamilies:
         self.passes = PassFamilies(registry)
         self.queues = QueueFamilies(registry)
 
+    def forget(self, controller: str) -> None:
+        """Remove every series of a controller."""
+        for family in (*vars(self.passes).values(), *vars(self.queues).values()):
+            family.remove_by_labels({"controller": controller})
+
 
 class PassFamilies:
     """`controller_runtime_…`, by controller."""

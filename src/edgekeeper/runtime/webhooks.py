@@ -7,6 +7,7 @@ A webhook is an async function from an `Admission` (the object, the old one, the
             return deny("size cannot shrink", cause("spec.size", "is smaller than before"))
         return allow()
 
+    validating(WIDGET, validator)                       the rules of a kind (`runtime.validation`)
     Webhook(WIDGET, no_shrinking)                       a validator, at /validate-example-com-v1-widget
     Webhook(WIDGET, defaults, mutating=True)            a mutator, at /mutate-example-com-v1-widget
 
@@ -30,12 +31,29 @@ from typing import Any, Literal
 import msgspec
 from aiohttp import web
 
-from edgekeeper.core.json import JsonObject
+from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.runtime.listening import read_body, refusal
+from edgekeeper.runtime.http_server import read_body, refusal
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.tallies import WebhookTally
+from edgekeeper.runtime.validation import User, Validator
+
+__all__ = [
+    "LARGEST_REVIEW",
+    "LONGEST_REVIEW",
+    "Admission",
+    "Admissions",
+    "Decision",
+    "GroupVersionKind",
+    "User",
+    "Webhook",
+    "allow",
+    "cause",
+    "change",
+    "deny",
+    "validating",
+]
 
 log = get_logger(__name__)
 
@@ -43,15 +61,6 @@ LARGEST_REVIEW = 3 * 1024 * 1024 + 64 * 1024
 """Bytes: two objects of the size that etcd stores at most, and what a review says beside them."""
 LONGEST_REVIEW = timedelta(seconds=5)
 _API_VERSION = "admission.k8s.io/v1"
-
-
-class User(msgspec.Struct, frozen=True, rename="camel"):
-    """Who wants to write."""
-
-    username: str = ""
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: dict[str, tuple[str, ...]] = {}
 
 
 class GroupVersionKind(msgspec.Struct, frozen=True):
@@ -138,6 +147,38 @@ class Webhook:
         """Where it is served, by the convention of controller-runtime."""
         verb = "mutate" if self.mutating else "validate"
         return f"/{verb}-{self.kind.group.replace('.', '-')}-{self.kind.version}-{self.kind.kind.lower()}"
+
+
+def validating(kind: Kind, validator: Validator, on_error: Literal["deny", "allow"] = "deny") -> Webhook:
+    """The webhook that applies the rules of a kind. Each problem is a cause of the refusal, with its field."""
+
+    async def rule(asked: Admission) -> Decision:
+        if _is_exempt(asked):
+            return allow()
+        problems = await validator.validate(asked.old, asked.object, asked.user)
+        if not problems:
+            return allow()
+        told = "; ".join(f"{problem.field}: {problem.message}" for problem in problems)
+        return deny(told, *(cause(problem.field, problem.message) for problem in problems))
+
+    return Webhook(kind, rule, on_error=on_error)
+
+
+def _is_exempt(asked: Admission) -> bool:
+    """Whether a write must pass, whatever the rules say now: finalizers go, and metadata of old objects is written."""
+    if dig(asked.object, "metadata", "deletionTimestamp"):
+        return True
+    if asked.object is None or asked.old is None:
+        return False
+    return _ruled(asked.old) == _ruled(asked.object)
+
+
+def _ruled(obj: JsonObject) -> tuple[Any, ...]:
+    return (
+        obj.get("spec"),
+        dig_object(obj, "metadata", "labels"),
+        dig_object(obj, "metadata", "annotations"),
+    )
 
 
 class Admissions:

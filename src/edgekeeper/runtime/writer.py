@@ -31,7 +31,14 @@ import msgspec
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.outcome import ApplyWrite, MetadataWrite, StatusWrite, Write
-from edgekeeper.kube.errors import ApiError, InvalidError, NotFoundError, StaleError, ThrottledError
+from edgekeeper.kube.errors import (
+    ApiError,
+    FieldConflictError,
+    InvalidError,
+    NotFoundError,
+    StaleError,
+    ThrottledError,
+)
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.runtime.finalizers import changed_finalizers
 
@@ -93,8 +100,6 @@ class Writer:
             version = await self._send(key, patch)
         except NotFoundError:
             return True
-        except StaleError as error:
-            raise stale_error(error) from error
         except ApiError as error:
             raise as_pass_error(error) from error
         return bool(version != dig(obj, "metadata", "resourceVersion"))
@@ -115,6 +120,8 @@ class Writer:
 def as_pass_error(error: ApiError) -> PassError:
     """What a refusal of the API server means for a pass."""
     match error:
+        case FieldConflictError():
+            return Stall(FIELD_CONFLICT, str(error))
         case StaleError():
             return Conflict(str(error))
         case InvalidError():
@@ -123,13 +130,6 @@ def as_pass_error(error: ApiError) -> PassError:
             return Wait(error.retry_after or DEFAULT_THROTTLE, THROTTLED, str(error))
         case _:
             return Retry(str(error), error.reason or type(error).__name__.removesuffix("Error"))
-
-
-def stale_error(error: StaleError) -> PassError:
-    """Tell a version that is out of date, which reading again cures, from fields that others own."""
-    if any(cause.get("reason") == FIELD_CONFLICT for cause in error.causes):
-        return Stall(FIELD_CONFLICT, str(error))
-    return Conflict(str(error))
 
 
 def read_for(write: Write | None, raw: bytes) -> JsonObject:

@@ -23,13 +23,15 @@ _CLOCK_SKEW = timedelta(hours=1)
 def make_self_signed(hosts: Sequence[str], now: datetime) -> tuple[bytes, bytes]:
     """A certificate that it signs itself, for these names and addresses, and its key, both as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "edgekeeper")])
+    # Issuers are looked up by their names, so two that are trusted at once must not share one.
+    serial = x509.random_serial_number()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"edgekeeper {serial:040x}")])
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
+        .serial_number(serial)
         .not_valid_before(now - _CLOCK_SKEW)
         .not_valid_after(now + _LIFETIME)
         .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
@@ -46,6 +48,16 @@ def make_self_signed(hosts: Sequence[str], now: datetime) -> tuple[bytes, bytes]
 def expiry_of(certificate: bytes) -> datetime:
     """Until when a certificate is valid, given as PEM. Raise ValueError where that cannot be read."""
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+
+
+def hosts_of(certificate: bytes) -> list[str]:
+    """The names and addresses that a certificate is for, given as PEM. Raise ValueError where they cannot be read."""
+    parsed = x509.load_pem_x509_certificate(certificate)
+    try:
+        names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [str(name.value) for name in names]
 
 
 def _general_name(host: str) -> x509.GeneralName:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from edgekeeper.schema.expressions.engine import RuleEngine
 from kubesim.plane import Plane, PlaneConfig
 from kubesim.plane.errors import StatusError
 from kubesim.plane.request import Request
+from tests.unit.api.sample_kind import REFUSED, SPEC, STATUS, gauge
 
 CHART = Path(__file__).parents[3] / "charts" / "edgekeeper" / "crds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -292,3 +294,42 @@ async def test_server_refuses_what_cannot_be_meant(spec: JsonObject, field: str)
         await _created(_tenant(**spec))
     assert refused.value.code == 422
     assert field in refused.value.message
+
+
+GAUGES = "/apis/gauges.example/v1/pressuregauges"
+
+
+def _gauge(name: str, spec: JsonObject) -> JsonObject:
+    return {
+        "apiVersion": "gauges.example/v1",
+        "kind": "PressureGauge",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+async def test_definition_with_maps_floats_and_free_form_is_established_and_keeps_values() -> None:
+    kind = gauge("gauges.example")
+    async with Plane(PlaneConfig()) as plane:
+        await plane.client.create(DEFINITIONS, yaml.safe_load(render(kind)))
+        await plane.settle()
+        definition = await plane.client.get(f"{DEFINITIONS}/{kind.name}")
+        conditions = {one["type"]: one["status"] for one in definition["status"]["conditions"]}
+        assert (conditions["Established"], "NonStructuralSchema" in conditions) == ("True", False)
+        names = definition["status"]["acceptedNames"]
+        assert (definition["spec"]["scope"], names["singular"]) == ("Cluster", "gauge")
+        await plane.client.create(GAUGES, _gauge("main", SPEC))
+        await plane.client.merge(f"{GAUGES}/main/status", {"status": STATUS})
+        stored = await plane.client.get(f"{GAUGES}/main")
+        for wanted, why in REFUSED:
+            with pytest.raises(StatusError, match=why):
+                await plane.client.create(GAUGES, _gauge("bad", wanted))
+    assert (stored["spec"], stored["status"]) == (SPEC, STATUS)
+
+
+def test_kind_without_a_status_has_no_subresource() -> None:
+    definition = replace(gauge("gauges.example"), status=None, columns=()).definition()
+    (version,) = definition["spec"]["versions"]
+    assert "subresources" not in version
+    assert "additionalPrinterColumns" not in version
+    assert "status" not in version["schema"]["openAPIV3Schema"]["properties"]

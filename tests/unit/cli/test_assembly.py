@@ -6,15 +6,29 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 from prometheus_client import generate_latest
 
+from edgekeeper.cli import assembly
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
+from edgekeeper.cli.embedded import PlaneOptions, open_server
+from edgekeeper.cli.simulated import SimulationOptions, simulating
+from edgekeeper.controllers.cloudfront.wiring import KIND
+from edgekeeper.core.calls import Calls
+from edgekeeper.core.clock import SystemClock
+from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
 from edgekeeper.lifecycle.module import CommonOptions
+from edgekeeper.runtime.contract import ControllerOptions
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+from edgekeeper.runtime.validation import Problem, User, Validator
+from edgekeeper.runtime.webhooks import validating
 from kubesim.plane.resource import GroupResource
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import virtual_time
@@ -107,3 +121,70 @@ async def test_passes_at_once_are_limited_as_told(number: int) -> None:
             name = "controller_runtime_max_concurrent_reconciles"
             labels = {"controller": "distributiontenant"}
             assert operator.metrics.registry.get_sample_value(name, labels) == number
+
+
+class Refusing:
+    """Rules that nothing follows."""
+
+    async def validate(self, old: JsonObject | None, new: JsonObject | None, user: User) -> list[Problem]:
+        return [Problem("spec", "is refused by rule")]
+
+
+async def test_operator_on_this_machine_has_its_rules_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "webhooks_of", lambda _: [validating(KIND, Refusing())])
+    async with open_server(PlaneOptions()) as server, simulating(server, SimulationOptions()) as simulation:
+        async with asyncio.timeout(30):
+            while not simulation.operator.manager.is_ready:  # noqa: ASYNC110 - it has no event for that
+                await asyncio.sleep(0.01)
+        user = KubeClient(InProcessTransport(server.plane, server.plane.admin_token), Calls(), SystemClock())
+        with pytest.raises(InvalidError, match="spec: is refused by rule"):
+            await user.create(KIND, tenant())
+
+
+@virtual_time
+async def test_operator_without_rules_serves_no_webhooks() -> None:
+    options = RuntimeOptions(
+        server=replace(UNHEARD, webhook_address=Address("127.0.0.1", 0), webhook_service="x")
+    )
+    async with playing(start=False) as scene, working(scene, options) as operator:
+        await scene.elapse(seconds=5)
+        assert operator.manager.is_ready
+        assert operator.server.port("admission") is None
+
+
+def test_webhooks_are_those_of_controllers_with_rules() -> None:
+    class Stub:
+        def __init__(self, validator: Validator | None) -> None:
+            self.options = ControllerOptions("tenant", KIND, validator=validator)
+
+    webhooks = assembly.webhooks_of([Stub(None), Stub(Refusing())])  # type: ignore[list-item]
+    assert [each.path for each in webhooks] == [
+        "/validate-cloudfront-tenant-operator-io-v1alpha1-distributiontenant"
+    ]
+
+
+@virtual_time
+async def test_namespace_that_comes_while_running_competes_and_one_that_goes_is_left_alone() -> None:
+    there = Key("other", KEY.name)
+    options = RuntimeOptions(server=UNHEARD, namespaces=("default",))
+    async with playing(start=False) as scene, working(scene, options) as operator:
+        user = scene.stage.user
+        await user.create(NAMESPACE, {"metadata": {"name": "other"}})
+        await scene.create(tenant())
+        await scene.ready()
+        rival = tenant()
+        rival["metadata"]["namespace"] = "other"
+        await user.create(KIND, rival)
+        await scene.elapse(seconds=60)
+        assert "status" not in await user.get(KIND, there)
+        operator.manager.set_namespaces(["default", "other"])
+        await scene.elapse(seconds=60)
+        conditions = {each["type"]: each for each in (await user.get(KIND, there))["status"]["conditions"]}
+        assert conditions["Ready"]["reason"] in {"NameConflict", "DomainConflict"}
+        operator.manager.set_namespaces(["other"])
+        await scene.elapse(seconds=600)
+        kept = await user.get(KIND, KEY)
+        assert kept["metadata"]["finalizers"]
+        assert scene.aws().enabled, "nothing is deleted where nobody looks any more"
+        text = generate_latest(operator.metrics.registry).decode()
+        assert 'tenants_total{namespace="default"' not in text

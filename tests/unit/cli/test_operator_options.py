@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.runtime.certificates import CertificateFiles
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
 
 PAGE = (Path(__file__).parents[3] / "docs" / "runtime.md").read_text()
@@ -75,7 +75,7 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
         *("--metrics-cert-path", str(tmp_path), "--webhook-cert-path", str(tmp_path)),
         *("--metrics-cert-name", "m.crt", "--metrics-cert-key", "m.key"),
         *("--webhook-cert-name", "w.crt", "--webhook-cert-key", "w.key"),
-        *("--webhook-bind-address", ":10250", "--enable-http2"),
+        *("--webhook-bind-address", ":10250", "--webhook-service", "edgekeeper", "--enable-http2"),
         *("--log-format", "text", "--log-color", "never", "--log-level", "DEBUG", "--extra", "some"),
     )
     assert options == RuntimeOptions(
@@ -96,6 +96,7 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
             webhook_address=Address("", 10250),
             webhook_cert_path=tmp_path,
             webhook_cert_files=CertificateFiles("w.crt", "w.key"),
+            webhook_service="edgekeeper",
             enable_http2=True,
         ),
         log=LogOptions("text", "never", "DEBUG"),

@@ -26,7 +26,7 @@ from edgekeeper.cli.main import run
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.run import run as run_command
 from edgekeeper.cli.simulated import CRD_PATH, DISTRIBUTION, SimulationOptions, furnish
-from edgekeeper.runtime.listening import Address
+from edgekeeper.runtime.http_server import Address
 from kubesim.aws.cloud import ACCOUNT, AwsCloud
 from kubesim.aws.http import serve
 from kubesim.aws.settings import UNLIMITED

@@ -52,8 +52,11 @@ async def _listed(client: KubeClient) -> list[bytes]:
 
 READS: dict[str, Verb] = {
     "get": lambda client: client.get(WIDGET, KEY),
-    "get raw": lambda client: client.get_raw(WIDGET, KEY),
     "list": _listed,
+    "fetch": lambda client: client.fetch("/apis"),
+    "apply as a dry run": lambda client: client.apply(
+        WIDGET, KEY, {"spec": {"size": 2}}, manager="sizes", dry_run=True
+    ),
     "review": lambda client: client.review(TOKEN_REVIEW, {"spec": {"token": "t"}}),
 }
 WRITES: dict[str, Verb] = {
@@ -64,6 +67,7 @@ WRITES: dict[str, Verb] = {
     "json patch": lambda client: client.json_patch(WIDGET, KEY, [{"op": "remove", "path": "/spec/size"}]),
     "apply": lambda client: client.apply(WIDGET, KEY, {"spec": {"size": 2}}, manager="sizes"),
     "delete": lambda client: client.delete(WIDGET, KEY),
+    "delete collection": lambda client: client.delete_collection(WIDGET, namespace="default", labels="a=b"),
 }
 reads = pytest.mark.parametrize("verb", READS.values(), ids=READS)
 writes = pytest.mark.parametrize("verb", WRITES.values(), ids=WRITES)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.errors import NotFoundError, StaleError
 from edgekeeper.kube.kinds import LEASE, Key, Kind
-from edgekeeper.kube.lease import Elector, LeaseOptions, LostLeadershipError, unique_identity
+from edgekeeper.kube.lease import Elector, LeaseOptions, LostLeadershipError
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
 from kubesim.virtual import LoopClock, virtual_time
 from tests.unit.kube.election import LEASE_KEY, electing
@@ -616,7 +616,3 @@ def test_default_term_is_less_than_half_of_what_others_wait() -> None:
     options = LeaseOptions()
     assert options.term == 7 * SECOND
     assert 2 * options.term < options.duration
-
-
-def test_unique_identities_differ() -> None:
-    assert len({unique_identity() for _ in range(100)}) == 100

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube import store as store_module
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
+from edgekeeper.kube.ledger import Ledger
 from edgekeeper.kube.raw import MalformedObjectError, compact, is_older, peek
-from edgekeeper.kube.replica import Replica
 from edgekeeper.kube.store import NotSyncedError, Store
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
@@ -188,15 +188,15 @@ def test_store_takes_little_more_memory_than_its_bytes() -> None:
     """Ten thousand objects of 2.4 KB within 30 MB: at most 600 bytes beside the JSON of each."""
     count = 1000
     store = Store(WIDGET)
-    replica = Replica(store, lambda _: None)
+    ledger = Ledger(store, lambda _: None)
     tracemalloc.start()
     try:
-        replica.begin_list()
+        ledger.begin_list()
         for number in range(count):
             # Copied, as the client copies items out of pages: what an encoder returns has room to spare.
             item = bytes(memoryview(raw(f"name-{number}", spec="x" * 2400)))
-            replica.add_page([item], "1")
-        replica.end_list("1")
+            ledger.add_page([item], "1")
+        ledger.end_list("1")
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

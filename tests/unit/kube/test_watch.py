@@ -13,9 +13,9 @@ import pytest
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.replica import Replica
+from edgekeeper.kube.ledger import Ledger
 from edgekeeper.kube.requests import Selection
-from edgekeeper.kube.store import NotSyncedError
+from edgekeeper.kube.store import NotSyncedError, SyncState
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
 from edgekeeper.kube.watch import State, Watcher
 from kubesim.transport import InProcessTransport
@@ -73,8 +73,8 @@ async def test_watch_tells_the_first_list_as_initial() -> None:
 @virtual_time
 async def test_watch_goes_through_its_states_in_order() -> None:
     async with unwatched("a", "b", "c") as world:
-        replica = Replica(world.informer.store, world.informer.deliver)
-        watcher = Watcher(world.client, replica, Selection(), world.clock, Random(1))
+        ledger = Ledger(world.informer.store, world.informer.deliver)
+        watcher = Watcher(world.client, ledger, Selection(), world.clock, Random(1))
         states = [watcher.state]
         while watcher.state is not State.WATCHING:
             await watcher.step()
@@ -439,21 +439,25 @@ async def test_list_that_is_empty_by_mistake_deletes_only_when_it_is_a_list() ->
 
 
 @virtual_time
-async def test_watch_of_a_deleted_kind_empties_its_store_and_waits_for_its_return() -> None:
+async def test_watch_of_a_deleted_kind_forgets_its_objects_and_waits_for_its_return() -> None:
+    def known() -> list[str] | None:
+        return world.names() if world.informer.store.synced else None
+
     async with watching(kind=WIDGET) as world:
-        assert world.informer.store.synced
         assert not world.informer.is_served
+        with pytest.raises(NotSyncedError, match=r"widgets\.example\.com are not served"):
+            world.informer.store.keys()
         definition = await define(world.plane)
         await world.plane.client.create(WIDGETS, widget("one"))
-        await eventually(lambda: world.names() == ["one"], within=31)
+        await eventually(lambda: known() == ["one"], within=31)
         await asyncio.sleep(1)
         await world.plane.client.delete(f"{DEFINITIONS}/{definition['metadata']['name']}")
-        await eventually(lambda: world.names() == [], within=10)
+        await eventually(lambda: not world.informer.is_served, within=10)
         await asyncio.sleep(600)
-        assert not world.informer.is_served
+        assert world.informer.store.state is SyncState.NOT_SERVED
         await define(world.plane)
         await world.plane.client.create(WIDGETS, widget("two"))
-        await eventually(lambda: world.names() == ["two"], within=31)
+        await eventually(lambda: known() == ["two"], within=31)
         assert world.told() == ["+one", "-one", "+two"]
 
 
@@ -469,9 +473,15 @@ async def test_watch_believes_that_a_kind_is_gone_only_the_third_time() -> None:
         world.transport.refuse = lambda _: NOT_FOUND
         await world.transport.strike(Fault.END)
         await asyncio.sleep(A_WHILE)
-        assert world.told() == ["-a"]
-        assert world.informer.store.synced
-        assert not world.informer.is_served
+        assert world.changes == [], "what cannot be seen is not deleted"
+        assert len(world.informer.store) == 0
+        assert world.informer.store.state is SyncState.NOT_SERVED
+        world.transport.refuse = lambda _: None
+        await asyncio.sleep(A_WHILE)
+        assert await world.is_true()
+        assert [(change.key.name, change.old, change.initial) for change in world.changes] == [
+            ("a", None, True)
+        ]
 
 
 @virtual_time

@@ -83,10 +83,10 @@ class World:
 
 @asynccontextmanager
 async def watching(*names: str, kind: Kind = CONFIG_MAP, **options: Any) -> AsyncIterator[World]:
-    """A world in which config maps of these names exist, and are watched and synced."""
+    """A world in which config maps of these names exist, and are watched and synced, if their kind is served."""
     async with unwatched(*names, kind=kind, **options) as world:
         await world.informers.start()
-        await world.informers.wait_synced()
+        await world.informers.wait_settled()
         await asyncio.sleep(1)
         world.changes.clear()
         yield world

@@ -24,7 +24,7 @@ from edgekeeper.runtime.certificates import (
     self_signed,
     server_context,
 )
-from edgekeeper.runtime.listening import plain
+from edgekeeper.runtime.http_server import plain
 from kubesim.plane.auth.certificates import CertificateAuthority, KeyPair
 from kubesim.virtual import virtual_time
 from tests.logs import capture_logs

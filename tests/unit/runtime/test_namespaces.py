@@ -12,7 +12,7 @@ from edgekeeper.runtime.contract import ControllerOptions
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.sources import Mapped
-from edgekeeper.runtime.views import watched_namespaces
+from edgekeeper.runtime.watches import watched_namespaces
 from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import (
     QUIET,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -147,3 +148,19 @@ def test_change_of_a_grant_concerns_those_it_is_for(kind: Kind, woken: set[Key])
     raw = msgspec.json.encode(grant())
     assert source.kind == REFERENCE_GRANT
     assert set(source.concerned(Change(Key("vault", "grant"), raw, None, initial=False))) == woken
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [(Store.mark_not_served, "does not serve ReferenceGrants"), (Store.mark_forbidden, "may not be listed")],
+    ids=["not served", "forbidden"],
+)
+def test_reference_is_refused_with_the_cause_where_nobody_could_grant_it(
+    mark: Callable[[Store], None], why: str
+) -> None:
+    store = Store(REFERENCE_GRANT)
+    mark(store)
+    with pytest.raises(Stall, match=why) as caught:
+        References(store).resolve(ACROSS)
+    assert caught.value.reason == NOT_GRANTED
+    assert References(store).resolve(replace(ACROSS, namespace="")) == Key("team-a", "token")

@@ -19,7 +19,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.runtime import certificates
 from edgekeeper.runtime.certificates import CertificateError, DirectoryCertificate
-from edgekeeper.runtime.listening import Address, ListenError
+from edgekeeper.runtime.http_server import Address, ListenError
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.server import Server

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
-from edgekeeper.runtime.listening import Address, Handler, Listener
+from edgekeeper.runtime.http_server import Address, Handler, Listener
 from kubesim.plane.auth.certificates import CertificateAuthority, KeyPair
 
 LOOPBACK = "127.0.0.1"

@@ -70,9 +70,13 @@ class CountingMetrics(SilentQueueMetrics):
         self.counts: Counter[str] = Counter()
         self.active = 0
         self.lags: list[float] = []
+        self.forgotten: list[str] = []
 
     def controller(self, name: str, max_concurrent: int) -> CountingMetrics:
         return self
+
+    def forget_controller(self, name: str) -> None:
+        self.forgotten.append(name)
 
     def loop_lag(self, seconds: float) -> None:
         self.lags.append(seconds)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import Place, place_of
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.mirrors import Tenants

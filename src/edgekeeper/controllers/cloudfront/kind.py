@@ -43,12 +43,12 @@ from edgekeeper.core.errors import PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.core.outcome import Event
 from edgekeeper.core.steps import Plan, Step
-from edgekeeper.lifecycle.kind import SYNCED, Pass, Report, Wake
+from edgekeeper.lifecycle.kind import SYNCED, ExternalKind, Pass, Report, Wake
 from edgekeeper.runtime.contract import Request
 
 
 @dataclass(frozen=True)
-class TenantKind:
+class TenantKind(ExternalKind[Base, Snapshot]):
     """Observes, changes and reports tenants."""
 
     name: ClassVar = "DistributionTenant"

@@ -10,7 +10,6 @@ the mirror of connection groups      when an endpoint appears
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -40,13 +39,11 @@ from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPER
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims
+from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, ExternalController, Upkeep
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory
-from edgekeeper.lifecycle.module import CLEANUP_TIMEOUT
-from edgekeeper.lifecycle.predecessor import Predecessor, Successor
-from edgekeeper.lifecycle.reconciler import ExternalReconciler
+from edgekeeper.lifecycle.predecessor import Predecessor
 from edgekeeper.runtime.contract import ControllerOptions, Services
-from edgekeeper.runtime.controller import Controller
 
 KIND: Final = Kind(
     DISTRIBUTION_TENANT.group,
@@ -76,8 +73,8 @@ class TenantOptions:
     """Where the operator that we replace was installed: while it is alive there, nothing is written."""
 
 
-class TenantController(Controller):
-    """A controller whose account is kept fresh while it works."""
+class TenantController(ExternalController):
+    """The controller of DistributionTenants."""
 
     def __init__(
         self,
@@ -88,56 +85,32 @@ class TenantController(Controller):
         options: TenantOptions,
     ) -> None:
         memory = Memory(services.clock)
-        reconciler = ExternalReconciler(
+        predecessor = Predecessor(services, CLOUDFRONT_TENANT_OPERATOR, options.predecessor_namespace)
+        super().__init__(
+            ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent),
             tenant_kind(account, memory, claims, options),
-            memory,
+            services,
             metrics,
-            services.clock,
-            self.wake,
-            options.intervals,
-            options.cleanup_timeout,
+            memory=memory,
+            upkeep=Upkeep(
+                [account],
+                partial(account.warm_up, WARM_UP),
+                predecessor,
+                options.intervals,
+                options.cleanup_timeout,
+            ),
         )
-        self.predecessor = Predecessor(services, CLOUDFRONT_TENANT_OPERATOR, options.predecessor_namespace)
-        settings = ControllerOptions(NAME, KIND, finalizer=FINALIZER, max_concurrent=options.max_concurrent)
-        super().__init__(settings, Successor(reconciler, self.predecessor), services)
         self.account = account
         self._claims = claims
         self._tenant_metrics = metrics
 
-    def attach(self) -> None:
-        super().attach()
+    def informers_changed(self) -> None:
         own = [informer for informer in self.informers if informer.kind == KIND]
-        self._claims.objects.attach(KIND, own, self.wake)
+        if own:
+            self._claims.objects.attach(KIND, own, self.wake)
+        else:
+            self._claims.objects.detach(KIND)
         self._tenant_metrics.count([informer.store for informer in own])
-
-    def detach(self) -> None:
-        super().detach()
-        self._claims.objects.detach(KIND)
-        self._tenant_metrics.count(())
-
-    async def run(self) -> None:
-        tasks = [asyncio.create_task(self._keep(), name="AWS account")]
-        try:
-            await self.account.warm_up(WARM_UP)
-            await self.predecessor.wait_gone()
-            tasks.append(asyncio.create_task(super().run(), name=NAME))
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                if task.done():
-                    task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    def shut_down(self) -> None:
-        super().shut_down()
-        self.predecessor.stop_waiting()
-
-    async def _keep(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.account.run())
-            group.create_task(self.predecessor.run())
 
 
 def tenant_controller(

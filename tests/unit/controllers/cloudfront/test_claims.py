@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.controllers.cloudfront.claims import CERTIFICATE, TENANT_NAME, TenantClaims, TenantNames
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import place_of, planned_entry, record_of
 from edgekeeper.cloud.aws.tenants import Customizations, GeoRestrictions, TenantDomain, WebAcl
 from edgekeeper.controllers.cloudfront.desired import (

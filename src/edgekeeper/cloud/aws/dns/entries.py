@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.records import (
     CLOUDFRONT_ALIAS_ZONE,
     AliasTarget,

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
+from edgekeeper.api.shared import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.dns.changes import Absent, Present
 from edgekeeper.cloud.aws.dns.entries import Place, place_of, record_of
 from edgekeeper.cloud.aws.dns.records import RecordKey

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import content_of, names_of, place_of, record_of
 from edgekeeper.cloud.aws.dns.records import is_within
 from edgekeeper.cloud.aws.dns.state import RecordState, Refusal

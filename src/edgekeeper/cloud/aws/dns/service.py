@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
+from edgekeeper.api.shared import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns import steps
 from edgekeeper.cloud.aws.dns.entries import TYPES

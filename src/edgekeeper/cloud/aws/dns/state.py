@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from edgekeeper.api.cloudfront import DnsChange, InventoryRecord
+from edgekeeper.api.shared import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import Place, record_of
 from edgekeeper.cloud.aws.dns.records import Record, RecordKey
 from edgekeeper.core.errors import PassError, Stall

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import names_of, record_of
 from edgekeeper.cloud.aws.dns.records import Record
 from edgekeeper.core.delta import Difference, compare

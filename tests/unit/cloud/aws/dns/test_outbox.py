@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from edgekeeper.api.cloudfront import InventoryRecord
+from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.changes import Wish
 from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
 from edgekeeper.cloud.aws.dns.state import DnsWork

@@ -41,7 +41,7 @@ class StaleViewError(Exception):
     """The server shows a state that is older than one it has shown before."""
 
 
-class Replica:
+class Ledger:
     """Keeps a store equal to what the server has, as far as the server has told."""
 
     def __init__(self, store: Store, deliver: Callable[[Change], None]) -> None:
@@ -105,11 +105,12 @@ class Replica:
         if not is_older(resource_version, self.position):
             self.position = resource_version
 
-    def clear(self) -> None:
-        """The kind itself is gone, and all its objects with it."""
-        self.begin_list()
-        self.end_list(self.position)
+    def forget(self) -> None:
+        """The kind is not served: nothing is known any more, and nobody is told of deletions that may not have been."""
+        self._listed.clear()
+        self._tombstones.clear()
         self.position = ""
+        self.store.mark_not_served()
 
     def _known(self, key: Key) -> Header | None:
         raw = self.store.peek(key)

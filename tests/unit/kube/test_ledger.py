@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.kube.ledger import MOST_TOMBSTONES, Ledger, StaleViewError
 from edgekeeper.kube.lines import Bookmark, Deletion, Failure, Upsert, parse_line
 from edgekeeper.kube.raw import MalformedObjectError, peek
-from edgekeeper.kube.replica import MOST_TOMBSTONES, Replica, StaleViewError
-from edgekeeper.kube.store import Change, Store
+from edgekeeper.kube.store import Change, NotSyncedError, Store
 from tests.unit.kube.faults import event, status
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
@@ -31,18 +31,18 @@ def widget(name: str, version: int | str, uid: str = "") -> bytes:
 
 @dataclass
 class Told:
-    """A replica, and what it told."""
+    """A ledger, and what it told."""
 
     changes: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.store = Store(WIDGET)
-        self.replica = Replica(self.store, self.changes.append)
+        self.ledger = Ledger(self.store, self.changes.append)
 
     def listed(self, version: int | str, *items: bytes, trusted: bool = False) -> Told:
-        self.replica.begin_list()
-        self.replica.add_page(items, str(version), trusted=trusted)
-        self.replica.end_list(str(version))
+        self.ledger.begin_list()
+        self.ledger.add_page(items, str(version), trusted=trusted)
+        self.ledger.end_list(str(version))
         return self
 
     @property
@@ -68,27 +68,27 @@ def listed(version: int, *items: bytes) -> Told:
 
 def test_first_list_is_initial_and_makes_the_store_synced() -> None:
     told = Told()
-    told.replica.begin_list()
-    told.replica.add_page([widget("a", 3)], "10")
+    told.ledger.begin_list()
+    told.ledger.add_page([widget("a", 3)], "10")
     synced_within = told.store.synced
-    told.replica.add_page([widget("b", 4)], "10")
-    told.replica.end_list("10")
+    told.ledger.add_page([widget("b", 4)], "10")
+    told.ledger.end_list("10")
     assert (synced_within, told.store.synced) == (False, True)
     assert [change.initial for change in told.changes] == [True, True]
-    assert told.replica.position == "10"
+    assert told.ledger.position == "10"
 
 
 def test_later_list_tells_only_the_differences() -> None:
     told = listed(10, widget("a", 3), widget("b", 4), widget("c", 5))
     told.listed(20, widget("a", 3), widget("b", 14), widget("d", 15))
     assert told.news() == ["~b", "+d", "-c"]
-    assert told.replica.position == "20"
+    assert told.ledger.position == "20"
 
 
 def test_list_that_is_not_completed_deletes_nothing() -> None:
     told = listed(10, widget("a", 3), widget("b", 4))
-    told.replica.begin_list()
-    told.replica.add_page([widget("c", 12)], "20")
+    told.ledger.begin_list()
+    told.ledger.add_page([widget("c", 12)], "20")
     told.listed(30, widget("a", 3), widget("b", 4), widget("c", 12))
     assert told.news() == ["+c"]
 
@@ -107,26 +107,26 @@ def test_list_of_the_past_is_refused_before_it_changes_anything() -> None:
     with pytest.raises(StaleViewError):
         told.listed(10, widget("b", 3))
     assert told.news() == []
-    assert told.replica.position == "20"
+    assert told.ledger.position == "20"
 
 
 def test_list_of_the_past_is_the_truth_where_it_is_trusted() -> None:
     told = listed(20, widget("a", 15), widget("b", 16), widget("same", 4))
-    told.replica.delete(widget("b", 21))
+    told.ledger.delete(widget("b", 21))
     told.news()
     told.listed(10, widget("a", 3), widget("b", 5), widget("same", 4), trusted=True)
     assert told.news() == ["~a", "+b"]
-    assert told.replica.position == "10"
-    told.replica.upsert(widget("b", 11))
+    assert told.ledger.position == "10"
+    told.ledger.upsert(widget("b", 11))
     assert told.news() == ["~b"]
 
 
 def test_deletions_that_a_restored_server_knows_nothing_of_are_forgotten() -> None:
     told = listed(20, widget("a", 15))
-    told.replica.delete(widget("a", 21))
+    told.ledger.delete(widget("a", 21))
     told.listed(10, trusted=True)
     told.news()
-    told.replica.upsert(widget("a", 11, "another"))
+    told.ledger.upsert(widget("a", 11, "another"))
     assert told.news() == ["+a"]
 
 
@@ -144,7 +144,7 @@ def test_deletions_that_a_restored_server_knows_nothing_of_are_forgotten() -> No
 )
 def test_object_is_believed_where_it_is_news(event_: bytes, news: list[str]) -> None:
     told = listed(10, widget("a", 5))
-    told.replica.upsert(event_)
+    told.ledger.upsert(event_)
     assert told.news() == news
 
 
@@ -162,75 +162,78 @@ def test_object_is_believed_where_it_is_news(event_: bytes, news: list[str]) -> 
 )
 def test_deletion_is_believed_where_it_is_of_this_object(event_: bytes, news: list[str]) -> None:
     told = listed(10, widget("a", 5))
-    told.replica.delete(event_)
+    told.ledger.delete(event_)
     assert told.news() == news
 
 
 def test_deletion_of_another_uid_is_nothing_where_versions_cannot_be_compared() -> None:
     told = Told().listed("x", widget("a", "five", "one"))
     told.news()
-    told.replica.delete(widget("a", "six", "two"))
+    told.ledger.delete(widget("a", "six", "two"))
     assert told.news() == []
-    told.replica.delete(widget("a", "seven", "one"))
+    told.ledger.delete(widget("a", "seven", "one"))
     assert told.news() == ["-a"]
 
 
 def test_deleted_object_does_not_come_back_by_a_replay() -> None:
     told = listed(10, widget("a", 5))
-    told.replica.delete(widget("a", 12))
-    told.replica.upsert(widget("a", 5))
-    told.replica.upsert(widget("a", 11))
+    told.ledger.delete(widget("a", 12))
+    told.ledger.upsert(widget("a", 5))
+    told.ledger.upsert(widget("a", 11))
     assert told.news() == ["-a"]
 
 
 def test_object_that_left_the_selection_may_come_back() -> None:
     told = listed(10, widget("a", 5))
-    told.replica.delete(widget("a", 12))
-    told.replica.upsert(widget("a", 13))
+    told.ledger.delete(widget("a", 12))
+    told.ledger.upsert(widget("a", 13))
     assert told.news() == ["-a", "+a"]
 
 
 def test_deletion_that_arrives_before_its_object_is_remembered() -> None:
     told = listed(10)
-    told.replica.delete(widget("a", 12))
-    told.replica.upsert(widget("a", 11))
+    told.ledger.delete(widget("a", 12))
+    told.ledger.upsert(widget("a", 11))
     assert told.news() == []
 
 
 def test_deletions_are_not_remembered_for_ever() -> None:
     told = listed(10)
     for number in range(MOST_TOMBSTONES + 100):
-        told.replica.delete(widget(f"a{number}", 11 + number))
-    assert len(told.replica._tombstones) == MOST_TOMBSTONES
+        told.ledger.delete(widget(f"a{number}", 11 + number))
+    assert len(told.ledger._tombstones) == MOST_TOMBSTONES
 
 
 def test_object_from_before_a_deletion_of_its_name_does_not_come_back() -> None:
     told = listed(10, widget("a", 5, "one"))
-    told.replica.delete(widget("a", 15, "three"))
-    told.replica.upsert(widget("a", 12, "two"))
-    told.replica.delete(widget("a", 11, "one"))
-    told.replica.upsert(widget("a", 13, "two"))
+    told.ledger.delete(widget("a", 15, "three"))
+    told.ledger.upsert(widget("a", 12, "two"))
+    told.ledger.delete(widget("a", 11, "one"))
+    told.ledger.upsert(widget("a", 13, "two"))
     assert told.news() == ["-a"]
 
 
 def test_position_only_moves_forward() -> None:
     told = listed(10, widget("a", 5))
-    told.replica.upsert(widget("a", 15))
-    told.replica.upsert(widget("b", 12))
-    told.replica.advance("14")
-    assert told.replica.position == "15"
-    told.replica.advance("20")
-    assert told.replica.position == "20"
+    told.ledger.upsert(widget("a", 15))
+    told.ledger.upsert(widget("b", 12))
+    told.ledger.advance("14")
+    assert told.ledger.position == "15"
+    told.ledger.advance("20")
+    assert told.ledger.position == "20"
     assert told.known == {"a": ("uid-a", "15"), "b": ("uid-b", "12")}
 
 
-def test_kind_that_is_gone_takes_its_objects_along() -> None:
+def test_kind_that_is_not_served_is_forgotten_and_nothing_is_deleted() -> None:
     told = listed(10, widget("a", 5), widget("b", 6))
-    told.replica.clear()
-    assert told.news() == ["-a", "-b"]
-    assert told.replica.position == ""
-    told.listed(7, widget("c", 3))
-    assert told.news() == ["+c"]
+    told.ledger.forget()
+    assert told.news() == []
+    assert told.ledger.position == ""
+    with pytest.raises(NotSyncedError, match="not served"):
+        told.store.keys()
+    told.listed(7, widget("a", 3))
+    assert told.news() == ["+a"], "an older server may be another one"
+    assert [key.name for key in told.store.keys()] == ["a"]  # noqa: SIM118 - a store is no dict
 
 
 Step = tuple[str, str]
@@ -240,7 +243,7 @@ Step = tuple[str, str]
     history=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["write", "delete"])), max_size=30),
     data=st.data(),
 )
-def test_replica_converges_however_often_lines_are_repeated(history: list[Step], data: st.DataObject) -> None:
+def test_ledger_converges_however_often_lines_are_repeated(history: list[Step], data: st.DataObject) -> None:
     """The lines of a watch in order, with any of the earlier ones thrown in between, lead to the same end."""
     lines, truth = _lines_of(history)
     told = listed(1)
@@ -256,7 +259,7 @@ def test_replica_converges_however_often_lines_are_repeated(history: list[Step],
     history=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["write", "delete"])), max_size=12),
     data=st.data(),
 )
-def test_replica_converges_whatever_the_order_of_lines(history: list[Step], data: st.DataObject) -> None:
+def test_ledger_converges_whatever_the_order_of_lines(history: list[Step], data: st.DataObject) -> None:
     lines, truth = _lines_of(history)
     told = listed(1)
     for line in data.draw(st.permutations(lines)):
@@ -282,7 +285,7 @@ def _lines_of(history: list[Step]) -> tuple[list[tuple[str, bytes]], dict[str, t
 
 def _take(told: Told, line: tuple[str, bytes]) -> None:
     verb, raw = line
-    (told.replica.upsert if verb == "upsert" else told.replica.delete)(raw)
+    (told.ledger.upsert if verb == "upsert" else told.ledger.delete)(raw)
 
 
 def _confirm_chain(changes: list[Change]) -> None:

@@ -28,7 +28,7 @@ from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.runtime.listening import refusal
+from edgekeeper.runtime.http_server import refusal
 from edgekeeper.runtime.metrics import Metrics
 
 log = get_logger(__name__)
@@ -65,7 +65,7 @@ class _Remembered:
     until: float
 
 
-class Gatekeeper:
+class MetricsAuthorizer:
     """Asks the API server who a caller is and what they may do."""
 
     def __init__(self, client: ReviewClient, clock: Clock) -> None:
@@ -119,13 +119,13 @@ def _subject(user: JsonObject) -> JsonObject:
     return subject
 
 
-class Scraping:
+class MetricsEndpoint:
     """Answers scrapes."""
 
-    def __init__(self, metrics: Metrics, gatekeeper: Gatekeeper | None) -> None:
-        """Without a gatekeeper everybody may read."""
+    def __init__(self, metrics: Metrics, authorizer: MetricsAuthorizer | None) -> None:
+        """Without an authorizer everybody may read."""
         self._metrics = metrics
-        self._gatekeeper = gatekeeper
+        self._authorizer = authorizer
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         if request.path != PATH:
@@ -147,12 +147,12 @@ class Scraping:
         return response
 
     async def _judge(self, request: web.BaseRequest) -> Verdict:
-        if self._gatekeeper is None:
+        if self._authorizer is None:
             return Verdict.ALLOWED
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip() or len(token) > _LONGEST_TOKEN:
             return Verdict.UNKNOWN
-        return await self._gatekeeper.judge(token.strip())
+        return await self._authorizer.judge(token.strip())
 
 
 def _turned_away(verdict: Verdict) -> web.Response:

@@ -16,7 +16,13 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import UnreachableError
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.runtime.metrics import Metrics
-from edgekeeper.runtime.scraping import ACCESS_REVIEW, TOKEN_REVIEW, Gatekeeper, Scraping, Verdict
+from edgekeeper.runtime.metrics_auth import (
+    ACCESS_REVIEW,
+    TOKEN_REVIEW,
+    MetricsAuthorizer,
+    MetricsEndpoint,
+    Verdict,
+)
 from kubesim.plane.plane import Plane
 from packages.kubesim.tests.plane.cluster import Clock, running
 from tests.unit.runtime.accounts import ASK_WHETHER, ASK_WHO, READ_METRICS, account_token, client_of, grant
@@ -54,8 +60,8 @@ async def guarded() -> AsyncIterator[Guarded]:
         clock = VirtualClock()
         metrics = Metrics()
         metrics.controller("widget", 16)
-        scraping = Scraping(metrics, Gatekeeper(client_of(plane, operator, clock), clock))
-        async with listening(scraping.handle) as port:
+        endpoint = MetricsEndpoint(metrics, MetricsAuthorizer(client_of(plane, operator, clock), clock))
+        async with listening(endpoint.handle) as port:
             yield Guarded(plane, time_of_day, f"http://{LOOPBACK}:{port}/metrics")
 
 
@@ -118,8 +124,10 @@ async def test_nobody_is_told_how_to_become_somebody(guarded: Guarded) -> None:
 async def test_operator_that_may_not_ask_lets_nobody_in() -> None:
     async with running(auth=True) as plane:
         operator = await account_token(plane, "operator")
-        scraping = Scraping(Metrics(), Gatekeeper(client_of(plane, operator, VirtualClock()), VirtualClock()))
-        async with listening(scraping.handle) as port:
+        endpoint = MetricsEndpoint(
+            Metrics(), MetricsAuthorizer(client_of(plane, operator, VirtualClock()), VirtualClock())
+        )
+        async with listening(endpoint.handle) as port:
             answer = await scrape(f"http://{LOOPBACK}:{port}/metrics", plane.admin_token)
     assert answer == (503, "cannot tell who you are\n")
 
@@ -157,7 +165,7 @@ class Oracle:
 
 async def test_question_names_the_user_as_the_token_review_did() -> None:
     oracle = Oracle()
-    assert await Gatekeeper(oracle, VirtualClock()).judge("token") is Verdict.ALLOWED
+    assert await MetricsAuthorizer(oracle, VirtualClock()).judge("token") is Verdict.ALLOWED
     assert oracle.subjects == [
         {
             "user": "ann",
@@ -171,66 +179,66 @@ async def test_question_names_the_user_as_the_token_review_did() -> None:
 
 async def test_permission_is_remembered_for_a_minute() -> None:
     oracle, clock = Oracle(), VirtualClock()
-    gatekeeper = Gatekeeper(oracle, clock)
-    await gatekeeper.judge("token")
+    authorizer = MetricsAuthorizer(oracle, clock)
+    await authorizer.judge("token")
     oracle.allowed = False
     clock.advance(timedelta(seconds=59))
-    assert await gatekeeper.judge("token") is Verdict.ALLOWED
+    assert await authorizer.judge("token") is Verdict.ALLOWED
     assert len(oracle.asked) == 2
     clock.advance(timedelta(seconds=1))
-    assert await gatekeeper.judge("token") is Verdict.DENIED
+    assert await authorizer.judge("token") is Verdict.DENIED
 
 
 async def test_refusal_is_remembered_for_ten_seconds() -> None:
     oracle, clock = Oracle(authenticated=False), VirtualClock()
-    gatekeeper = Gatekeeper(oracle, clock)
-    assert await gatekeeper.judge("token") is Verdict.UNKNOWN
+    authorizer = MetricsAuthorizer(oracle, clock)
+    assert await authorizer.judge("token") is Verdict.UNKNOWN
     oracle.authenticated = True
     clock.advance(timedelta(seconds=9))
-    assert await gatekeeper.judge("token") is Verdict.UNKNOWN
+    assert await authorizer.judge("token") is Verdict.UNKNOWN
     clock.advance(timedelta(seconds=1))
-    assert await gatekeeper.judge("token") is Verdict.ALLOWED
+    assert await authorizer.judge("token") is Verdict.ALLOWED
 
 
 async def test_jumps_of_the_wall_clock_change_nothing() -> None:
     oracle, clock = Oracle(), VirtualClock()
-    gatekeeper = Gatekeeper(oracle, clock)
-    await gatekeeper.judge("token")
+    authorizer = MetricsAuthorizer(oracle, clock)
+    await authorizer.judge("token")
     clock.jump(timedelta(hours=-3))
-    await gatekeeper.judge("token")
+    await authorizer.judge("token")
     assert len(oracle.asked) == 2
 
 
 async def test_unanswered_question_is_not_remembered() -> None:
     oracle = Oracle(reachable=False)
-    gatekeeper = Gatekeeper(oracle, VirtualClock())
+    authorizer = MetricsAuthorizer(oracle, VirtualClock())
     with pytest.raises(UnreachableError):
-        await gatekeeper.judge("token")
+        await authorizer.judge("token")
     oracle.reachable = True
-    assert await gatekeeper.judge("token") is Verdict.ALLOWED
+    assert await authorizer.judge("token") is Verdict.ALLOWED
 
 
 async def test_one_token_is_asked_about_once_however_many_come_with_it() -> None:
     oracle = Oracle()
-    gatekeeper = Gatekeeper(oracle, VirtualClock())
-    verdicts = await asyncio.gather(*(gatekeeper.judge("token") for _ in range(20)))
+    authorizer = MetricsAuthorizer(oracle, VirtualClock())
+    verdicts = await asyncio.gather(*(authorizer.judge("token") for _ in range(20)))
     assert set(verdicts) == {Verdict.ALLOWED}
     assert oracle.asked == ["TokenReview", "SubjectAccessReview"]
 
 
 async def test_crowd_of_strangers_does_not_become_a_crowd_at_the_api_server() -> None:
     oracle = Oracle(authenticated=False)
-    gatekeeper = Gatekeeper(oracle, VirtualClock())
-    await asyncio.gather(*(gatekeeper.judge(f"token-{number}") for number in range(1000)))
+    authorizer = MetricsAuthorizer(oracle, VirtualClock())
+    await asyncio.gather(*(authorizer.judge(f"token-{number}") for number in range(1000)))
     assert oracle.most_at_once <= 4
-    assert len(gatekeeper._known) <= 256
-    assert not gatekeeper._asking
+    assert len(authorizer._known) <= 256
+    assert not authorizer._asking
 
 
 async def test_tokens_are_not_kept() -> None:
-    gatekeeper = Gatekeeper(Oracle(), VirtualClock())
-    await gatekeeper.judge("very-secret")
-    assert "very-secret" not in repr(gatekeeper.__dict__)
+    authorizer = MetricsAuthorizer(Oracle(), VirtualClock())
+    await authorizer.judge("very-secret")
+    assert "very-secret" not in repr(authorizer.__dict__)
 
 
 # How it travels
@@ -240,7 +248,7 @@ async def test_tokens_are_not_kept() -> None:
 async def url() -> AsyncIterator[str]:
     metrics = Metrics()
     metrics.controller("widget", 16)
-    async with listening(Scraping(metrics, None).handle) as port:
+    async with listening(MetricsEndpoint(metrics, None).handle) as port:
         yield f"http://{LOOPBACK}:{port}"
 
 

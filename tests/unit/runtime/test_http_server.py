@@ -14,9 +14,9 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.runtime import listening as module
+from edgekeeper.runtime import http_server as module
 from edgekeeper.runtime.certificates import self_signed, server_context
-from edgekeeper.runtime.listening import Address, Listener, ListenError, plain, read_body
+from edgekeeper.runtime.http_server import Address, Listener, ListenError, plain, read_body
 from tests.logs import capture_logs
 from tests.unit.runtime.wire import ANYWHERE, LOOPBACK, NOW, believing, get, listening, say
 

@@ -22,7 +22,7 @@ def warnings_in(headers: Mapping[str, str]) -> list[str]:
     return [_ESCAPED.sub(r"\1", text) for text in _WARNING.findall(headers.get("warning", ""))]
 
 
-class Notices:
+class ServerWarnings:
     """Logs every warning once."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from edgekeeper.kube.notices import Notices, warnings_in
+from edgekeeper.kube.server_warnings import ServerWarnings, warnings_in
 from tests.logs import capture_logs
 
 
@@ -29,9 +29,9 @@ def test_answer_without_warnings_says_nothing() -> None:
 
 
 def test_memory_of_warnings_is_bounded() -> None:
-    notices = Notices()
+    warnings = ServerWarnings()
     with capture_logs() as logs:
         for number in range(1000):
-            notices.log({"warning": f'299 - "{number}"'}, "GET widgets")
+            warnings.log({"warning": f'299 - "{number}"'}, "GET widgets")
     assert len(logs) == 1000
-    assert len(notices._known) <= 256
+    assert len(warnings._known) <= 256

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-import pytest
-
 from edgekeeper.core.outcome import Outcome, StatusWrite, done, requeue
-from edgekeeper.kube.kinds import Key
-from edgekeeper.kube.store import NotSyncedError, Store
+from edgekeeper.kube.store import Store
 from edgekeeper.runtime.contract import Request, Result
-from edgekeeper.runtime.staleness import PATIENCE, OutdatedViews
+from edgekeeper.runtime.read_your_writes import PATIENCE, OutdatedKeys
 from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import (
     FINALIZER,
@@ -35,16 +32,16 @@ async def test_key_waits_until_the_store_shows_another_version() -> None:
     store = Store(WIDGET)
     store.put(KEY, raw("10"))
     store.mark_synced()
-    views = OutdatedViews(store)
-    assert views.wait_for(KEY) is None
-    views.mark(KEY, raw("10"))
-    assert views.wait_for(KEY) == PATIENCE
+    outdated = OutdatedKeys(store)
+    assert outdated.wait_for(KEY) is None
+    outdated.mark(KEY, raw("10"))
+    assert outdated.wait_for(KEY) == PATIENCE
     await asyncio.sleep(4)
-    assert views.wait_for(KEY) == PATIENCE - timedelta(seconds=4)
+    assert outdated.wait_for(KEY) == PATIENCE - timedelta(seconds=4)
     store.put(KEY, raw("12"))
-    assert views.caught_up(KEY)
-    assert views.wait_for(KEY) is None
-    assert len(views) == 0
+    assert outdated.caught_up(KEY)
+    assert outdated.wait_for(KEY) is None
+    assert len(outdated) == 0
 
 
 @virtual_time
@@ -52,11 +49,11 @@ async def test_key_waits_no_longer_than_patience_lasts() -> None:
     store = Store(WIDGET)
     store.put(KEY, raw("10"))
     store.mark_synced()
-    views = OutdatedViews(store)
-    views.mark(KEY, raw("10"))
+    outdated = OutdatedKeys(store)
+    outdated.mark(KEY, raw("10"))
     await asyncio.sleep(PATIENCE.total_seconds())
-    assert views.wait_for(KEY) is None
-    assert len(views) == 0
+    assert outdated.wait_for(KEY) is None
+    assert len(outdated) == 0
 
 
 @virtual_time
@@ -64,10 +61,10 @@ async def test_store_that_is_ahead_already_keeps_nobody_waiting() -> None:
     store = Store(WIDGET)
     store.put(KEY, raw("12"))
     store.mark_synced()
-    views = OutdatedViews(store)
-    views.mark(KEY, raw("10"))
-    assert len(views) == 0
-    assert not views.caught_up(KEY)
+    outdated = OutdatedKeys(store)
+    outdated.mark(KEY, raw("10"))
+    assert len(outdated) == 0
+    assert not outdated.caught_up(KEY)
 
 
 @virtual_time
@@ -137,27 +134,6 @@ async def test_watch_that_is_later_than_patience_lasts_delays_passes_and_does_no
             assert (operator.metrics.counts, operator.events) == ({}, [])
             assert toy.passes == 1
             assert len(operator.journal.writes()) < 10
-
-
-@virtual_time
-async def test_unsynced_store_never_means_absence() -> None:
-    """Keys that are woken while nothing is known are neither worked on nor forgotten."""
-    async with world() as place:
-        toy = Toy()
-        await place.create(widget())
-        async with place.operating(toy) as operator:
-            await settle()
-            store = operator.controller.informers[0].store
-            store._synced.clear()
-            operator.controller.wake(KEY)
-            operator.controller.wake(Key("default", "never-seen"))
-            await settle()
-            assert toy.passes == 1
-            with pytest.raises(NotSyncedError):
-                store.raw(KEY)
-            store._synced.set()
-            await settle()
-            assert toy.passes == 2
 
 
 @virtual_time

@@ -1,0 +1,104 @@
+"""The controller of an external kind: the reconciler in the runtime, and what has to run beside it.
+
+upkeep       mirrors, writers, accounts: run while the controller does
+warm_up      passes begin after it: the first listings, for a bounded time
+predecessor  passes begin, and go on, only while the operator that we replace is gone
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Protocol
+
+from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.kind import ExternalKind, KindMetrics
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.predecessor import Predecessor, Successor
+from edgekeeper.lifecycle.reconciler import ExternalReconciler
+from edgekeeper.runtime.contract import ControllerOptions, Services
+from edgekeeper.runtime.controller import Controller
+
+CLEANUP_TIMEOUT = timedelta(hours=1)
+
+
+class Runnable(Protocol):
+    """Something that runs until it is cancelled."""
+
+    async def run(self) -> None: ...
+
+
+async def _no_warm_up() -> None:
+    return
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What runs beside the passes of a kind."""
+
+    running: Sequence[Runnable] = ()
+    warm_up: Callable[[], Awaitable[None]] = _no_warm_up
+    predecessor: Predecessor | None = None
+    intervals: Intervals = field(default_factory=Intervals)
+    cleanup_timeout: timedelta = CLEANUP_TIMEOUT
+    """After which a deletion that cannot be finished is given up; zero for never."""
+
+
+class ExternalController(Controller):
+    """Keeps the objects of one external kind."""
+
+    def __init__(
+        self,
+        options: ControllerOptions,
+        kind: ExternalKind[Any, Any],
+        services: Services,
+        metrics: KindMetrics,
+        *,
+        memory: Memory | None = None,
+        upkeep: Upkeep | None = None,
+    ) -> None:
+        self._upkeep = upkeep or Upkeep()
+        self.predecessor = self._upkeep.predecessor
+        reconciler = ExternalReconciler(
+            kind,
+            memory or Memory(services.clock),
+            metrics,
+            services.clock,
+            self.wake,
+            self._upkeep.intervals,
+            self._upkeep.cleanup_timeout,
+        )
+        held_back = Successor(reconciler, self.predecessor) if self.predecessor else reconciler
+        super().__init__(options, held_back, services)
+
+    async def run(self) -> None:
+        tasks = [asyncio.create_task(self._keep(), name=f"upkeep of {self.options.name}")]
+        try:
+            await self._upkeep.warm_up()
+            if self.predecessor is not None:
+                await self.predecessor.wait_gone()
+            tasks.append(asyncio.create_task(super().run(), name=self.options.name))
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done():
+                    task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def shut_down(self) -> None:
+        super().shut_down()
+        if self.predecessor is not None:
+            self.predecessor.stop_waiting()
+
+    async def _keep(self) -> None:
+        """Run everything until cancelled, also where there is nothing to run."""
+        async with asyncio.TaskGroup() as group:
+            for runnable in self._upkeep.running:
+                group.create_task(runnable.run())
+            if self.predecessor is not None:
+                group.create_task(self.predecessor.run())
+            await asyncio.Event().wait()

@@ -1,0 +1,50 @@
+"""Rules for objects that the API server asks us about before it stores them: what the author of a kind writes.
+
+    class NoShrinking:
+        async def validate(self, old, new, user):
+            if old and new and new["spec"]["size"] < old["spec"]["size"]:
+                return [Problem("spec.size", "cannot shrink")]
+            return []
+
+    ControllerOptions("widget", WIDGET, validator=NoShrinking())
+
+`runtime.webhooks` serves them. What a definition can say by its schema and its rules belongs there: it holds without us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from edgekeeper.core.json import JsonObject
+
+
+class User(msgspec.Struct, frozen=True, rename="camel"):
+    """Who wants to write."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a field, and what would be right."""
+
+    field: str
+    message: str
+
+
+class Validator(Protocol):
+    """The rules of one kind."""
+
+    async def validate(self, old: JsonObject | None, new: JsonObject | None, user: User) -> Sequence[Problem]:
+        """What is wrong with a write; nothing lets it pass. A creation has no old object, a deletion no new one.
+
+        Objects that are being deleted are not asked about, nor updates that change neither spec, labels nor annotations:
+        objects that were stored before there was a rule can still be finalized.
+        """
