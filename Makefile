@@ -15,15 +15,17 @@ VENV      := .venv
 DOCS_VENV := .venv/docs
 BIN       := $(VENV)/bin
 READY     := $(VENV)/.ready
+DEV_READY := $(VENV)/.ready-dev
 DOCS_READY := $(DOCS_VENV)/.ready
-GROUPS    := plane runtime cel clouds cloudfront zerotrust composition bridge
-SOURCES   := src tests tools benchmarks
+GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge
+SOURCES   := src packages tests tools benchmarks conftest.py
+PROJECTS  := . packages/kubecel packages/kubesim
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
+.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,10 +38,16 @@ demo: $(READY) ## Start the embedded control plane with examples (stays up on a 
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 
-test: $(READY) ## Run all tests, with the conformance suite's embedded side and a sample of the fault plans
-	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+test: $(DEV_READY) ## Run what a change to the product must pass, with samples of the fault plans and the test beds
+	$(BIN)/pytest -n $(WORKERS) --suite=product $(ARGS)
 
-check: $(READY) ## Check format, lint, types, layers and lock files
+# The exhaustive tables of the embedded API server, the simulated clouds and the expression engine (tests/suites.py).
+test-rest: $(DEV_READY) ## Run the tests that `make test` leaves out
+	$(BIN)/pytest -n $(WORKERS) --suite=rest $(ARGS)
+
+test-all: test test-rest ## Run all tests
+
+check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/ruff format --check --quiet $(SOURCES)
 	$(BIN)/ruff check --quiet $(SOURCES)
 	$(BIN)/mypy
@@ -47,27 +55,27 @@ check: $(READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/python tools/lock.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
-crash: $(READY) ## Run every fault plan in parallel
+crash: $(DEV_READY) ## Run every fault plan in parallel
 	EDGEKEEPER_CRASH=all $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
 
 # Users, other people in the cloud, faults, kills, replicas and clocks at random, judged by oracles at every step. What
 # fails is printed as a short sequence for tests/chaos/test_regressions.py. `make test` has a few seeds.
-chaos: $(READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
+chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
 # The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes). Where that
 # is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1.
-conformance: $(READY) ## Run one suite against the embedded and a real API server
+conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 
-bench: $(READY) ## Measure everything, print a table, write build/bench.json
+bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
 	$(BIN)/python -m benchmarks
 
-bench-GROUP: ## Measure one group: plane, runtime, cel, clouds, cloudfront, …
+bench-GROUP: ## Measure one group: plane, runtime, cel, clouds, cloudfront, package, …
 	@echo "choose one of: $(addprefix bench-,$(GROUPS))"; exit 2
 
-$(addprefix bench-,$(GROUPS)): bench-%: $(READY)
+$(addprefix bench-,$(GROUPS)): bench-%: $(DEV_READY)
 	$(BIN)/python -m benchmarks $*
 
 # --- Change it ------------------------------------------------------------------------------------------------------
@@ -75,14 +83,14 @@ $(addprefix bench-,$(GROUPS)): bench-%: $(READY)
 docs: $(DOCS_READY) ## Build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --quiet
 
-picture: $(READY) ## Draw the README's picture from a real run of the demo
+picture: $(DEV_READY) ## Draw the README's picture from a real run of the demo
 	$(BIN)/python tools/picture.py
 
-fmt: $(READY) ## Format the code and fix what ruff can fix
+fmt: $(DEV_READY) ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix --quiet $(SOURCES)
 	$(BIN)/ruff format --quiet $(SOURCES)
 
-lock: $(READY) ## Compile requirements/*.txt again after editing an input
+lock: $(DEV_READY) ## Compile requirements/*.txt again after editing an input
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/lock.py
 
 clean: ## Remove everything that can be built again
@@ -90,14 +98,21 @@ clean: ## Remove everything that can be built again
 
 # --- Environments ---------------------------------------------------------------------------------------------------
 
-$(READY): requirements/dev.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edgekeeper needs Python 3.11 or newer: make PYTHON=python3.11")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+# One environment, filled in two steps: what the demo needs, and on top of it what a change needs.
+$(READY): requirements/build.txt requirements/local.txt $(PROJECTS:%=%/pyproject.toml) | $(BIN)/python
+	@$(BIN)/python tools/install.py edgekeeper -r requirements/build.txt -r requirements/local.txt $(PROJECTS:%=-e %)
+	@touch $@
+
+$(DEV_READY): requirements/dev.txt $(READY)
+	@$(BIN)/python tools/install.py "development tools" -r requirements/dev.txt
 	@touch $@
 
 $(DOCS_READY): requirements/docs.txt
 	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
-	$(DOCS_VENV)/bin/python -m pip install --quiet --require-hashes -r requirements/docs.txt
+	@$(DOCS_VENV)/bin/python tools/install.py "documentation tools" -r requirements/docs.txt
 	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edgekeeper needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@echo "Creating a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)

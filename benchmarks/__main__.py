@@ -31,7 +31,7 @@ LOG_WIDTH = 120
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 when a goal is missed.")
 def main(groups: tuple[str, ...], write_docs: bool, strict: bool) -> None:
-    """Measure the GROUPs, all by default: plane, runtime, cel, clouds, cloudfront, …"""
+    """Measure the GROUPs, all by default: plane, runtime, cel, clouds, cloudfront, package, …"""
     if write_docs:
         write_page(read_results(), describe_provenance())
         return

@@ -13,6 +13,7 @@ GROUPS: dict[str, str | None] = {
     "cel": "benchmarks.cel.figures",
     "clouds": "benchmarks.clouds.figures",
     "cloudfront": "benchmarks.cloudfront.figures",
+    "package": "benchmarks.package.figures",
     "zerotrust": None,
     "composition": None,
     "bridge": None,

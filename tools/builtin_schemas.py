@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from edgekeeper.local.plane.kinds.catalogue import ROWS
+from kubesim.plane.kinds.catalogue import ROWS
 
 RELEASE = "1.36.3"
-OUTPUT = Path(__file__).resolve().parent.parent / "src/edgekeeper/local/plane/data/builtin.json"
+OUTPUT = Path(__file__).resolve().parent.parent / "packages/kubesim/src/kubesim/plane/data/builtin.json"
 
 KEPT = {
     "type",

@@ -16,7 +16,7 @@ import yaml
 
 RELEASE = "1.4.0"
 PLURALS = ("gatewayclasses", "gateways", "httproutes", "referencegrants")
-OUTPUT = Path(__file__).resolve().parent.parent / "src/edgekeeper/local/plane/data/gateway.json"
+OUTPUT = Path(__file__).resolve().parent.parent / "packages/kubesim/src/kubesim/plane/data/gateway.json"
 
 
 def main() -> None:

@@ -3,9 +3,11 @@
     python tools/lock.py            compile requirements/*.txt with uv          (`make lock`)
     python tools/lock.py --check    fail when an input changed since then       (`make check`)
 
-`runtime` and `local` are what pyproject.toml declares, `dev` adds requirements/dev.in, `docs` is
-requirements/docs.in alone. Each lock file carries a digest of exactly the declarations that it was compiled from, so
-the check needs neither a network nor a resolver, and an edit elsewhere in pyproject.toml does not outdate a lock.
+`runtime` is what the operator declares and `local` adds its extra; both with what the packages of this repository
+declare that they need, but without those themselves. `dev` adds requirements/dev.in; `build`, which installs the
+checkout, and `docs` are their `.in` files alone. Each lock file carries a digest of exactly the declarations that it was
+compiled from, so the check needs neither a network nor a resolver, and an edit elsewhere in a pyproject.toml does not
+outdate a lock.
 
 Lock files name versions and hashes, never a place to download from: where packages come from is the business of
 whoever installs them.
@@ -22,24 +24,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PYPROJECT = "pyproject.toml"
+OPERATOR = "pyproject.toml"
+KUBECEL = "packages/kubecel/pyproject.toml"
+KUBESIM = "packages/kubesim/pyproject.toml"
+OURS = ("edgekeeper", "kubecel", "kubesim")
 DIGEST_PREFIX = "# inputs: sha256:"
 COMPILE = (
     *("uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
     *("--generate-hashes", "--no-header", "--no-emit-index-url", "--no-emit-find-links"),
+    *(f"--no-emit-package={name}" for name in OURS),
 )
 
 
 @dataclass(frozen=True)
 class Lock:
-    """One lock file: the extras of pyproject.toml and the `.in` file that go into it."""
+    """One lock file: the projects with their extras, and the `.in` file, that go into it."""
 
     name: str
-    from_project: bool = True
+    projects: tuple[str, ...] = ()
+    """The operator's first, which needs the others; the resolver finds them through it."""
     extras: tuple[str, ...] = ()
     additions: str | None = None
     agrees_with: str | None = None
-    """The smaller lock whose versions this one repeats, so that tests run what users install."""
+    """The lock whose versions this one repeats, so that tests run what users install."""
 
     @property
     def path(self) -> Path:
@@ -47,29 +54,35 @@ class Lock:
 
     @property
     def sources(self) -> list[str]:
-        return [*([PYPROJECT] if self.from_project else []), *([self.additions] if self.additions else [])]
+        return [*self.projects, *([self.additions] if self.additions else [])]
 
 
 LOCKS = (
-    Lock("runtime"),
-    Lock("local", extras=("local",), agrees_with="requirements/runtime.txt"),
-    Lock("dev", extras=("local",), additions="requirements/dev.in", agrees_with="requirements/local.txt"),
-    Lock("docs", from_project=False, additions="requirements/docs.in"),
+    Lock("runtime", (OPERATOR, KUBECEL)),
+    Lock("local", (OPERATOR, KUBECEL, KUBESIM), extras=("local",), agrees_with="requirements/runtime.txt"),
+    Lock(
+        "dev",
+        (OPERATOR, KUBECEL, KUBESIM),
+        extras=("local",),
+        additions="requirements/dev.in",
+        agrees_with="requirements/local.txt",
+    ),
+    Lock("build", additions="requirements/build.in", agrees_with="requirements/dev.txt"),
+    Lock("docs", additions="requirements/docs.in"),
 )
 
 
 def declared(lock: Lock) -> list[str]:
     """The requirements that `lock` resolves, as written, without comments and order."""
-    requirements: list[str] = []
-    if lock.from_project:
-        project = tomllib.loads((ROOT / PYPROJECT).read_text())["project"]
-        requirements += project["dependencies"]
-        requirements.append(f"python{project['requires-python']}")
+    requirements: set[str] = set()
+    for path in lock.projects:
+        project = tomllib.loads((ROOT / path).read_text())["project"]
+        requirements |= {*project["dependencies"], f"python{project['requires-python']}"}
         for extra in lock.extras:
-            requirements += project["optional-dependencies"][extra]
+            requirements |= set(project.get("optional-dependencies", {}).get(extra, ()))
     if lock.additions:
         lines = (line.split("#")[0].strip() for line in (ROOT / lock.additions).read_text().splitlines())
-        requirements += [line for line in lines if line]
+        requirements |= {line for line in lines if line}
     return sorted(requirements)
 
 
@@ -83,7 +96,8 @@ def compile_lock(lock: Lock) -> None:
     command += [f"--extra={extra}" for extra in lock.extras]
     command += ["-c", lock.agrees_with] if lock.agrees_with else []
     command += ["--upgrade"] if "--upgrade" in sys.argv else []
-    subprocess.run([*command, *lock.sources], cwd=ROOT, check=True)
+    named = [*lock.projects[:1], *([lock.additions] if lock.additions else [])]
+    subprocess.run([*command, *named], cwd=ROOT, check=True)
     inputs = " and ".join(lock.sources)
     header = f"# Compiled from {inputs} by `make lock`; do not edit.\n{DIGEST_PREFIX}{digest(lock)}\n"
     lock.path.write_text(header + lock.path.read_text())

@@ -22,12 +22,12 @@ import json
 import re
 from pathlib import Path
 
-from edgekeeper.local.plane.kinds.catalogue import ROWS
+from kubesim.plane.kinds.catalogue import ROWS
 
 RELEASE = "0.36.3"
 ROOT = Path(__file__).resolve().parent.parent
-OUTPUT = ROOT / "src/edgekeeper/local/plane/data/protobuf.json"
-SAMPLES = ROOT / "tests/unit/plane/protobuf_published.jsonl.gz"
+OUTPUT = ROOT / "packages/kubesim/src/kubesim/plane/data/protobuf.json"
+SAMPLES = ROOT / "packages/kubesim/tests/plane/protobuf_published.jsonl.gz"
 SAMPLE_FOLDERS = ("api@v{}/testdata/HEAD", "apiextensions-apiserver@v{}/pkg/apis/testdata/HEAD")
 META = "apimachinery.pkg.apis.meta.v1"
 INT_OR_STRING = "apimachinery.pkg.util.intstr.IntOrString"

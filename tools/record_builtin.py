@@ -20,9 +20,9 @@ from typing import Any
 
 import aiohttp
 
-from edgekeeper.local.plane.kinds.catalogue import ROWS, Row
+from kubesim.plane.kinds.catalogue import ROWS, Row
 
-FOLDER = Path(__file__).resolve().parent.parent / "tests/unit/plane/builtin"
+FOLDER = Path(__file__).resolve().parent.parent / "packages/kubesim/tests/plane/builtin"
 NAMESPACE = "recorded"
 VOLATILE = ("resourceVersion", "managedFields", "selfLink")
 AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -14,7 +14,7 @@ from benchmarks.cel.partner import Partner, UnableError, measure_partner
 from benchmarks.cel.timing import median_ratio, microseconds
 from benchmarks.cel.workload import CONTEXT, EXPRESSIONS, environment
 from benchmarks.row import Absent, Goal, Row
-from edgekeeper.cel.display import as_json
+from kubecel.display import as_json
 
 NAME = "cel-python"
 

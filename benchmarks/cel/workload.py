@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from edgekeeper.cel import environments
-from edgekeeper.cel.environment import Environment
-from edgekeeper.cel.types import DYN
+from kubecel import environments
+from kubecel.environment import Environment
+from kubecel.types import DYN
 
 EXPRESSIONS: Final[dict[str, str]] = {
     "field": "schema.spec.name",

@@ -37,15 +37,15 @@ from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import dig_list
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.http import serve
-from edgekeeper.local.aws.settings import PUBLISHED, Rate
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.kubeconfig import render_kubeconfig
-from edgekeeper.local.plane.request import Request, Response
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event, Key
 from edgekeeper.runtime.logs import configure
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.http import serve
+from kubesim.aws.settings import PUBLISHED, Rate
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.kubeconfig import render_kubeconfig
+from kubesim.plane.request import Request, Response
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event, Key
 
 LOOK_SECONDS = 0.2
 RATES = {**PUBLISHED, "cloudfront-write": Rate(2 * WRITES_PER_SECOND, WRITES_PER_SECOND)}

@@ -45,16 +45,16 @@ from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.core.json import dig_list
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.http import serve
-from edgekeeper.local.aws.session import session_class
-from edgekeeper.local.aws.settings import PUBLISHED, Rate
-from edgekeeper.local.plane import PlaneConfig
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event, Key
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock, run_virtual
 from edgekeeper.runtime.logs import configure
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.http import serve
+from kubesim.aws.session import session_class
+from kubesim.aws.settings import PUBLISHED, Rate
+from kubesim.plane import PlaneConfig
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event, Key
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock, run_virtual
 
 LOOK_SECONDS = 1.0
 REST_SECONDS = 1800.0

@@ -12,8 +12,8 @@ from benchmarks.row import ROUNDS, Absent, Goal, Row, best_of
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, WantedRecord
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule
-from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.logs import configure
+from kubesim.virtual import run_virtual
 from tests.unit.cloud.aws.fleet import Bill, create_records, isolate_bad_record, steady_fleet
 from tests.unit.cloud.cloudflare.world import World, alive
 

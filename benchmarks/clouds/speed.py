@@ -6,10 +6,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.request import Request
-from edgekeeper.local.aws.settings import UNLIMITED
-from edgekeeper.local.virtual import LoopClock, run_virtual
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.request import Request
+from kubesim.aws.settings import UNLIMITED
+from kubesim.virtual import LoopClock, run_virtual
 from tests.unit.cloud.aws.world import in_process
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks.plane.process import pin_to_core
 from benchmarks.plane.serving import SERVER_CORE
-from edgekeeper.local.plane import Plane, PlaneConfig
+from kubesim.plane import Plane, PlaneConfig
 
 
 async def main() -> None:

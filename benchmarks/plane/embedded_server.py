@@ -9,8 +9,8 @@ from pathlib import Path
 from benchmarks.plane.process import pin_to_core
 from benchmarks.plane.serving import SERVER_CORE, serve_until_closed
 from benchmarks.plane.target import Target
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.process import settle_garbage_collection
+from edgekeeper.cli.process import settle_garbage_collection
+from kubesim.plane import Plane, PlaneConfig
 
 
 async def main(directory: Path) -> None:

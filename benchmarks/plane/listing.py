@@ -7,8 +7,8 @@ import time
 
 from benchmarks.plane.workload import CRDS_PATH, NAMESPACES_PATH, definition, site, sites_path
 from benchmarks.row import ROUNDS
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.request import Request
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.request import Request
 
 
 def measure_list_seconds(count: int) -> float:

@@ -11,8 +11,8 @@ import msgspec
 from benchmarks.plane.workload import CRDS_PATH, NAMESPACES_PATH, site
 from benchmarks.runtime.workload import FINALIZER, NAMESPACE, SITE, definition, key_of, ready_status
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane import Plane
-from edgekeeper.local.plane.resource import GroupResource
+from kubesim.plane import Plane
+from kubesim.plane.resource import GroupResource
 
 SITES = GroupResource(SITE.group, SITE.plural)
 

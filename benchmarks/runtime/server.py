@@ -22,10 +22,10 @@ from benchmarks.plane.target import Target
 from benchmarks.runtime.commands import Figures, obey, tell, until
 from benchmarks.runtime.filling import SITES, fill
 from benchmarks.runtime.workload import SITE, STAMP, is_converged, key_of
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.request import Request, Response
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event, Key
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.request import Request, Response
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event, Key
 
 QUIET_SECONDS = 1.0
 LOOK_SECONDS = 0.1

@@ -13,8 +13,8 @@ import msgspec
 from edgekeeper.core.conditions import status_violations
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from tests.chaos.kind import Judge
 from tests.chaos.violation import Violation
 from tests.chaos.world import World

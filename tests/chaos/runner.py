@@ -23,8 +23,8 @@ from typing import Any
 from edgekeeper.core.annotations import DELETION_POLICY, PREFIX, Wishes
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.errors import ApiError
-from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.logs import configure
+from kubesim.virtual import run_virtual
 from tests.chaos.disturbances import ACTIONS
 from tests.chaos.kind import ChaosKind, Judge
 from tests.chaos.operation import Operation

@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import Any
 
 from edgekeeper.core.clock import Clock
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.aws.route53.state import Zone
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.identity import Role
+from kubesim.aws.route53.state import Zone
 from tests.tenants.estate import DISTRIBUTION, NEIGHBOUR, Estate
 
 STRANGER = "999988887777"

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.annotations import ADOPT, DELETION_POLICY
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.journal import Entry
-from edgekeeper.local.aws.route53.names import normal
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.journal import Entry
+from kubesim.aws.route53.names import normal
+from kubesim.aws.route53.records import Record
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from tests.chaos.tenant_operations import TenantWorld
 from tests.chaos.tenant_wishes import is_left_alone
 from tests.chaos.violation import Violation

@@ -13,11 +13,11 @@ from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.errors import ApiError, StaleError
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.errors import AwsError
-from edgekeeper.local.aws.faults import KINDS
-from edgekeeper.local.aws.route53.names import normal
-from edgekeeper.local.aws.route53.records import CLOUDFRONT_ZONE, Alias, Record
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.errors import AwsError
+from kubesim.aws.faults import KINDS
+from kubesim.aws.route53.names import normal
+from kubesim.aws.route53.records import CLOUDFRONT_ZONE, Alias, Record
 from tests.chaos.kind import Player
 from tests.chaos.operation import Operation, op
 from tests.chaos.tenant_estate import STRANGER, ChaosEstate

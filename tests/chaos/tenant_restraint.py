@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.journal import Entry
-from edgekeeper.local.aws.route53.names import normal
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.journal import Entry
+from kubesim.aws.route53.names import normal
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from tests.chaos.tenant_ledger import READING, RESOURCE, Ledger, places_of
 from tests.chaos.tenant_operations import TenantWorld
 from tests.chaos.tenant_wishes import is_hands_off, is_left_alone

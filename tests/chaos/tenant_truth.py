@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.aws.acm.certificate import ISSUED
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.route53.names import normal
+from kubesim.aws.acm.certificate import ISSUED
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.route53.names import normal
 from tests.chaos.tenant_estate import ChaosEstate
 from tests.chaos.tenant_ledger import Ledger, Place, places_of
 from tests.chaos.tenant_operations import TenantWorld

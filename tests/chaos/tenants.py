@@ -16,10 +16,10 @@ from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.kinds import NAMESPACE
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.local.aws.identity import Role
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
+from kubesim.aws.identity import Role
 from tests.chaos.kind import Player
 from tests.chaos.operation import Operation
 from tests.chaos.tenant_estate import ChaosEstate

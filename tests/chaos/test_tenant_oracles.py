@@ -20,7 +20,7 @@ from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.virtual import run_virtual, virtual_time
 from tests.chaos.operation import Operation, op
 from tests.chaos.tenant_estate import ChaosEstate
 from tests.chaos.tenant_operations import ACTIONS

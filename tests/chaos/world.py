@@ -14,7 +14,7 @@ from typing import Any, Generic
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.lease import LeaseOptions, LostLeadershipError
-from edgekeeper.local.virtual import LoopClock
+from kubesim.virtual import LoopClock
 from tests.chaos.faults import CallFaults, Refusals
 from tests.chaos.violation import Violation
 from tests.crash.life import Life

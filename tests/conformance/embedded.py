@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from edgekeeper.local.plane import Endpoint, Plane, PlaneConfig, User
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPair
+from kubesim.plane import Endpoint, Plane, PlaneConfig, User
+from kubesim.plane.auth.certificates import CertificateAuthority, KeyPair
 from tests.conformance.pki import Authority
 from tests.conformance.servers import CERTIFICATE_GROUP, CERTIFICATE_USER, GROUPS, TOKENS, Server
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.protobuf import decode_protobuf, encode_protobuf
-from edgekeeper.local.plane.wire import fields
+from kubesim.plane.protobuf import decode_protobuf, encode_protobuf
+from kubesim.plane.wire import fields
 from tests.conformance.client import Answer, Client
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"

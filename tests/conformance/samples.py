@@ -13,11 +13,11 @@ from copy import deepcopy
 from pathlib import Path
 
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.local.plane.kinds.catalogue import ROWS, Row
+from kubesim.plane.kinds.catalogue import ROWS, Row
 from tests.conformance.kinds import CLAIMS, Kind
 from tests.conformance.servers import ADMIN, TOKENS
 
-_RECORDED = Path(__file__).parent.parent / "unit/plane/builtin/accepted.json"
+_RECORDED = Path(__file__).parents[2] / "packages/kubesim/tests/plane/builtin/accepted.json"
 _RECORDED_NAMESPACE = '"recorded"'
 _RECORDED_GROUP = "example.com"
 _DEFAULT_CLASS = "is-default-class"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.local.plane.protobuf import encode_protobuf
+from kubesim.plane.protobuf import encode_protobuf
 from tests.conformance.client import JSON, Client, eventually
 from tests.conformance.definitions import definition, definition_name, established, version, widget
 from tests.conformance.kinds import CONFIG_MAPS, DEFINITIONS, Kind, config_map, deployment, without_volatile

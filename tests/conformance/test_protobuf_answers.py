@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane.protobuf import encode_protobuf
+from kubesim.plane.protobuf import encode_protobuf
 from tests.conformance.client import JSON, MERGE_PATCH, YAML, Answer, Client
 from tests.conformance.definitions import define, version
 from tests.conformance.kinds import (

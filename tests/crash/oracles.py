@@ -16,8 +16,8 @@ from typing import Any
 from edgekeeper.core.conditions import status_violations
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from tests.crash.faults import TracedCall
 from tests.crash.stage import Stage
 from tests.crash.system import Outside, Scenario, System, W

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.logs import configure
+from kubesim.virtual import run_virtual
 from tests.crash.faults import Mode, Plan, TracedCall
 from tests.crash.oracles import (
     Record,

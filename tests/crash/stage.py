@@ -14,10 +14,10 @@ from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key, Kind
-from edgekeeper.local.plane.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock
+from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.plane.resource import GroupResource
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock
 from tests.crash.faults import Plan, PlannedFault, Trace
 from tests.crash.life import Life, Surroundings, oblivion
 from tests.crash.system import System, W

@@ -9,7 +9,7 @@ from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.annotations import PAUSED
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.cloudfront.resources import ParameterDefinition
 from tests.crash.stage import Stage
 from tests.crash.system import Scenarios
 from tests.tenants.estate import DISTRIBUTION, Estate

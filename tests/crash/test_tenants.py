@@ -10,18 +10,17 @@ import pytest
 
 from tests.crash.faults import Mode
 from tests.crash.runner import explore, rest
-from tests.crash.sampling import ALL, EVERY_OF_TENANTS
+from tests.crash.sampling import ALL, EVERY_PLAN, modes_of
 from tests.crash.system import Scenario, System
 from tests.crash.tenant_scenarios import INHABITED, first_steps, scenarios
 from tests.tenants.estate import Estate
 from tests.tenants.system import TENANTS
 
-MODES = list(Mode)
 STAGED = [*((INHABITED, one) for one in scenarios), *((TENANTS, one) for one in first_steps)]
 PLAYED = [
     pytest.param(system, one, mode, id=f"{one.name}-{mode.name}")
     for number, (system, one) in enumerate(STAGED)
-    for mode in (MODES if ALL else [MODES[number % len(MODES)]])
+    for mode in modes_of(number)
 ]
 RESTED = [pytest.param(system, one, id=one.name) for system, one in (STAGED if ALL else STAGED[::17])]
 
@@ -30,7 +29,7 @@ RESTED = [pytest.param(system, one, id=one.name) for system, one in (STAGED if A
 def test_tenants_end_the_same_whichever_call_fails(
     system: System[Estate], scenario: Scenario[Estate], mode: Mode
 ) -> None:
-    failures = list(explore(system, scenario, [mode], every=EVERY_OF_TENANTS))
+    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN))
     assert not failures, "\n".join(map(str, failures))
 
 

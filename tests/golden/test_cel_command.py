@@ -9,8 +9,8 @@ import pytest
 
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
+from packages.kubecel.tests.golden.test_cel_exprs import PENDING
 from tests.golden.reading import golden_file, golden_rows
-from tests.golden.test_cel_exprs import PENDING
 
 
 def test_batch_has_the_values_types_and_dependencies_that_kro_reports(

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.virtual import run_virtual
+from kubesim.virtual import run_virtual
 from tests.crash.faults import TracedCall
 from tests.crash.gizmo_scenarios import scenarios
 from tests.crash.oracles import cluster_state, duplicates, orphans

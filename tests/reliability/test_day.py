@@ -11,9 +11,9 @@ from datetime import timedelta
 import pytest
 
 from edgekeeper.core.calls import Calls
-from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
+from kubesim.virtual import run_virtual
 from tests.crash.faults import TracedCall
 from tests.crash.oracles import Watchman, duplicates, leaks, orphans, unrest
 from tests.crash.runner import captured_logs

@@ -17,10 +17,10 @@ import msgspec
 import pytest
 
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import run_virtual
+from kubesim.plane.plane import Plane
+from kubesim.plane.resource import GroupResource
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import run_virtual
 from tests.crash.sampling import EVERY
 from tests.crash.stage import staged
 from tests.crash.system import Scenario

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from edgekeeper.kube.transport import ApiRequest, ApiResponse
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import run_virtual, virtual_time
 from tests.crash.gizmo_scenarios import KEY, OTHER, built, change
 from tests.crash.stage import staged
 from tests.reliability.playing import GizmoStage

@@ -18,9 +18,9 @@ import pytest
 
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import run_virtual
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import run_virtual
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant

@@ -15,10 +15,10 @@ import pytest
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.transport import ApiRequest, ApiResponse
-from edgekeeper.local.aws import faults
-from edgekeeper.local.aws.faults import Fault
-from edgekeeper.local.aws.request import Answer
-from edgekeeper.local.virtual import run_virtual
+from kubesim.aws import faults
+from kubesim.aws.faults import Fault
+from kubesim.aws.request import Answer
+from kubesim.virtual import run_virtual
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import tenant
 from tests.unit.kube.faults import Fault as Incident

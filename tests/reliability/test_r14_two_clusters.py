@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgekeeper.local.virtual import run_virtual
+from kubesim.virtual import run_virtual
 from tests.crash.stage import staged
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, system, tenant

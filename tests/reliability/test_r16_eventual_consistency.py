@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from edgekeeper.local.virtual import run_virtual
+from kubesim.virtual import run_virtual
 from tests.crash.oracles import duplicates, orphans
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant

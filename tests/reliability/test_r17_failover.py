@@ -19,8 +19,8 @@ from edgekeeper.core.calls import CallRecord
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.lease import LeaseOptions, LostLeadershipError
 from edgekeeper.kube.transport import ApiRequest, ApiResponse
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.virtual import LoopClock, run_virtual, virtual_time
+from kubesim.plane.plane import Plane
+from kubesim.virtual import LoopClock, run_virtual, virtual_time
 from tests.crash.gizmo_scenarios import scenarios
 from tests.crash.life import Life
 from tests.crash.oracles import duplicates, orphans

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgekeeper.core.calls import CallRecord
-from edgekeeper.local.virtual import START, LoopClock
+from kubesim.virtual import START, LoopClock
 from tests.crash.sampling import EVERY
 from tests.crash.system import Scenario
 from tests.reliability.playing import PATIENT, GizmoStage, ending_of, usual_ending

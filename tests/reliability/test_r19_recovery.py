@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.virtual import run_virtual
+from kubesim.virtual import run_virtual
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -13,8 +13,8 @@ import pytest
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.virtual import run_virtual
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.virtual import run_virtual
 from tests.crash.runner import captured_logs
 from tests.crash.sampling import EVERY
 from tests.tenants.estate import DISTRIBUTION

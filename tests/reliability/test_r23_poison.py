@@ -16,9 +16,9 @@ from typing import Any
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.outcome import Outcome, StatusWrite, done
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.contract import Request, Services
 from edgekeeper.runtime.controller import Controller
+from kubesim.virtual import run_virtual
 from tests.crash.stage import staged
 from tests.crash.system import System
 from tests.toy.controllers import controller_of

@@ -15,8 +15,8 @@ from edgekeeper.core.json import dig
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.lease import LeaseOptions
 from edgekeeper.kube.transport import ApiRequest, ApiResponse
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import run_virtual, virtual_time
 from tests.crash.life import Life
 from tests.crash.oracles import duplicates, orphans
 from tests.crash.stage import staged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from edgekeeper.local.virtual import DEFAULT_LIMITS, SlowCallback, run_virtual
+from kubesim.virtual import DEFAULT_LIMITS, SlowCallback, run_virtual
 from tests.crash.stage import staged
 from tests.reliability.turmoil import Town
 from tests.toy.system import GIZMOS

@@ -5,7 +5,7 @@ A name that leads to CloudFront brings its visitors to whoever has it. The squat
 
 from __future__ import annotations
 
-from edgekeeper.local.aws.cloud import ACCOUNT
+from kubesim.aws.cloud import ACCOUNT
 from tests.tenants.estate import Estate
 
 _ACCOUNT = "999988887777"

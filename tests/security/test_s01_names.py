@@ -16,8 +16,8 @@ from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import NAMESPACE, Key
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import OPTIONS, tenant
 

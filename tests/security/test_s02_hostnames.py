@@ -17,7 +17,7 @@ from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import NAMESPACE, Key
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.security.hostnames import OWNED, all_variants, disguises, lookalikes, neighbours, spellings
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import OPTIONS, tenant

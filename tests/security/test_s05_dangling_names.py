@@ -13,11 +13,11 @@ import pytest
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import Fault, error, html, lost_request, lost_response
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import Fault, error, html, lost_request, lost_response
+from kubesim.virtual import virtual_time
 from tests.crash.faults import Mode
 from tests.crash.runner import explore
-from tests.crash.sampling import ALL, EVERY_OF_TENANTS
+from tests.crash.sampling import ALL, EVERY_PLAN
 from tests.crash.tenant_scenarios import INHABITED, scenarios
 from tests.security.squatter import Squatter
 from tests.tenants.estate import Estate
@@ -52,7 +52,7 @@ PLAYED = [
 def test_squatter_gets_nothing_whichever_call_fails(name: str, mode: Mode) -> None:
     """What it gets we cannot get back: then nothing ends as it does without faults."""
     haunted = replace(INHABITED, outside=_haunted)
-    failures = list(explore(haunted, scenarios.known[name], [mode], every=EVERY_OF_TENANTS))
+    failures = list(explore(haunted, scenarios.known[name], [mode], every=EVERY_PLAN))
     assert not failures, "\n".join(map(str, failures))
 
 

@@ -17,9 +17,9 @@ from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.aws.route53.state import Zone
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.identity import Role
+from kubesim.aws.route53.state import Zone
+from kubesim.virtual import virtual_time
 from tests.security.identities import (
     ADMIN_DISTRIBUTION,
     ADMIN_ROLE,

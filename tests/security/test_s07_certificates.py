@@ -13,9 +13,9 @@ import pytest
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.acm.store import Certificates
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.aws.acm.store import Certificates
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.virtual import run_virtual, virtual_time
 from tests.security.forgery import ATTACKER, KIOSK, LATER, STALL, VICTIM, Holdings, forge, two_teams
 from tests.tenants.estate import NEIGHBOUR
 from tests.tenants.scene import Scene

@@ -10,8 +10,8 @@ from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX, Owner
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error
+from kubesim.virtual import virtual_time
 from tests.security.forgery import ATTACKER, KIOSK, LATER, STALL, VICTIM, Holdings, entry, forge, two_teams
 from tests.tenants.scene import Scene
 from tests.tenants.system import CLUSTER, tenant

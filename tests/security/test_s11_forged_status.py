@@ -7,8 +7,8 @@ from typing import Any
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import virtual_time
 from tests.security.forgery import ATTACKER, KIOSK, LATER, STALL, VICTIM, Holdings, entry, forge, two_teams
 from tests.tenants.scene import Scene
 from tests.tenants.system import tenant

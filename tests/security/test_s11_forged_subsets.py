@@ -14,7 +14,7 @@ from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import Owner
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.security.forgery import LATER, Holdings, entry, forge, two_teams
 from tests.tenants.scene import Scene
 from tests.tenants.system import CLUSTER, OPTIONS, tenant

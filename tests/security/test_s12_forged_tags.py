@@ -8,8 +8,8 @@ from dataclasses import replace
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.ownership import TAG_PREFIX, Owner, parse_tags
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import virtual_time
 from tests.security.forgery import ATTACKER, LATER, VICTIM, Holdings, forge, two_teams
 from tests.tenants.scene import Scene, facts
 from tests.tenants.system import CLUSTER, tenant

@@ -10,7 +10,7 @@ from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX, Owner
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.security.forgery import ATTACKER, KIOSK, LATER, VICTIM, Holdings, forge, two_teams
 from tests.tenants.scene import Scene
 from tests.tenants.system import CLUSTER, OPTIONS, tenant

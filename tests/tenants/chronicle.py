@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from edgekeeper.core.ownership import TAG_PREFIX
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.journal import Entry, Journal
-from edgekeeper.local.aws.route53.state import Zone
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.journal import Entry, Journal
+from kubesim.aws.route53.state import Zone
 
 _READING = ("Get", "List", "Describe", "AssumeRole", "Verify")
 

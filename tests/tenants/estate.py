@@ -20,12 +20,12 @@ from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
-from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.aws.route53.state import Zone
-from edgekeeper.local.aws.session import session_class
-from edgekeeper.local.aws.settings import UNLIMITED
+from kubesim.aws.cloud import ACCOUNT, AwsCloud
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.route53.records import Record
+from kubesim.aws.route53.state import Zone
+from kubesim.aws.session import session_class
+from kubesim.aws.settings import UNLIMITED
 from tests.tenants.chronicle import Chronicle
 from tests.tenants.portrait import state_of
 

@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
-from edgekeeper.local.aws.acm.certificate import Certificate
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.aws.route53.state import Zone
+from kubesim.aws.acm.certificate import Certificate
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.route53.records import Record
+from kubesim.aws.route53.state import Zone
 
 _UID = f"{TAG_PREFIX}uid"
 _BORN = ("NS", "SOA")

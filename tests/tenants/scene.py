@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantOptions
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.plane.store import Event
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.route53.records import Record
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from tests.crash.oracles import Watchman
 from tests.crash.stage import Stage, staged
 from tests.tenants.estate import Estate

@@ -10,9 +10,9 @@ import pytest
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.cloudfront.resources import Tenant
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloudfront.resources import Tenant
+from kubesim.aws.faults import error
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, tenant
 

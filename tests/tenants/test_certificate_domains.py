@@ -10,9 +10,9 @@ import pytest
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.aws.acm.store import Certificates
-from edgekeeper.local.aws.faults import lost_response
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.acm.store import Certificates
+from kubesim.aws.faults import lost_response
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 from tests.tenants.test_rights import FEWEST

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.aws.faults import error, lost_response
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error, lost_response
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from edgekeeper.core.calls import CallRecord
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, tenant

@@ -10,7 +10,7 @@ from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.claims import HOSTNAME, Claim, Claims, ClaimSource, KindObject, Proof, Rival
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -6,8 +6,8 @@ from edgekeeper.api.cloudfront import FINALIZER
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Fact, playing
 from tests.tenants.system import CLUSTER, KEY, tenant
 

@@ -13,8 +13,8 @@ from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.wiring import KIND, TenantController
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws import faults, identity
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.aws import faults, identity
+from kubesim.virtual import run_virtual, virtual_time
 from tests.tenants.estate import NEIGHBOUR
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from edgekeeper.local.aws.cloudfront.resources import ConnectionGroup
-from edgekeeper.local.aws.faults import error, html
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloudfront.resources import ConnectionGroup
+from kubesim.aws.faults import error, html
+from kubesim.aws.identity import Role
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import NEIGHBOUR
 from tests.tenants.scene import Fact, Scene, playing, records_of
 from tests.tenants.system import KEY, tenant

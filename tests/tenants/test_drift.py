@@ -9,7 +9,7 @@ import pytest
 
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.drift import Policy
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 

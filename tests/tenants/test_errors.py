@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import playing
 from tests.tenants.system import KEY, tenant

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -16,11 +16,11 @@ from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.errors import InvalidError
-from edgekeeper.local.aws.acm.certificate import Certificate
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.virtual import run_virtual
+from kubesim.aws.acm.certificate import Certificate
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.identity import Role
+from kubesim.virtual import run_virtual
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import tenant

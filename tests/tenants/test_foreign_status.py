@@ -10,7 +10,7 @@ from dataclasses import replace
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject, dig_list
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.crash.stage import staged
 from tests.tenants.scene import Scene
 from tests.tenants.system import KEY, TENANTS, tenant

@@ -6,9 +6,9 @@ import pytest
 
 from edgekeeper.core.json import dig_list
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

@@ -8,8 +8,8 @@ import pytest
 
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import error
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 

@@ -13,8 +13,8 @@ import pytest
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.faults import Fault, error, html, refused, silence
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import Fault, error, html, refused, silence
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, tenant

@@ -5,8 +5,8 @@ from __future__ import annotations
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import NAMESPACE, Key
-from edgekeeper.local.aws.faults import lost_response
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.faults import lost_response
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

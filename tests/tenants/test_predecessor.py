@@ -15,8 +15,8 @@ from edgekeeper.kube.errors import ForbiddenError
 from edgekeeper.kube.kinds import DEPLOYMENT, LEASE, Key
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
 from edgekeeper.kube.transport import TransportError
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant

@@ -10,7 +10,7 @@ from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.lease import LeaseOptions
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, facts, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
 

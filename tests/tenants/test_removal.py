@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.faults import error
+from kubesim.aws.identity import Role
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Fact, Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant

@@ -10,8 +10,8 @@ import pytest
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant

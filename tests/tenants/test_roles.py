@@ -6,10 +6,10 @@ import pytest
 
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.faults import error
+from kubesim.aws.identity import Role
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 

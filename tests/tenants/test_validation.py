@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.aws.identity import Role
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.faults import error
+from kubesim.aws.identity import Role
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION, NEIGHBOUR
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.route53.records import Record
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.route53.records import Record
+from kubesim.virtual import virtual_time
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import tenant
 

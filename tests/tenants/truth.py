@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.local.aws.cloudfront.resources import DEPLOYED, Tenant
-from edgekeeper.local.aws.route53.state import Zone
+from kubesim.aws.cloudfront.resources import DEPLOYED, Tenant
+from kubesim.aws.route53.state import Zone
 from tests.tenants.estate import Estate
 
 

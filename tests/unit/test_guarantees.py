@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs/guarantees.md").read_text()
 _PROMISE = re.compile(r"\b[RS]-\d{2}\b")
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`(tests/[\w/.]+)`", PAGE))))
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:tests|packages)/[\w/.]+)`", PAGE))))
 def test_page_names_tests_that_exist(path: str) -> None:
     assert (ROOT / path).exists()
 
@@ -24,7 +24,11 @@ def test_promise_that_is_shown_has_a_test(row: str) -> None:
 
 
 def test_every_promise_of_a_test_is_on_the_page() -> None:
-    sources = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    sources = [
+        path
+        for path in [*(ROOT / "tests").rglob("*.py"), *ROOT.glob("packages/*/tests/**/*.py")]
+        if path != Path(__file__)
+    ]
     named = {promise for path in sources for promise in _PROMISE.findall(path.read_text())}
     assert named <= set(_PROMISE.findall(PAGE))
 

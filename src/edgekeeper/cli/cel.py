@@ -17,15 +17,15 @@ from rich.console import Console
 from rich.highlighter import JSONHighlighter
 from rich.text import Text
 
-from edgekeeper.cel import environments
-from edgekeeper.cel.environment import Environment
-from edgekeeper.cel.errors import CelError, CompileError, EvaluationError
-from edgekeeper.cel.types import DYN
 from edgekeeper.cli.context import load_context
 from edgekeeper.cli.expression import Answer, ask
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.terminal import open_console
+from kubecel import environments
+from kubecel.environment import Environment
+from kubecel.errors import CelError, CompileError, EvaluationError
+from kubecel.types import DYN
 
 STDIN: Final = "-"
 ENVIRONMENTS: Final = {"kro": environments.kro, "kubernetes": environments.kubernetes}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.controllers.simulate import SIMULATORS
-from edgekeeper.local.plane.errors import StatusError
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.controllers.simulate import SIMULATORS
+from kubesim.plane.errors import StatusError
 
 LOOPBACK = "127.0.0.1"
 SIMULATOR_NAMES = tuple(sorted(SIMULATORS))

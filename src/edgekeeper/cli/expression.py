@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from edgekeeper.cel.display import as_json
-from edgekeeper.cel.environment import Environment
-from edgekeeper.cel.errors import CelError, CompileError, EvaluationError, Issue, Position
-from edgekeeper.cel.program import Program
 from edgekeeper.core.json import JsonObject
+from kubecel.display import as_json
+from kubecel.environment import Environment
+from kubecel.errors import CelError, CompileError, EvaluationError, Issue, Position
+from kubecel.program import Program
 
 ErrorClass = Literal["compile", "evaluation"]
 _OPEN: Final = "${"

@@ -13,10 +13,18 @@ from typing import Any
 
 import click
 
-from edgekeeper.cli.failure import ExitCode
+from edgekeeper.cli.failure import CommandError, ExitCode
 
 Pairs = Sequence[tuple[str, str]]
 """Two columns: an example or a code, and what it means."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An extra of the distribution, and the import package that it brings."""
+
+    name: str
+    package: str
 
 
 @dataclass(frozen=True)
@@ -26,10 +34,22 @@ class CommandEntry:
     name: str
     target: str
     summary: str
+    extra: Extra | None = None
+    """What must be installed beside the operator for it."""
 
     def load(self) -> click.Command:
+        """Import the command. Raise CommandError if its extra is not installed."""
         module, _, attribute = self.target.partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        try:
+            command = getattr(importlib.import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if self.extra is None or error.name != self.extra.package:
+                raise
+            raise CommandError(
+                f"'edgekeeper {self.name}' needs the package {self.extra.package}, which is not installed",
+                f"pip install 'edgekeeper[{self.extra.name}]'",
+                ExitCode.USAGE,
+            ) from error
         if not isinstance(command, click.Command):
             raise TypeError(f"{self.target} is not a command")
         return command

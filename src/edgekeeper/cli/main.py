@@ -12,16 +12,20 @@ import click
 
 from edgekeeper import __version__
 from edgekeeper.cli.failure import CommandError, ExitCode
-from edgekeeper.cli.help import Command, CommandEntry, CommandGroup, Section
+from edgekeeper.cli.help import Command, CommandEntry, CommandGroup, Extra, Section
+from edgekeeper.cli.process import settle_garbage_collection
 from edgekeeper.cli.terminal import wants_colour
-from edgekeeper.local.process import settle_garbage_collection
 
+LOCAL = Extra("local", package="kubesim")
 SECTIONS = (
     Section(
         "Run it on this machine",
         (
             CommandEntry(
-                "up", "edgekeeper.cli.up:up", "Start a cluster, clouds and the operator on this machine."
+                "up",
+                "edgekeeper.cli.up:up",
+                "Start a cluster, clouds and the operator on this machine.",
+                extra=LOCAL,
             ),
         ),
     ),

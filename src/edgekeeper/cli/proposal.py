@@ -17,9 +17,9 @@ from edgekeeper.core.clock import timestamp
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.lifecycle.module import KindModule, Path
-from edgekeeper.local.plane.expressions.engine import RuleEngine
-from edgekeeper.local.plane.schema import CompiledSchema, compile_schema
-from edgekeeper.local.plane.schema.problem import NO_FIELD
+from edgekeeper.schema import CompiledSchema, compile_schema
+from edgekeeper.schema.expressions.engine import RuleEngine
+from edgekeeper.schema.problem import NO_FIELD
 
 INVALID: Final = "Invalid"
 FUTURE_UID: Final = "known-after-apply"

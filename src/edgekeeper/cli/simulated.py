@@ -22,14 +22,14 @@ from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.module import CommonOptions
-from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
-from edgekeeper.local.aws.http import serve
-from edgekeeper.local.aws.saving import keep
-from edgekeeper.local.aws.session import session_class
-from edgekeeper.local.aws.settings import UNLIMITED
-from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+from kubesim.aws.cloud import ACCOUNT, AwsCloud
+from kubesim.aws.http import serve
+from kubesim.aws.saving import keep
+from kubesim.aws.session import session_class
+from kubesim.aws.settings import UNLIMITED
+from kubesim.transport import InProcessTransport
 
 REGION = "us-east-1"
 DISTRIBUTION = "E1XNX8R2GOAABC"

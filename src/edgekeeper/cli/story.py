@@ -25,7 +25,7 @@ from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.simulated import Simulation
 from edgekeeper.core.json import dig_list
-from edgekeeper.local.plane.errors import StatusError
+from kubesim.plane.errors import StatusError
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/edge/distributiontenants"
 SHOP, INTRANET = f"{TENANTS}/shop", f"{TENANTS}/intranet"

@@ -1,7 +1,7 @@
 """Time as something handed in: wall time for people, monotonic time for intervals.
 
 Nothing reads a clock by itself. Production hands in `SystemClock`; tests hand in `VirtualClock`, or run on an event
-loop whose time is virtual (`edgekeeper.local.virtual`). Wall time may jump, be wrong or go back, so it is only ever
+loop whose time is virtual (`kubesim.virtual`). Wall time may jump, be wrong or go back, so it is only ever
 shown or compared with expiry dates, with a margin; every interval is measured with `monotonic`.
 """
 

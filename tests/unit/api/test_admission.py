@@ -10,8 +10,8 @@ import pytest
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER, read_tenant
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.errors import StatusError
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.errors import StatusError
 from tests.tenants.system import loosened
 from tests.unit.api.admission_cases import ADMITTED, PREDECESSOR, REFUSED, STALE, domains
 

@@ -14,11 +14,11 @@ from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.crds import file_name, render
 from edgekeeper.cli.kinds import DEFINITIONS as KINDS
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane import Plane, PlaneConfig
-from edgekeeper.local.plane.errors import StatusError
-from edgekeeper.local.plane.expressions.engine import RuleEngine
-from edgekeeper.local.plane.request import Request
-from edgekeeper.local.plane.schema import compile_schema
+from edgekeeper.schema import compile_schema
+from edgekeeper.schema.expressions.engine import RuleEngine
+from kubesim.plane import Plane, PlaneConfig
+from kubesim.plane.errors import StatusError
+from kubesim.plane.request import Request
 from tests.unit.api.sample_kind import REFUSED, SPEC, STATUS, gauge
 
 CHART = Path(__file__).parents[3] / "charts" / "edgekeeper" / "crds"

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from edgekeeper.cel.environments import kubernetes
-from edgekeeper.cel.errors import EvaluationError
-from edgekeeper.cel.types import DYN
 from edgekeeper.cloud.aws import error_table
 from edgekeeper.controllers.cloudfront import decide
 from edgekeeper.core.json import JsonObject
+from kubecel.environments import kubernetes
+from kubecel.errors import EvaluationError
+from kubecel.types import DYN
 
 PAGE = (Path(__file__).parents[3] / "docs" / "kinds" / "distribution-tenant.md").read_text()
 BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]

@@ -25,7 +25,7 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
 from edgekeeper.lifecycle.preview import Verdict
-from edgekeeper.local.aws.control import COMMANDS
+from kubesim.aws.control import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"

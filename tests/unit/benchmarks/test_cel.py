@@ -8,7 +8,7 @@ from benchmarks.cel.figures import beside
 from benchmarks.cel.partner import SHORT, Partner, UnableError, describe, measure_partner
 from benchmarks.cel.timing import median_ratio, microseconds
 from benchmarks.cel.workload import CONTEXT, EXPRESSIONS, environment
-from edgekeeper.cel.display import as_json
+from kubecel.display import as_json
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)

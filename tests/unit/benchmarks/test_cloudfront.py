@@ -18,10 +18,10 @@ from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.plane import PlaneConfig
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock, run_virtual
+from kubesim.aws.cloud import AwsCloud
+from kubesim.plane import PlaneConfig
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock, run_virtual
 
 CREATE, UPDATE, READ = "CreateDistributionTenant", "UpdateDistributionTenant", "GetDistributionTenant"
 

@@ -102,6 +102,7 @@ def test_every_promised_group_is_known() -> None:
         "cel",
         "clouds",
         "cloudfront",
+        "package",
         "zerotrust",
         "composition",
         "bridge",

@@ -17,7 +17,7 @@ from benchmarks.runtime.real_server import count_writes
 from benchmarks.runtime.stage import EMBEDDED, KOPF, OURS, REAL, Effort, UnfinishedError
 from benchmarks.runtime.workload import SITE, definition, is_converged, key_of, ready_status
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.plane import Plane, PlaneConfig
+from kubesim.plane import Plane, PlaneConfig
 from tests.conformance.servers import UnavailableError
 
 SMALL = Effort(count=10_000, seconds=10.0, cpu=10.0, megabytes=90.0, writes=20_000, refused=0)

@@ -13,11 +13,11 @@ from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.lifecycle.module import CommonOptions
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.faults import Fault, error, silence
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.options import RuntimeOptions
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.faults import Fault, error, silence
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 

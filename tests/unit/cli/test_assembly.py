@@ -24,14 +24,14 @@ from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
 from edgekeeper.lifecycle.module import CommonOptions
-from edgekeeper.local.plane.resource import GroupResource
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import ControllerOptions
 from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from edgekeeper.runtime.validation import Problem, User, Validator
 from edgekeeper.runtime.webhooks import validating
+from kubesim.plane.resource import GroupResource
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant

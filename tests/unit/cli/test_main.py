@@ -65,9 +65,9 @@ def test_run_does_not_load_what_only_other_commands_and_options_need() -> None:
         "cryptography",
         "rich",
         "pygments",
-        "edgekeeper.cel",
-        "edgekeeper.local.plane",
-        "edgekeeper.local.aws",
+        "kubecel",
+        "kubesim.plane",
+        "kubesim.aws",
     )
     program = (
         "import sys; sys.modules['httpx'] = None; import edgekeeper.cli.main, edgekeeper.cli.run;"

@@ -28,10 +28,10 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.lifecycle.preview import Preview, Verdict
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.faults import error
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.faults import error
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import DISTRIBUTION, NEIGHBOUR
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant

@@ -23,9 +23,9 @@ from edgekeeper.cli.reaching import UnavailableError, await_cluster, identify
 from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, TransportError
-from edgekeeper.local.plane.auth.authentication import utc_now
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority
-from edgekeeper.local.virtual import virtual_time
+from kubesim.plane.auth.authentication import utc_now
+from kubesim.plane.auth.certificates import CertificateAuthority
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.kube.hostile import hostile, reply, serving_context
 

@@ -26,11 +26,11 @@ from edgekeeper.cli.main import run
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.run import run as run_command
 from edgekeeper.cli.simulated import CRD_PATH, DISTRIBUTION, SimulationOptions, furnish
-from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
-from edgekeeper.local.aws.http import serve
-from edgekeeper.local.aws.settings import UNLIMITED
-from edgekeeper.local.plane import Plane, PlaneConfig
 from edgekeeper.runtime.http_server import Address
+from kubesim.aws.cloud import ACCOUNT, AwsCloud
+from kubesim.aws.http import serve
+from kubesim.aws.settings import UNLIMITED
+from kubesim.plane import Plane, PlaneConfig
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/default/distributiontenants"
 SHOP = {

@@ -21,7 +21,7 @@ import yaml
 
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
-from edgekeeper.local.aws.cloud import ACCOUNT
+from kubesim.aws.cloud import ACCOUNT
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 UP = [sys.executable, "-m", "edgekeeper.cli", "up"]

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.cloud.call_context import Priority, current_context
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.local.virtual import LoopClock
+from kubesim.virtual import LoopClock
 
 NAME = "things"
 

@@ -16,7 +16,7 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Failure, Operation, Transport, Verdict
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.core.errors import Retry, Stall, Wait
-from edgekeeper.local.virtual import LoopClock
+from kubesim.virtual import LoopClock
 
 LANE = "test"
 ACCOUNT = "aws:111122223333"

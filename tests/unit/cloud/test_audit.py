@@ -13,7 +13,7 @@ from edgekeeper.cloud.audit import MESSAGE
 from edgekeeper.cloud.transport import acting_for
 from edgekeeper.core.errors import PassError
 from edgekeeper.core.json import JsonObject
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.virtual import run_virtual, virtual_time
 from tests.logs import capture_logs
 from tests.unit.cloud.provider import (
     CREATE,

@@ -11,7 +11,7 @@ import pytest
 from edgekeeper.cloud.budget import Budget, LaneRate, TooLongError
 from edgekeeper.cloud.call_context import Priority
 from edgekeeper.cloud.rates import DEFAULT_RATES
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.provider import ACCOUNT, LANE, assert_within_budget
 
 

@@ -14,7 +14,7 @@ import pytest
 from edgekeeper.cloud.call_context import CallContext, acting_for
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, PendingError
 from edgekeeper.core.errors import Retry, Wait
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.document import LATENCY, Desk, Document, Record, names
 from tests.unit.cloud.provider import SHOP
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgekeeper.cloud.ticket import Ticket
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.virtual import run_virtual, virtual_time
 from tests.unit.cloud.document import LATENCY, Desk, Document, Record, names
 
 

@@ -24,7 +24,7 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.cloud.ticket import Ticket
 from edgekeeper.core.errors import PassError, Stall
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.virtual import LoopClock, virtual_time
 from tests.logs import capture_logs
 from tests.unit.cloud.aws.world import ENDPOINT, World, in_virtual_time
 from tests.unit.cloud.document import Desk, Document

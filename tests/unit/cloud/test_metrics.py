@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.core.errors import PassError
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.provider import CREATE, GET, LANE, PUT, RefusedError, UnavailableError, World
 
 TENANTS = "cloudfront_tenant_operator_aws_api_call_duration_seconds"

@@ -11,7 +11,7 @@ import pytest
 from edgekeeper.cloud.call_context import Priority
 from edgekeeper.cloud.mirror import Mirror, MirrorOptions, NotSyncedError
 from edgekeeper.core.errors import Cause, Retry, Wait
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.virtual import LoopClock, virtual_time
 from tests.logs import capture_logs
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 

@@ -8,7 +8,7 @@ import pytest
 
 from edgekeeper.cloud.mirror import MirrorOptions
 from edgekeeper.core.errors import Retry
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
 

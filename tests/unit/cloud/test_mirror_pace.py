@@ -11,7 +11,7 @@ import pytest
 
 from edgekeeper.cloud.mirror import MirrorOptions
 from edgekeeper.core.errors import Retry, Wait
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.unit.cloud.collection import Reflected, Remote, Thing, things
 
 STEADY = MirrorOptions(jitter=0.0, settling=timedelta(0))

@@ -10,7 +10,7 @@ from edgekeeper.cloud.outbox import News, Outbox, Owner
 from edgekeeper.cloud.ticket import Ticket
 from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.errors import STALL_INTERVAL, Cause, Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 
 SHOP, BLOG = Owner("uid-shop", 1), Owner("uid-blog", 1)
 A, B, C = ("Z1", "a"), ("Z1", "b"), ("Z1", "c")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from edgekeeper.cloud.registry import CHECKED_EVERY, LINGERING, Registry
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.virtual import LoopClock, virtual_time
 
 RELEASED_WITHIN = (LINGERING + CHECKED_EVERY).total_seconds()
 

@@ -9,7 +9,7 @@ import pytest
 
 from edgekeeper.cloud.remembered import LASTING, REMOVED_EVERY, Expiring, Remembered
 from edgekeeper.core.errors import Retry
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.virtual import LoopClock, virtual_time
 
 SHORT = timedelta(seconds=30)
 

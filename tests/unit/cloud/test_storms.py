@@ -16,7 +16,7 @@ from edgekeeper.cloud.call_context import Actor, acting_for
 from edgekeeper.cloud.transport import Operation
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.local.virtual import run_virtual
+from kubesim.virtual import run_virtual
 from tests.unit.cloud.provider import (
     ACCOUNT,
     CREATE,

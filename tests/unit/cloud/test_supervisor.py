@@ -10,7 +10,7 @@ import pytest
 
 from edgekeeper.cloud.call_context import CallContext, acting_for, current_context
 from edgekeeper.cloud.supervisor import Supervisor
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.cloud.provider import SHOP
 

@@ -12,7 +12,7 @@ import pytest
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.transport import KeptBack, Operation, Priority, acting_for, sweeping
 from edgekeeper.core.errors import Cause, PassError, Retry, Stall, Wait
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.virtual import run_virtual, virtual_time
 from tests.unit.cloud.provider import (
     ACCOUNT,
     CREATE,

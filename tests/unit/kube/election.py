@@ -20,9 +20,9 @@ from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import LEASE, Key
 from edgekeeper.kube.lease import Elector, LeaseOptions, LostLeadershipError
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import START, LoopClock
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import START, LoopClock
 from tests.unit.kube.world import quiet_plane
 
 T = TypeVar("T")

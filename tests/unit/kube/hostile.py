@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from edgekeeper.local.plane.auth.authentication import utc_now
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority
+from kubesim.plane.auth.authentication import utc_now
+from kubesim.plane.auth.certificates import CertificateAuthority
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from edgekeeper.kube.errors import (
 )
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import ApiResponse, TransportError
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.kube.scripted import (
     KEY,

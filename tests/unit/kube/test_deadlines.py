@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 import pytest
 
 from edgekeeper.kube.deadlines import Deadlines
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 
 
 async def _sleep_within(deadlines: Deadlines, span: float, limit: float) -> str:

@@ -17,8 +17,8 @@ from edgekeeper.kube.errors import UnreachableError
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, Key
 from edgekeeper.kube.openapi import OpenApiSchemas
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock, virtual_time
 from tests.unit.kube.scripted import ScriptedTransport, answer
 from tests.unit.kube.world import quiet_plane
 from tests.unit.runtime.world import PART, WIDGET, definition, settle

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.dryrun import imagine_applied, imagine_created, imagine_merged, imagine_patched
 from edgekeeper.kube.errors import InvalidError, NotFoundError, StaleError
-from edgekeeper.local.plane.errors import StatusError
-from edgekeeper.local.plane.patch.json_patch import json_patch
-from edgekeeper.local.plane.patch.merge import merge_patch
+from kubesim.plane.errors import StatusError
+from kubesim.plane.patch.json_patch import json_patch
+from kubesim.plane.patch.merge import merge_patch
 from tests.unit.kube.scripted import KEY, OK, WIDGET, ScriptedTransport, client_of, refusal, widget
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

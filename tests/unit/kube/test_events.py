@@ -20,9 +20,9 @@ from edgekeeper.kube.events import Recorder, RecorderOptions
 from edgekeeper.kube.kinds import EVENT
 from edgekeeper.kube.lease import LostLeadershipError
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock, virtual_time
 from tests.logs import capture_logs
 from tests.unit.kube.faults import FaultyTransport, refusal
 from tests.unit.kube.world import quiet_plane

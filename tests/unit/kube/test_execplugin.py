@@ -15,8 +15,8 @@ import pytest
 from edgekeeper.core.clock import VirtualClock, timestamp
 from edgekeeper.kube.credentials import ClientCertificate, CredentialsError, bearer
 from edgekeeper.kube.execplugin import API_VERSIONS, ExecCredentials, ExecPlugin
+from packages.kubesim.tests.plane.cluster import until
 from tests.logs import capture_logs
-from tests.unit.plane.cluster import until
 
 V1, V1BETA1 = API_VERSIONS
 

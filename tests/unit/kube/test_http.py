@@ -20,9 +20,9 @@ from edgekeeper.kube.errors import ApiError, NotFoundError, ServerError, Unreach
 from edgekeeper.kube.http import HttpOptions
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from edgekeeper.kube.transport import ApiRequest, TransportError
+from packages.kubesim.tests.plane.cluster import until
 from tests.unit.kube.hostile import Heard, Talk, hostile, reply, reset, response
 from tests.unit.kube.transports import transport_to
-from tests.unit.plane.cluster import until
 
 GET = ApiRequest("GET", "/version")
 SOON = timedelta(seconds=5)

@@ -9,7 +9,7 @@ import pytest
 from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, SECRET, Key
 from edgekeeper.kube.store import Change
 from edgekeeper.kube.transport import TransportError
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.kube.faults import FORBIDDEN, Fault
 from tests.unit.kube.world import unwatched, watching

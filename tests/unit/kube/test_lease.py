@@ -14,7 +14,7 @@ from edgekeeper.kube.errors import NotFoundError, StaleError
 from edgekeeper.kube.kinds import LEASE, Key, Kind
 from edgekeeper.kube.lease import Elector, LeaseOptions, LostLeadershipError
 from edgekeeper.kube.lease_record import LeaseRecord, new_lease, with_spec
-from edgekeeper.local.virtual import LoopClock, virtual_time
+from kubesim.virtual import LoopClock, virtual_time
 from tests.unit.kube.election import LEASE_KEY, electing
 from tests.unit.kube.world import eventually
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekeeper.kube.lease import LeaseOptions, LostLeadershipError
-from edgekeeper.local.virtual import VirtualLoop, run_virtual, virtual_time
+from kubesim.virtual import VirtualLoop, run_virtual, virtual_time
 from tests.unit.kube.election import Candidate, Election, electing
 from tests.unit.kube.world import eventually
 

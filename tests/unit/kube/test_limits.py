@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekeeper.kube.limits import TokenBucket
-from edgekeeper.local.virtual import run_virtual, virtual_time
+from kubesim.virtual import run_virtual, virtual_time
 
 
 async def _passages(bucket: TokenBucket, count: int) -> list[float]:

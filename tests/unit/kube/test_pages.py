@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.kube.pages import BrokenLineError, parse_page, split_lines
-from edgekeeper.local.virtual import run_virtual
+from kubesim.virtual import run_virtual
 
 
 async def _stream(chunks: list[bytes]) -> AsyncIterator[bytes]:

@@ -11,9 +11,9 @@ from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.credentials import StoredCredentials, bearer
 from edgekeeper.kube.http import HttpOptions, HttpTransport, UnsendableError
 from edgekeeper.kube.transport import ApiRequest, TransportError
+from packages.kubesim.tests.plane.cluster import until
 from tests.unit.kube.hostile import Heard, hostile, reply, response
 from tests.unit.kube.transports import transport_to
-from tests.unit.plane.cluster import until
 
 GET = ApiRequest("GET", "/version")
 SOON = timedelta(seconds=5)

@@ -16,11 +16,11 @@ from edgekeeper.kube.cluster import ClusterConfig, Trust
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.proxy import proxy_for
 from edgekeeper.kube.transport import ApiRequest, TransportError
-from edgekeeper.local.plane.auth.authentication import utc_now
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority
-from edgekeeper.local.plane.plane import Plane
+from kubesim.plane.auth.authentication import utc_now
+from kubesim.plane.auth.certificates import CertificateAuthority
+from kubesim.plane.plane import Plane
+from packages.kubesim.tests.plane.cluster import QUIET
 from tests.unit.kube.hostile import Heard, hostile, reply, reset, serving_context
-from tests.unit.plane.cluster import QUIET
 
 OURS = CertificateAuthority.create(utc_now(), "ours")
 SERVER = "https://api.example.com:6443"

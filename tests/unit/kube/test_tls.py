@@ -24,11 +24,11 @@ from edgekeeper.kube.credentials import (
 from edgekeeper.kube.http import HttpTransport, UntrustedServerError
 from edgekeeper.kube.tls import TlsContexts
 from edgekeeper.kube.transport import ApiRequest, TransportError
-from edgekeeper.local.plane.auth.authentication import utc_now
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority
-from edgekeeper.local.plane.plane import Plane
+from kubesim.plane.auth.authentication import utc_now
+from kubesim.plane.auth.certificates import CertificateAuthority
+from kubesim.plane.plane import Plane
+from packages.kubesim.tests.plane.cluster import QUIET
 from tests.unit.kube.hostile import HostileServer, hostile, reply, serving_context
-from tests.unit.plane.cluster import QUIET
 
 NOW = datetime.now(UTC)
 OURS = CertificateAuthority.create(NOW, "ours")

@@ -28,13 +28,13 @@ from edgekeeper.kube.errors import (
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, Key, Kind
 from edgekeeper.kube.transport import ApiRequest, Transport, TransportError
-from edgekeeper.local.plane.auth.authentication import utc_now
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.plane.request import Request, Response, User
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
+from kubesim.plane.auth.authentication import utc_now
+from kubesim.plane.plane import Plane
+from kubesim.plane.request import Request, Response, User
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
+from packages.kubesim.tests.plane.cluster import QUIET, define, running, until
 from tests.logs import capture_logs
-from tests.unit.plane.cluster import QUIET, define, running, until
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
 ONE = Key("default", "one")

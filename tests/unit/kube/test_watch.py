@@ -18,12 +18,12 @@ from edgekeeper.kube.requests import Selection
 from edgekeeper.kube.store import NotSyncedError, SyncState
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
 from edgekeeper.kube.watch import State, Watcher
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import virtual_time
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import virtual_time
+from packages.kubesim.tests.plane.cluster import DEFINITIONS, WIDGETS, define, widget
 from tests.logs import capture_logs
 from tests.unit.kube.faults import FORBIDDEN, NOT_FOUND, Fault, refusal
 from tests.unit.kube.world import World, eventually, quiet_plane, uid_of, unwatched, watching
-from tests.unit.plane.cluster import DEFINITIONS, WIDGETS, define, widget
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
 A_WHILE = 200.0

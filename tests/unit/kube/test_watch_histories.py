@@ -14,8 +14,8 @@ from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.raw import peek
 from edgekeeper.kube.store import Change
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
-from edgekeeper.local.plane.errors import StatusError
-from edgekeeper.local.virtual import run_virtual
+from kubesim.plane.errors import StatusError
+from kubesim.virtual import run_virtual
 from tests.unit.kube.faults import FORBIDDEN, Fault, refusal
 from tests.unit.kube.world import World, unwatched
 

@@ -16,9 +16,9 @@ from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.informers import Informer, Informers
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from edgekeeper.kube.store import Change
-from edgekeeper.local.plane.plane import Plane, PlaneConfig
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock
+from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock
 from tests.unit.kube.faults import FaultyTransport
 
 Objects = dict[Key, tuple[str, str, Any]]

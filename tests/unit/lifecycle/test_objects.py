@@ -17,10 +17,10 @@ from edgekeeper.kube.store import NotSyncedError
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims, ClaimSource
 from edgekeeper.lifecycle.objects import ObjectIndex
 from edgekeeper.lifecycle.record_claims import RecordSource
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager
+from kubesim.virtual import virtual_time
 from tests.unit.lifecycle.kinds import ROUTE, SHOP, build, hostnames_of, register_of
 from tests.unit.runtime.world import PART, QUIET, WIDGET, Toy, World, settle, widget, world
 

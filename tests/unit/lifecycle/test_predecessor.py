@@ -16,8 +16,8 @@ from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.kube.kinds import DEPLOYMENT, LEASE, Key
 from edgekeeper.kube.lease_record import new_lease
 from edgekeeper.lifecycle.predecessor import Predecessor, PreviousOperator, Successor
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import Request
+from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import KEY, World, world
 
 LABELS = {"app": "old"}

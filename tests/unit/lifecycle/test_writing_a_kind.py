@@ -12,7 +12,7 @@ from typing import Any
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 from tests.crash.stage import Stage, staged
 from tests.crash.system import System
 

@@ -8,8 +8,8 @@ from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.transport import InProcessTransport
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

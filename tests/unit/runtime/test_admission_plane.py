@@ -12,15 +12,15 @@ import pytest
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import dig
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority
-from edgekeeper.local.plane.errors import StatusError
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.plane.request import Request
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.server import Server
 from edgekeeper.runtime.webhooks import Admission, Decision, Webhook, allow, cause, change, deny
-from tests.unit.plane.cluster import WIDGETS, define, exists, running, widget
+from kubesim.plane.auth.certificates import CertificateAuthority
+from kubesim.plane.errors import StatusError
+from kubesim.plane.plane import Plane
+from kubesim.plane.request import Request
+from packages.kubesim.tests.plane.cluster import WIDGETS, define, exists, running, widget
 from tests.unit.runtime.accounts import client_of
 from tests.unit.runtime.wire import ANYWHERE, LOOPBACK, NOW, issue, put
 

@@ -17,8 +17,6 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPair
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.certificates import (
     CertificateError,
     CertificateFiles,
@@ -27,6 +25,8 @@ from edgekeeper.runtime.certificates import (
     server_context,
 )
 from edgekeeper.runtime.http_server import plain
+from kubesim.plane.auth.certificates import CertificateAuthority, KeyPair
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.runtime.wire import NOW, issue, listening, put, shown_certificate
 

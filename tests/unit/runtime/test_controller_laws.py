@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import run_virtual, virtual_time
 from edgekeeper.runtime.contract import Request, Result
+from kubesim.virtual import run_virtual, virtual_time
 from tests.unit.runtime.world import KEY, Toy, observe_generation, settle, until, widget, world
 
 

@@ -9,9 +9,9 @@ import pytest
 from edgekeeper.core.errors import Retry
 from edgekeeper.core.outcome import MetadataWrite, Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.errors import NotFoundError
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.finalizers import changed_finalizers, claim, has_finalizer, is_deleting, release
+from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import FINALIZER, KEY, Toy, observe_generation, settle, until, widget, world
 
 OTHER = "example.com/other"

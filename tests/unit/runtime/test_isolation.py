@@ -13,8 +13,8 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done
 from edgekeeper.kube.errors import ForbiddenError, ThrottledError
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import run_virtual, virtual_time
 from edgekeeper.runtime.contract import Request, Result
+from kubesim.virtual import run_virtual, virtual_time
 from tests.unit.runtime.world import KEY, Toy, observe_generation, settle, until, widget, world
 
 

@@ -18,11 +18,11 @@ from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.lease import Elector, LostLeadershipError
 from edgekeeper.kube.transport import TransportError
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import VirtualLoop, virtual_time
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions, Service
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import VirtualLoop, virtual_time
 from tests.unit.runtime.world import (
     KEY,
     PART,

@@ -15,7 +15,6 @@ from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import UnreachableError
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.local.plane.plane import Plane
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.metrics_auth import (
     ACCESS_REVIEW,
@@ -24,7 +23,8 @@ from edgekeeper.runtime.metrics_auth import (
     MetricsEndpoint,
     Verdict,
 )
-from tests.unit.plane.cluster import Clock, running
+from kubesim.plane.plane import Plane
+from packages.kubesim.tests.plane.cluster import Clock, running
 from tests.unit.runtime.accounts import ASK_WHETHER, ASK_WHO, READ_METRICS, account_token, client_of, grant
 from tests.unit.runtime.wire import LOOPBACK, listening
 

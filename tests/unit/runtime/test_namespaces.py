@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from edgekeeper.kube.kinds import NAMESPACE, Key
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import ControllerOptions
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.sources import Mapped
 from edgekeeper.runtime.watches import watched_namespaces
+from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import (
     QUIET,
     WIDGET,

@@ -13,9 +13,9 @@ import pytest
 from edgekeeper.core.errors import Cause, PassError, Retry, Stall, Wait
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome, StatusWrite, done
-from edgekeeper.local.virtual import run_virtual
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.logs import configure
+from kubesim.virtual import run_virtual
 from tests.logs import log_as_it_was
 from tests.unit.runtime.world import Toy, settle, widget, world
 

@@ -16,15 +16,15 @@ from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.lease import Elector
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.server import Server
-from tests.unit.plane.cluster import WIDGETS, define, running, widget
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
+from packages.kubesim.tests.plane.cluster import WIDGETS, define, running, widget
 from tests.unit.runtime.wire import ANYWHERE, LOOPBACK, get
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.kube.kinds import Key
-from edgekeeper.local.virtual import run_virtual, virtual_time
 from edgekeeper.runtime.queue import Priority, ShutDownError, WorkQueue
+from kubesim.virtual import run_virtual, virtual_time
 
 KEY = Key("default", "one")
 OTHER = Key("default", "two")

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from edgekeeper.core.outcome import Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.store import Store
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import Request, Result
 from edgekeeper.runtime.read_your_writes import PATIENCE, OutdatedKeys
+from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import (
     FINALIZER,
     KEY,

@@ -15,12 +15,12 @@ import pytest
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import ControllerOptions, Request
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.manager import Manager
 from edgekeeper.runtime.sources import Mapped, Scope
+from kubesim.virtual import virtual_time
 from tests.logs import log_as_it_was
 from tests.unit.runtime.test_watching import controller_of, managing
 from tests.unit.runtime.world import (

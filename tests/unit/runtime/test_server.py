@@ -17,7 +17,6 @@ import pytest
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Kind
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority
 from edgekeeper.runtime import certificates
 from edgekeeper.runtime.certificates import CertificateError, DirectoryCertificate
 from edgekeeper.runtime.http_server import Address, ListenError
@@ -25,8 +24,9 @@ from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.server import Server
 from edgekeeper.runtime.webhooks import Admission, Decision, Webhook, allow
+from kubesim.plane.auth.certificates import CertificateAuthority
+from packages.kubesim.tests.plane.cluster import running
 from tests.logs import capture_logs
-from tests.unit.plane.cluster import running
 from tests.unit.runtime.accounts import ASK_WHETHER, ASK_WHO, READ_METRICS, account_token, client_of, grant
 from tests.unit.runtime.wire import (
     ANYWHERE,

@@ -12,8 +12,8 @@ import pytest
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from edgekeeper.kube.store import Change
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.sources import Mapped, Owned, Primary, is_meaningful
+from kubesim.virtual import virtual_time
 from tests.unit.runtime.world import KEY, PART, WIDGET, Toy, settle, until, widget, world
 
 CLUSTER_WIDGET = Kind("example.com", "v1", "Widget", "widgets", namespaced=False)

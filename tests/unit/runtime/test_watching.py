@@ -17,7 +17,6 @@ from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, SECRET, Key, Kind
 from edgekeeper.kube.store import NotSyncedError, SyncState
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager
@@ -25,6 +24,7 @@ from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.named_objects import NamedObjects
 from edgekeeper.runtime.sources import Mapped, Scope
 from edgekeeper.runtime.watch_metrics import watch_families
+from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.unit.runtime.world import (
     KEY,

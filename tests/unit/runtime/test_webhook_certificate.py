@@ -22,8 +22,6 @@ from edgekeeper.kube.errors import InvalidError, NotFoundError
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import SECRET, VALIDATING_WEBHOOKS, Key, Kind
 from edgekeeper.kube.lease import Elector
-from edgekeeper.local.plane.plane import Plane
-from edgekeeper.local.transport import InProcessTransport
 from edgekeeper.runtime.certificates import CertificateError, self_signed
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
@@ -33,8 +31,10 @@ from edgekeeper.runtime.options import ServerOptions
 from edgekeeper.runtime.server import Server
 from edgekeeper.runtime.validation import Problem, User
 from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookService
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
+from packages.kubesim.tests.plane.cluster import define, running
 from tests.logs import capture_logs
-from tests.unit.plane.cluster import define, running
 from tests.unit.runtime.accounts import account_token
 from tests.unit.runtime.wire import ANYWHERE
 from tests.unit.runtime.world import QUIET, Toy

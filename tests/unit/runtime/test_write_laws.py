@@ -28,8 +28,8 @@ from edgekeeper.kube.client import ClientOptions
 from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.lease import LostLeadershipError
 from edgekeeper.kube.transport import TransportError
-from edgekeeper.local.virtual import run_virtual, virtual_time
 from edgekeeper.runtime.contract import Request, Result
+from kubesim.virtual import run_virtual, virtual_time
 from tests.unit.runtime.world import (
     FINALIZER,
     KEY,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import aiohttp
 
-from edgekeeper.local.plane.auth.certificates import CertificateAuthority, KeyPair
 from edgekeeper.runtime.http_server import Address, Handler, Listener
+from kubesim.plane.auth.certificates import CertificateAuthority, KeyPair
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = Address(LOOPBACK, 0)

@@ -18,14 +18,14 @@ from edgekeeper.kube.client import ClientOptions, KubeClient
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, Key, Kind
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport
-from edgekeeper.local.plane.plane import Plane, PlaneConfig
-from edgekeeper.local.transport import InProcessTransport
-from edgekeeper.local.virtual import LoopClock
 from edgekeeper.runtime.contract import ControllerOptions, Reconciler, Request, Result, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions
 from edgekeeper.runtime.queue import SilentQueueMetrics
 from edgekeeper.runtime.sources import Source
+from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
 PART = Kind("example.com", "v1", "Part", "parts")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from edgekeeper.local.plane.kinds.catalogue import ROWS
+from kubesim.plane.kinds.catalogue import ROWS
 from tools.protobuf_tables import OPAQUE, OUTPUT, SCALARS, reach, read_package, rendered
 
 PROTO = """\

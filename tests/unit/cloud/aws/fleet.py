@@ -19,9 +19,9 @@ from edgekeeper.cloud.aws.mirrors import SELDOM, Tenants, connection_groups
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.local.aws.route53 import records as simulated
-from edgekeeper.local.aws.settings import PUBLISHED, UNLIMITED
-from edgekeeper.local.aws.throttling import Throttle
+from kubesim.aws.route53 import records as simulated
+from kubesim.aws.settings import PUBLISHED, UNLIMITED
+from kubesim.aws.throttling import Throttle
 from tests.unit.cloud.aws.world import DISTRIBUTION, ENDPOINT, World, in_process
 
 

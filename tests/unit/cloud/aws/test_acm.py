@@ -9,7 +9,7 @@ import pytest
 from edgekeeper.cloud.aws.acm import CertificateSummary, best_certificate, idempotency_token
 from edgekeeper.cloud.aws.dns.changes import Action, Change
 from edgekeeper.core.errors import PassError, Stall, Wait
-from edgekeeper.local.aws import faults
+from kubesim.aws import faults
 from tests.unit.cloud.aws.world import World, both_ways, in_virtual_time
 
 DOMAINS = ("shop.example.com", "example.com", "*.example.com")

@@ -14,9 +14,9 @@ from edgekeeper import __version__
 from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError, AwsSettings, InsecureEndpointError
 from edgekeeper.cloud.aws.credentials import new_session, static_session
 from edgekeeper.cloud.aws.roles import Role
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.session import session_class
-from edgekeeper.local.virtual import LoopClock, run_virtual
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.session import session_class
+from kubesim.virtual import LoopClock, run_virtual
 from tests.unit.cloud.aws.world import World, both_ways, session_of
 
 

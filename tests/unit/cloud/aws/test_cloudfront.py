@@ -17,9 +17,9 @@ from edgekeeper.cloud.aws.tenants import (
     WebAcl,
 )
 from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
-from edgekeeper.local.aws import faults
-from edgekeeper.local.aws.cloudfront.resources import ParameterDefinition
-from edgekeeper.local.aws.route53.records import Record
+from kubesim.aws import faults
+from kubesim.aws.cloudfront.resources import ParameterDefinition
+from kubesim.aws.route53.records import Record
 from tests.unit.cloud.aws.world import DISTRIBUTION, World, both_ways, in_virtual_time
 
 SETTINGS = TenantSettings(DISTRIBUTION, ("shop.example.com",))

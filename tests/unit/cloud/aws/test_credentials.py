@@ -22,9 +22,9 @@ from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.errors import Cause, Wait
-from edgekeeper.local.aws import identity
-from edgekeeper.local.aws.cloud import AwsCloud
-from edgekeeper.local.aws.http import serve
+from kubesim.aws import identity
+from kubesim.aws.cloud import AwsCloud
+from kubesim.aws.http import serve
 
 ROLE = "arn:aws:iam::111122223333:role/edgekeeper"
 

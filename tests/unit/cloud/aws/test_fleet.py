@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from edgekeeper.cloud.aws.route53 import RECORDS_PER_PAGE
 from edgekeeper.cloud.aws.tenants import DistributionTenant
-from edgekeeper.local.aws import faults
-from edgekeeper.local.aws.route53.records import Record as RemoteRecord
-from edgekeeper.local.virtual import run_virtual
+from kubesim.aws import faults
+from kubesim.aws.route53.records import Record as RemoteRecord
+from kubesim.virtual import run_virtual
 from tests.unit.cloud.aws.fleet import Fleet, create_records, settle, steady_fleet, watched
 from tests.unit.cloud.aws.world import World, in_virtual_time
 

@@ -14,7 +14,7 @@ from edgekeeper.cloud.aws.lambda_policy import (
     statement_id,
 )
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
-from edgekeeper.local.aws import faults
+from kubesim.aws import faults
 from tests.unit.cloud.aws.world import REGION, World, both_ways, in_virtual_time
 
 GATEWAY = "apigateway.amazonaws.com"

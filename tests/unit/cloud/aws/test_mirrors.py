@@ -22,7 +22,7 @@ from edgekeeper.cloud.aws.mirrors import (
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.cloud.mirror import NotSyncedError
-from edgekeeper.local.aws import faults, identity
+from kubesim.aws import faults, identity
 from tests.unit.cloud.aws.world import DISTRIBUTION, ENDPOINT, World, in_virtual_time
 
 SETTINGS = TenantSettings(DISTRIBUTION, ("shop.example.com",))

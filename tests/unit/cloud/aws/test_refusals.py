@@ -13,7 +13,7 @@ from edgekeeper.cloud.aws.mirrors import Distributions
 from edgekeeper.cloud.aws.refusals import REMEMBERED
 from edgekeeper.cloud.remembered import REMOVED_EVERY
 from edgekeeper.core.errors import Conflict, Retry, Stall
-from edgekeeper.local.aws import faults
+from kubesim.aws import faults
 from tests.unit.cloud.aws.world import DISTRIBUTION, World, in_virtual_time
 
 ARN = "arn:aws:acm:us-east-1:111122223333:certificate/6f6d0f6c-5a3f-4b0f-8d5e-0d9d4e3c2b1a"

@@ -10,8 +10,8 @@ from edgekeeper.cloud.aws.dns.changes import Action, Change
 from edgekeeper.cloud.aws.dns.records import Record, RecordKey, records_for
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.core.errors import Conflict, Retry, Stall
-from edgekeeper.local.aws import faults, identity
-from edgekeeper.local.aws.route53.records import Record as RemoteRecord
+from kubesim.aws import faults, identity
+from kubesim.aws.route53.records import Record as RemoteRecord
 from tests.unit.cloud.aws.world import ENDPOINT, World, both_ways, in_virtual_time
 
 SHOP = Record("shop.example.com", "CNAME", 300, (ENDPOINT,))

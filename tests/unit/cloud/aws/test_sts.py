@@ -9,7 +9,7 @@ import pytest
 
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.core.errors import PassError, Retry, Stall
-from edgekeeper.local.aws import faults, identity
+from kubesim.aws import faults, identity
 from tests.unit.cloud.aws.world import World, both_ways, in_virtual_time
 
 ARN = "arn:aws:iam::222222222222:role/edgekeeper-dns"

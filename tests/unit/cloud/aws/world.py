@@ -37,11 +37,11 @@ from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock
-from edgekeeper.local.aws.cloud import ACCOUNT, AwsCloud
-from edgekeeper.local.aws.http import serve
-from edgekeeper.local.aws.session import session_class
-from edgekeeper.local.aws.settings import PUBLISHED, UNLIMITED, Rates
-from edgekeeper.local.virtual import LoopClock, run_virtual
+from kubesim.aws.cloud import ACCOUNT, AwsCloud
+from kubesim.aws.http import serve
+from kubesim.aws.session import session_class
+from kubesim.aws.settings import PUBLISHED, UNLIMITED, Rates
+from kubesim.virtual import LoopClock, run_virtual
 
 REGION = "eu-west-1"
 DISTRIBUTION = "E1XNX8R2GOAABC"

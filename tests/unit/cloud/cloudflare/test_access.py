@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from edgekeeper.core.errors import Conflict, Retry, Stall
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, in_virtual_time
 
 APPS = "POST /accounts/{account}/access/apps"

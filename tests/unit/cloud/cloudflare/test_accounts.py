@@ -16,7 +16,7 @@ from edgekeeper.cloud.cloudflare.zone_writer import ZoneWriter
 from edgekeeper.cloud.mirror import Mirror, NotSyncedError
 from edgekeeper.cloud.registry import CHECKED_EVERY, LINGERING
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, gather, in_virtual_time
 
 MARK = "cfzt:v1 o=0123456789ab"

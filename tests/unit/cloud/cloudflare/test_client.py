@@ -15,7 +15,7 @@ from edgekeeper.cloud.cloudflare.models import DnsRecord, Zone
 from edgekeeper.cloud.cloudflare.records import Records
 from edgekeeper.cloud.cloudflare.zones import Zones
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, in_virtual_time
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from edgekeeper.core.errors import Conflict, Retry, Stall
 from edgekeeper.core.redaction import redact
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, in_virtual_time
 
 CREATE = "POST /accounts/{account}/access/service_tokens"

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, WantedRecord
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, in_virtual_time
 
 MARK = "cfzt:v1 o=0123456789ab"

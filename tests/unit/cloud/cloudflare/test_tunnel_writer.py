@@ -7,7 +7,7 @@ import asyncio
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_rules import TunnelRule
 from edgekeeper.core.errors import Retry, Stall, Wait
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, gather, in_virtual_time
 
 GET = "GET /accounts/{account}/cfd_tunnel/{tunnel}/configurations"

@@ -14,7 +14,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, Wa
 from edgekeeper.cloud.cloudflare.zone_writer import ZoneWriter
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.core.errors import Retry, Stall, Wait
-from edgekeeper.local.cloudflare.faults import Fault
+from kubesim.cloudflare.faults import Fault
 from tests.unit.cloud.cloudflare.world import World, both_ways, gather, in_virtual_time
 
 BATCH = "POST /zones/{zone}/dns_records/batch"

@@ -30,10 +30,10 @@ from edgekeeper.cloud.rates import CLOUDFLARE
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock
-from edgekeeper.local.cloudflare import state
-from edgekeeper.local.cloudflare.cloud import CloudflareCloud
-from edgekeeper.local.cloudflare.http import serving
-from edgekeeper.local.virtual import LoopClock, run_virtual
+from kubesim.cloudflare import state
+from kubesim.cloudflare.cloud import CloudflareCloud
+from kubesim.cloudflare.http import serving
+from kubesim.virtual import LoopClock, run_virtual
 
 IN_PROCESS_URL = "http://localhost/client/v4"
 

@@ -28,8 +28,8 @@ from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.kind import Pass
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.status import StatusWriter
-from edgekeeper.local.virtual import START
 from edgekeeper.runtime.contract import Request
+from kubesim.virtual import START
 from tests.unit.controllers.cloudfront.cases import DNS, NAME, live, present, record
 
 DISABLED = live(enabled=False)

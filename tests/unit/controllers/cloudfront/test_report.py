@@ -27,7 +27,7 @@ from edgekeeper.core.outcome import Event
 from edgekeeper.lifecycle.kind import Pass
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.status import StatusWriter
-from edgekeeper.local.virtual import START
+from kubesim.virtual import START
 from tests.unit.controllers.cloudfront.cases import (
     DNS,
     ENDPOINT,

@@ -15,8 +15,8 @@ from edgekeeper.kube import store as store_module
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims
-from edgekeeper.local.virtual import virtual_time
 from edgekeeper.runtime.metrics import Metrics
+from kubesim.virtual import virtual_time
 from tests.tenants.estate import Estate
 from tests.tenants.scene import playing
 from tests.tenants.system import KEY, controllers, tenant

@@ -18,7 +18,7 @@ from edgekeeper.cloud.outbox import Owner
 from edgekeeper.cloud.ticket import Ticket
 from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.errors import Stall
-from edgekeeper.local.virtual import virtual_time
+from kubesim.virtual import virtual_time
 
 UID, GENERATION = "uid-1", 3
 ENTRY = InventoryRecord("Z1", "shop.example.com", "CNAME", "d1.cloudfront.net", 300)

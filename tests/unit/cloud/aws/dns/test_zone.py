@@ -16,9 +16,9 @@ from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.coalescer import Ticket
 from edgekeeper.cloud.rates import DEFAULT_RATES, ROUTE53
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
-from edgekeeper.local.aws import faults
-from edgekeeper.local.aws.route53.records import Record as RemoteRecord
-from edgekeeper.local.aws.route53.state import Zone as RemoteZone
+from kubesim.aws import faults
+from kubesim.aws.route53.records import Record as RemoteRecord
+from kubesim.aws.route53.state import Zone as RemoteZone
 from tests.unit.cloud.aws.world import ENDPOINT, World, in_virtual_time
 
 

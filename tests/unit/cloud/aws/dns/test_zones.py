@@ -17,10 +17,10 @@ from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.mirror import NotSyncedError
 from edgekeeper.cloud.registry import CHECKED_EVERY, LINGERING
 from edgekeeper.core.errors import Retry, Stall
-from edgekeeper.local.aws import faults, identity
-from edgekeeper.local.aws.cloud import ACCOUNT
-from edgekeeper.local.aws.route53.records import Record as RemoteRecord
-from edgekeeper.local.aws.route53.state import Zone as RemoteZone
+from kubesim.aws import faults, identity
+from kubesim.aws.cloud import ACCOUNT
+from kubesim.aws.route53.records import Record as RemoteRecord
+from kubesim.aws.route53.state import Zone as RemoteZone
 from tests.unit.cloud.aws.world import ENDPOINT, World, in_virtual_time
 
 LISTINGS = "ListResourceRecordSets"

@@ -1,0 +1,1 @@
+"""The distributions: how large they are, and how long the operator takes to load from its wheel."""

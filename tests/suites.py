@@ -1,0 +1,50 @@
+"""Which tests `make test` runs, and which only `make test-all`.
+
+The product's own tests all run in `make test`. What stands below them as a test bed (the embedded API server, the simulated
+clouds, the expression engine) has exhaustive tables of its own; a change to the product passes a sample of those, and
+continuous integration all of them. `pytest` without `--suite` runs whatever it is asked for.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[1]
+BEDS = ("packages", "tests/conformance")
+"""Where the exhaustive tests are."""
+SAMPLE = frozenset(
+    {
+        "packages/kubecel/tests/test_evaluation.py",
+        "packages/kubecel/tests/test_expressions_of_rules.py",
+        "packages/kubecel/tests/test_limits.py",
+        "packages/kubecel/tests/test_readme.py",
+        "packages/kubesim/tests/aws/test_boto3.py",
+        "packages/kubesim/tests/cloudflare/test_sdk.py",
+        "packages/kubesim/tests/plane/test_concurrent_writes.py",
+        "packages/kubesim/tests/plane/test_crd_controller.py",
+        "packages/kubesim/tests/plane/test_garbage.py",
+        "packages/kubesim/tests/plane/test_plane.py",
+        "packages/kubesim/tests/test_serving.py",
+        "packages/kubesim/tests/test_virtual.py",
+        "tests/conformance/test_informers.py",
+        "tests/conformance/test_leadership.py",
+        "tests/conformance/test_manager.py",
+        "tests/conformance/test_our_definitions.py",
+    }
+)
+"""Of these the files that show that the bed stands, and those that show the operator on it."""
+
+
+class Suite(StrEnum):
+    """`product` is what `make test` runs, `rest` everything else, so that each test is in one of them."""
+
+    PRODUCT = "product"
+    REST = "rest"
+
+
+def suite_of(path: Path) -> Suite:
+    """The suite that a file of tests belongs to."""
+    within = PurePosixPath(path.relative_to(ROOT).as_posix())
+    is_bed = any(within.is_relative_to(bed) for bed in BEDS)
+    return Suite.REST if is_bed and str(within) not in SAMPLE else Suite.PRODUCT
