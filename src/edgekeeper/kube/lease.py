@@ -1,34 +1,34 @@
-"""Leader election over a Lease: of many replicas, one acts.
+"""Leader election over a Lease: at most one of several replicas acts.
 
-The protocol is that of client-go, so replicas of different versions and other tools understand each other: the leader
-writes its name and renews it every `retry_period`; the others watch the record and take over when it has not changed
-for `duration`. What this elector adds is that its holder can prove, before each mutating call and without asking
-anybody, that nobody else can be leading yet.
+The protocol is that of client-go, so replicas of different versions and other tools are compatible: the leader writes
+its identity and renews the Lease every `retry_period`; the others watch the Lease and take over when it has not changed
+for `duration`. This elector adds `check`, by which the leader makes sure before each mutating call, without a request,
+that no other replica can be leading yet.
 
     state       what happens                                               next
-    STANDBY     the Lease is missing, released, or silent for `duration`:
+    STANDBY     the Lease is missing, released, or unchanged for `duration`:
                 written with our name, and the server accepts it           LEADING
     STANDBY     anything else, any error                                   STANDBY
     LEADING     renewed                                                    LEADING
     LEADING     not renewed for `renew_deadline`                           LOST
-    LEADING     the Lease names somebody else                              LOST
+    LEADING     the Lease has another holder                               LOST
     any         `release` is called                                        RELEASED
 
-LOST and RELEASED are final: a process that stopped leading starts again as a new process, with nothing in its memory
-that was true under an old term.
+LOST and RELEASED are final: to lead again a new process must start, so that no state in memory survives from an
+earlier term.
 
 Expected flow
-    1. `run` tries to acquire every `retry_period` (with jitter), and exactly when a silent record expires.
+    1. `run` tries to acquire every `retry_period` (with jitter), and exactly when an unchanged Lease expires.
     2. `wait_elected` returns; the manager starts its workers. `check` passes from here on.
     3. `run` renews every `retry_period`. A renewal is one conditional PUT; the Lease is read again only if it failed.
-    4. On shutdown the workers stop first, then `release` empties the name, and another replica leads within seconds.
+    4. On shutdown the workers stop first, then `release` clears the holder, and another replica leads within seconds.
     5. If renewing fails for too long, `check` refuses first, then `run` raises LostLeadershipError: exit.
 
 Guarantees
     - Two electors never both pass `check` at one instant. A holder counts its term from the moment *before* it sent
       its last accepted renewal, for seven tenths of `renew_deadline` (7 s); others wait a full `duration` (15 s) from
       the moment *after* they first saw that renewal. Clocks may run at rates that differ by a factor of two.
-    - Wall clocks do not matter. They are written into the Lease for people and never read.
+    - Wall clocks do not matter. They are written into the Lease for display and never read.
     - A frozen process or a blocked event loop makes no mutating call after it wakes up: `check` reads the clock anew.
     - Nothing but LostLeadershipError (and cancellation) ends `run`. Each attempt has a time limit of its own: one
       request that hangs does not interrupt the work, and none outlives the deadline.
@@ -44,9 +44,9 @@ Assumptions
 
 Caveats
     - A call that passed `check` may reach its destination much later. Seven seconds of term in fifteen of lease leave
-      eight for it; whatever must never happen twice needs preconditions of its own, and cannot rest on leadership.
+      eight for it; a call that must never happen twice needs preconditions of its own besides leadership.
     - Between the term's end and `renew_deadline` `check` refuses although a late renewal may yet succeed.
-    - Somebody with the right to write Leases can depose the leader, and make another at the same time.
+    - Anyone with the right to write Leases can remove the leader, and so make two lead at the same time.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class LostLeadershipError(Exception):
 
 
 class LeaseClient(Protocol):
-    """What an elector needs of `KubeClient`."""
+    """The methods of `KubeClient` that an elector uses."""
 
     async def get(self, kind: Kind, key: Key) -> JsonObject: ...
 
@@ -98,11 +98,11 @@ class LeaseOptions:
     """The three intervals of an election, with client-go's defaults."""
 
     duration: timedelta = timedelta(seconds=15)
-    """How long others wait after the last sign of life."""
+    """How long others wait after the last change of the Lease before they take over."""
     renew_deadline: timedelta = timedelta(seconds=10)
     """How long a leader keeps trying to renew."""
     retry_period: timedelta = timedelta(seconds=2)
-    """Between two attempts."""
+    """The interval between two attempts."""
 
     def __post_init__(self) -> None:
         if self.retry_period <= timedelta(0):
@@ -119,12 +119,12 @@ class LeaseOptions:
 
     @property
     def attempt_limit(self) -> timedelta:
-        """How long one attempt may take: after one that hung, another one succeeds before the term is over."""
+        """How long one attempt may take: after one that hung there is time for another within the term."""
         return self.renew_deadline * _ATTEMPT
 
 
 class Phase(Enum):
-    """Where an elector is. The module's table has the transitions."""
+    """The state of an elector; the table at the top of the module has the transitions."""
 
     STANDBY = "standby"
     LEADING = "leading"
@@ -133,7 +133,7 @@ class Phase(Enum):
 
 
 class Elector:
-    """One candidate for one Lease. See the module for what it guarantees."""
+    """One candidate for one Lease: acquires it, renews it, and checks whether this process still leads."""
 
     def __init__(
         self,
@@ -153,17 +153,17 @@ class Elector:
         self._term = options.term.total_seconds()
         self._phase = Phase.STANDBY
         self._renewed_at = 0.0
-        """When the last accepted renewal was sent. Means something while leading only."""
+        """When the last accepted renewal was sent. Valid only while leading."""
         self._lease: JsonObject | None = None
         """The Lease as last read or written, deleted or not."""
         self._seen_at = 0.0
-        """When what `_lease` says was first seen."""
+        """When the present content of `_lease` was first read."""
         self._claimed = False
-        """Whether a write of ours took effect, or may have: only then is a Lease with our name ours."""
+        """Whether a write of this elector took effect, or may have: only then is a Lease with our identity ours."""
         self._writing = asyncio.Lock()
         self._elected = asyncio.Event()
         self._ended = asyncio.Event()
-        # Different for each candidate, and the same each time that a test runs.
+        # Seeded with the identity: different for each candidate, and reproducible in tests.
         self._random = Random(identity)
         self._log = _log.bind(lease=str(key), identity=identity)
 
@@ -174,11 +174,11 @@ class Elector:
 
     @property
     def holder(self) -> str:
-        """Who leads, as far as we have heard: for people."""
+        """The holder that the Lease named when it was last read. For display only."""
         return LeaseRecord.of(self._lease or {}).holder
 
     def check(self) -> None:
-        """Raise LostLeadershipError unless no other process can be leading at this instant. Asks nobody."""
+        """Raise LostLeadershipError unless this process leads and its term is not over. Makes no request."""
         if self._phase is not Phase.LEADING:
             raise LostLeadershipError(f"cannot act as leader of {self._key}: {self._phase.value}")
         if self._age() >= self._term:
@@ -206,29 +206,29 @@ class Elector:
             raise LostLeadershipError(f"lost the leadership of {self._key}")
 
     async def release(self) -> None:
-        """Stop leading at once, and let others know. Never raises: the Lease expires by itself if need be.
+        """Stop leading at once, and give the Lease back. Never raises: a Lease that is not given back expires.
 
-        To be called after everything that acts as leader has stopped.
+        Call it after everything that acts as leader has stopped.
         """
         self._enter(Phase.RELEASED)
         if not self._claimed:
             return
         try:
             async with asyncio.timeout(self._options.attempt_limit.total_seconds()), self._writing:
-                await self._say_goodbye()
-        except Exception as error:  # noqa: BLE001 - see above
-            self._log.warning("Cannot release lease", error=_words(error))
+                await self._clear_holder()
+        except Exception as error:  # noqa: BLE001 - the Lease expires by itself
+            self._log.warning("Cannot release lease", error=_text_of(error))
 
     async def _attempt(self) -> None:
-        """Try once. Whatever goes wrong is a failed attempt and no more."""
+        """Try once to acquire or renew. Errors are logged; the next attempt follows after the retry period."""
         limit = self._options.attempt_limit.total_seconds()
         if self._phase is Phase.LEADING:
             limit = min(limit, max(self._time_left(), self._shortest_pause))
         try:
             async with asyncio.timeout(limit), self._writing:
                 await self._acquire_or_renew()
-        except Exception as error:  # noqa: BLE001 - see above
-            self._log.warning("Cannot acquire or renew lease", error=_words(error))
+        except Exception as error:  # noqa: BLE001 - a failed attempt must not end `run`
+            self._log.warning("Cannot acquire or renew lease", error=_text_of(error))
 
     async def _acquire_or_renew(self) -> None:
         if self._phase is Phase.LEADING and await self._renew_unread():
@@ -241,10 +241,10 @@ class Elector:
         try:
             await self._write(lease)
         except (AlreadyExistsError, StaleError):
-            self._log.debug("Another candidate was quicker")
+            self._log.debug("Another candidate wrote the lease first")
 
     async def _renew_unread(self) -> bool:
-        """Renew on top of what we wrote last. False if that has changed since and must be read."""
+        """Renew with the resourceVersion of our last write. Return False if the Lease has changed and must be read."""
         try:
             await self._write(self._lease)
         except (NotFoundError, AlreadyExistsError, StaleError):
@@ -260,7 +260,7 @@ class Elector:
         return lease
 
     async def _write(self, lease: JsonObject | None) -> None:
-        """Put our name into the Lease as it was read, or create it. What counts is when we asked, not the answer."""
+        """Write our identity into the Lease as it was read, or create it. The term begins when the request is sent."""
         sent_at = self._clock.monotonic()
         written = await self._put(lease, self.identity, self._options.duration)
         if self._clock.monotonic() - sent_at >= self._term:
@@ -279,7 +279,7 @@ class Elector:
         return await self._claiming(self._client.replace(LEASE, self._key, changed))
 
     async def _claiming(self, write: Awaitable[JsonObject]) -> JsonObject:
-        """Await a write, after which the Lease may be ours even if no answer comes."""
+        """Await a write of the Lease, which may have taken effect even if no answer arrives."""
         claimed, self._claimed = self._claimed, True
         try:
             return await write
@@ -287,7 +287,7 @@ class Elector:
             self._claimed = claimed  # certainly without effect
             raise
 
-    async def _say_goodbye(self) -> None:
+    async def _clear_holder(self) -> None:
         for _ in range(2):
             lease = await self._read()
             if lease is None or not self._is_ours(lease):
@@ -300,8 +300,8 @@ class Elector:
             return
 
     def _observe(self, lease: JsonObject) -> None:
-        """Remember the Lease, and since when it says what it says. Labels and the like are not a sign of life."""
-        if self._lease is None or _sign_of_life(lease) != _sign_of_life(self._lease):
+        """Store the Lease, and the time if its uid or spec changed. Changes of labels and the like do not count."""
+        if self._lease is None or _renewal(lease) != _renewal(self._lease):
             self._seen_at = self._clock.monotonic()
             holder = LeaseRecord.of(lease).holder
             if holder not in ("", self.holder, self.identity):
@@ -312,7 +312,7 @@ class Elector:
         return self._claimed and LeaseRecord.of(lease).holder == self.identity
 
     def _is_taken(self) -> bool:
-        """Whether somebody else may be leading by what we have seen, even if the Lease has been deleted since."""
+        """Whether another candidate may be leading, going by the last Lease read, even if it was deleted since."""
         if self._lease is None or not self.holder or self._is_ours(self._lease):
             return False
         return self._expires_in() > 0
@@ -332,7 +332,7 @@ class Elector:
         return self._options.retry_period.total_seconds() * _SHORTEST_PAUSE
 
     async def _pause(self, began: float) -> None:
-        """Wait until it is time for the next attempt, seen from the beginning of the last one, or for the end."""
+        """Wait until the next attempt is due, counted from the start of the last one, or until the elector ends."""
         period = self._options.retry_period.total_seconds()
         if self._phase is not Phase.LEADING:
             period *= 1 + self._random.random() * _JITTER
@@ -340,7 +340,7 @@ class Elector:
         if self._phase is Phase.LEADING:
             delay = min(delay, self._time_left())
         elif self._is_taken():
-            # A little apart, so that the first of several candidates has written when the second one reads.
+            # With a small jitter, so that the first of several candidates has written when the second one reads.
             delay = min(delay, self._expires_in() + self._random.random() * self._shortest_pause)
         try:
             async with asyncio.timeout(max(delay, self._shortest_pause)):
@@ -363,9 +363,10 @@ class Elector:
             self._on_change(phase is Phase.LEADING)
 
 
-def _sign_of_life(lease: JsonObject) -> tuple[object, object]:
+def _renewal(lease: JsonObject) -> tuple[object, object]:
+    """The parts of a Lease that a renewal changes."""
     return dig(lease, "metadata", "uid"), dig(lease, "spec")
 
 
-def _words(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     return str(error) or type(error).__name__

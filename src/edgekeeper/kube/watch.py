@@ -1,36 +1,36 @@
-"""The watch of one kind, as a state machine: list, then follow, and get over everything that happens on the way.
+"""List and watch of one kind, as a state machine that recovers from every error.
 
-    state      a step                        leads to
+    state      step                          next state
     EMPTY      start a list                  LISTING
-    LISTING    take in a page                LISTING; after the last one SYNCED
+    LISTING    apply a page                  LISTING; after the last page SYNCED
     SYNCED     open a watch                  WATCHING
-    WATCHING   take in a line                WATCHING; at the end of the stream SYNCED, or EMPTY where an audit is due
+    WATCHING   apply a line                  WATCHING; at the end of the stream SYNCED, or EMPTY where an audit is due
 
-    in state   goes wrong                                    leads to     after
+    in state   error                                         next state   remarks
     any        410, by status or as an ERROR event           EMPTY        no pause, the first time
-    any        404: the kind is not served                   EMPTY        a pause; the third time the store forgets
-    LISTING    anything else, a bad `continue` included      EMPTY        a pause; the pages so far delete nothing
-    LISTING    a list of the past                            EMPTY        a pause; believed after two minutes of it
+    any        404: the kind is not served                   EMPTY        a pause; the third time the store is emptied
+    LISTING    anything else, a bad `continue` included      EMPTY        a pause; an incomplete list deletes nothing
+    LISTING    a list older than the store                   EMPTY        a pause; accepted after two minutes of it
     SYNCED     anything else, 401, 403 and 429 included      SYNCED       a pause
     SYNCED     the server is behind us for two minutes       EMPTY        a pause
     WATCHING   broken connection                             SYNCED       a pause
-    WATCHING   silence                                       SYNCED       no pause
-    WATCHING   an unusable line                              SYNCED       a pause; the second one in the same place: EMPTY
+    WATCHING   no line for `silence`                         SYNCED       no pause
+    WATCHING   an unusable line                              SYNCED       a pause; a second one at that version: EMPTY
 
 Guarantees
     - The first complete list makes the store synced, and it stays so. While the server cannot be reached, or refuses
       (revoked permissions, say), the store stays readable as it is and `stale_since` says since when that is.
-    - A stream without a line for `silence` is given up. Bookmarks, which the server sends every minute, count as lines.
-    - Interrupted watches go on where they were; only a server that has forgotten that place makes us list again.
-    - Nothing is skipped: a line that cannot be understood ends the stream, and what it said is asked for again.
-    - Of a kind that is not served nothing is known: it is never taken for a kind without objects. That it is not served
-      is believed when it was said three times in a row, since proxies and servers that are just starting say it too;
-      then the store forgets its objects, without changes, and is not synced until the kind can be listed again. The
-      same holds for a kind that may not be listed and never could be.
-    - What is lost without a trace, by a server or proxy that drops lines, is found by the next audit: a list, about
-      every hour, while all is well.
+    - A stream without a line for `silence` is closed. Bookmarks, which the server sends every minute, count as lines.
+    - An interrupted watch resumes at the last resourceVersion; it lists again only if the server answers 410 for it.
+    - Nothing is skipped: a line that cannot be decoded ends the stream, and the watch resumes before that line.
+    - A kind that is not served is never treated as a kind without objects. It counts as not served after three 404s in
+      a row, because proxies and servers that are just starting answer 404 too; then the store is emptied without
+      delivering deletions, and is not synced until the kind can be listed again. The same holds for a kind that may
+      not be listed and never could be.
+    - Events that a server or proxy silently dropped are made up for by the next audit: a full list, about every hour,
+      while the watch is healthy.
 
-Pauses grow from 0.8 s to 30 s, with jitter, or are as long as the server asks; 120 s without trouble reset them.
+Pauses grow from 0.8 s to 30 s, with jitter, or are as long as the server asks; 120 s without an error reset them.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ from edgekeeper.kube.stream import ShortStreamError, SilenceError, Stream
 log = get_logger(__name__)
 
 _EXPECTED = (ApiError, MalformedObjectError, StaleViewError, SilenceError, ShortStreamError)
-"""What servers and networks do. Anything else is a mistake of ours, though it is survived as well."""
+"""Errors of servers and networks. Any other exception is a bug in edgekeeper; it is logged and the watch goes on."""
 
-_OF_THE_WAY = (UnreachableError, SilenceError, ShortStreamError)
-"""Trouble with the stream as such, not with anything that it said."""
+_CONNECTION_ERRORS = (UnreachableError, SilenceError, ShortStreamError)
+"""Errors of the stream itself, not of a line that it delivered."""
 
 
 class State(Enum):
-    """Where a watcher is. See the module for what leads where."""
+    """The state of a watcher; the table at the top of the module has the transitions."""
 
     EMPTY = "empty"
     LISTING = "listing"
@@ -83,17 +83,18 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """How a watcher asks, and how patient it is."""
+    """Page size, intervals and time limits of a watcher."""
 
     page_size: int = 500
     silence: timedelta = timedelta(seconds=75)
-    """Longer than the minute between two bookmarks, with a margin."""
+    """A stream without a line for this long is closed: the minute between two bookmarks, with a margin."""
     stream: timedelta = timedelta(minutes=5)
-    """How long a stream is asked for at least; at most twice as long, so that not all end at once."""
+    """The minimum lifetime of a stream; the maximum is twice as long, at random, so that not all end at once."""
     audit: timedelta = timedelta(hours=1)
+    """How often to list although the watch is healthy."""
     patience: Patience = DEFAULT_PATIENCE
     initial_events: bool = False
-    """List by a watch that begins with the present objects; by pages where the server knows nothing of that."""
+    """List with a watch and `sendInitialEvents`; by pages if the server does not support it."""
 
 
 DEFAULT_OPTIONS = WatchOptions()
@@ -101,18 +102,18 @@ DEFAULT_OPTIONS = WatchOptions()
 
 @dataclass(slots=True)
 class Statistics:
-    """What a watcher went through, for metrics and tests."""
+    """What a watcher has done so far, for metrics and tests."""
 
     lists: int = 0
     audits: int = 0
-    """Lists, among those, for which there was no other reason than the time."""
+    """How many of `lists` were made only because an audit was due."""
     streams: int = 0
     lines: int = 0
     failures: int = 0
 
 
 class Watcher:
-    """Keeps a ledger up to date, for ever."""
+    """Lists and watches one kind, and applies the results to a ledger until cancelled."""
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class Watcher:
         options: WatchOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.on_health: Callable[[], None] | None = None
-        """Called after every failure, and when a watch is open."""
+        """Called after every failure, and whenever a watch has been opened."""
         self.state = State.EMPTY
         self.statistics = Statistics()
         self._client = client
@@ -138,12 +139,12 @@ class Watcher:
         self._pages: AsyncGenerator[Page, None] | None = None
         self._stream: Stream | None = None
         self._audit_at = 0.0
-        self._stumbled_at: str | None = None
-        """The position of the last line that could not be used."""
+        self._failed_position: str | None = None
+        """The position before the last line that could not be applied."""
         self._woken = asyncio.Event()
 
     async def run(self) -> None:
-        """Take step after step until cancelled."""
+        """Repeat `step` until cancelled."""
         try:
             while True:
                 await self.step()
@@ -151,12 +152,12 @@ class Watcher:
             await self._leave()
 
     def wake(self) -> None:
-        """End a pause, or skip the next one: there is reason to think that the next attempt will succeed."""
+        """End the current pause, or skip the next one, because the next attempt is likely to succeed."""
         self.health.expect_success()
         self._woken.set()
 
     async def step(self) -> None:
-        """Do what the state asks for, and pass to the state that follows from how it went."""
+        """Perform the step of the current state, and enter the next state. Raises nothing but cancellation."""
         try:
             match self.state:
                 case State.EMPTY:
@@ -167,12 +168,12 @@ class Watcher:
                     self.state = await self._open_stream()
                 case State.WATCHING:
                     self.state = await self._take_line()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported, and the watch goes on
-            heard = self._stream.heard if self._stream is not None else None
+        except Exception as error:  # noqa: BLE001 - any error is logged, and the watch goes on
+            last_line_at = self._stream.heard if self._stream is not None else None
             await self._leave()
-            await self._recover(error, heard)
+            await self._recover(error, last_line_at)
 
-    # What each state asks for
+    # The steps of the states
 
     def _start_list(self) -> State:
         self.statistics.lists += 1
@@ -197,14 +198,14 @@ class Watcher:
         if self._stream is None:
             self._stream = await self._opened(self._ledger.position)
         self.health.mark_following()
-        self._tell_health()
+        self._notify_health()
         return State.WATCHING
 
     async def _take_line(self) -> State:
         assert self._stream is not None  # noqa: S101 - WATCHING begins with it
         line = await self._stream.next_line()
         if line is not None:
-            self._take_in(line)
+            self._apply(line)
             if self._now() < self._audit_at:
                 return State.WATCHING
         await self._leave()
@@ -213,7 +214,7 @@ class Watcher:
         self.statistics.audits += 1
         return State.EMPTY
 
-    def _take_in(self, line: Line) -> None:
+    def _apply(self, line: Line) -> None:
         self.statistics.lines += 1
         match line:
             case Upsert(raw):
@@ -225,7 +226,7 @@ class Watcher:
             case Failure(error):
                 raise error
 
-    # Asking the server
+    # Requests
 
     def _listed(self) -> AsyncGenerator[Page, None]:
         return self._client.pages(
@@ -238,7 +239,7 @@ class Watcher:
         )
 
     async def _initial_events(self) -> AsyncGenerator[Page, None]:
-        """A list told by a watch: an object a line, until a bookmark says at which version that was. It stays open."""
+        """List by a watch: one object per line, until a bookmark with the version ends the list. The watch stays open."""
         self._stream = await self._opened("", initial_events=True)
         while line := await self._stream.next_line():
             match line:
@@ -248,7 +249,7 @@ class Watcher:
                     yield Page([], resource_version, last=True)
                 case Failure(error):
                     raise error
-        raise UnreachableError("the watch ended before all objects were told")
+        raise UnreachableError("the watch ended before it had sent all objects")
 
     async def _opened(self, position: str, *, initial_events: bool = False) -> Stream:
         self.statistics.streams += 1
@@ -267,25 +268,25 @@ class Watcher:
         return stream
 
     async def _leave(self) -> None:
-        """Close what is open."""
+        """Close the list and the stream, if they are open. Never raises."""
         pages, stream = self._pages, self._stream
         self._pages = self._stream = None
         for resource in (pages, stream):
             try:
                 if resource is not None:
                     await resource.aclose()
-            except Exception as error:  # noqa: BLE001 - it is given up anyway, and must not take the watch with it
+            except Exception as error:  # noqa: BLE001 - the resource is not used again, and the watch must go on
                 log.debug(
                     "watch did not close cleanly", resource=self._kind.qualified_plural, error=str(error)
                 )
 
-    # When something goes wrong
+    # Errors
 
-    async def _recover(self, error: Exception, heard: float | None) -> None:
+    async def _recover(self, error: Exception, last_line_at: float | None) -> None:
         self.statistics.failures += 1
-        known = self.health.trouble
+        previous_trouble = self.health.trouble
         was_served = self.health.is_served
-        pause = self.health.mark_failed(error, heard)
+        pause = self.health.mark_failed(error, last_line_at)
         self.state, before = self._state_after(error), self.state
         if was_served and not self.health.is_served:
             self._ledger.forget()
@@ -293,11 +294,11 @@ class Watcher:
             self._ledger.store.mark_forbidden()
         if self._options.initial_events and before is State.LISTING and isinstance(error, InvalidError):
             self._options = replace(self._options, initial_events=False)
-        self._report(error, before, pause, is_new=self.health.trouble != known)
-        self._tell_health()
+        self._report(error, before, pause, is_new=self.health.trouble != previous_trouble)
+        self._notify_health()
         await self._sleep(pause)
 
-    def _tell_health(self) -> None:
+    def _notify_health(self) -> None:
         if self.on_health is not None:
             self.on_health()
 
@@ -306,26 +307,26 @@ class Watcher:
             return State.EMPTY
         if is_behind(error):
             return State.EMPTY if self.health.is_past_doubt else State.SYNCED
-        if self.state is State.WATCHING and not isinstance(error, _OF_THE_WAY):
-            # A line that cannot be used twice in the same place will never be: only a list leads around it.
-            before, self._stumbled_at = self._stumbled_at, self._ledger.position
-            return State.EMPTY if before == self._stumbled_at else State.SYNCED
+        if self.state is State.WATCHING and not isinstance(error, _CONNECTION_ERRORS):
+            # A line that failed twice at the same position will fail again, so list instead of resuming before it.
+            before, self._failed_position = self._failed_position, self._ledger.position
+            return State.EMPTY if before == self._failed_position else State.SYNCED
         return State.SYNCED
 
     def _report(self, error: Exception, state: State, pause: timedelta, *, is_new: bool) -> None:
-        facts = {
+        details = {
             "resource": self._kind.qualified_plural,
             "namespace": self._selection.namespace,
             "state": state.value,
             "retry_after": pause.total_seconds(),
         }
         if not isinstance(error, _EXPECTED):
-            log.error("watch failed by a mistake of ours", exc_info=error, **facts)
+            log.error("watch failed with an unexpected error", exc_info=error, **details)
         elif not is_new or isinstance(error, ExpiredError | SilenceError | NotFoundError | ForbiddenError):
-            # Of kinds that are not served or may not be listed `kube.informers` tells, once for all their watches.
-            log.debug("watch interrupted", error=str(error), **facts)
+            # Kinds that are not served or may not be listed are logged by `kube.informers`, once for all their watches.
+            log.debug("watch interrupted", error=str(error), **details)
         else:
-            log.warning("watch interrupted", error=str(error), **facts)
+            log.warning("watch interrupted", error=str(error), **details)
 
     async def _sleep(self, pause: timedelta) -> None:
         with suppress(TimeoutError):

@@ -601,7 +601,7 @@ async def test_watch_survives_mistakes_of_its_own() -> None:
             await world.transport.strike(Fault.CUT)
             await asyncio.sleep(10)
         assert [entry["event"] for entry in logs if entry["log_level"] == "error"][:1] == [
-            "watch failed by a mistake of ours"
+            "watch failed with an unexpected error"
         ]
         assert "a bug" in world.informer.trouble
         world.transport.refuse = lambda _: None
