@@ -1,21 +1,21 @@
-"""What the API server says when it refuses, as one tree of exceptions.
+"""Errors of the API server, as a hierarchy of exceptions.
 
-    ApiError                    any refusal: method, path, status, reason, message, causes
-      ├ NotFoundError           404: the object, or the kind itself, is not there
-      ├ AlreadyExistsError      409 AlreadyExists: somebody created that name first
+    ApiError                    any error response: method, path, status, reason, message, causes
+      ├ NotFoundError           404: the object does not exist, or the kind is not served
+      ├ AlreadyExistsError      409 AlreadyExists: an object of that name exists
       ├ StaleError              409 Conflict: a precondition failed
       │   └ FieldConflictError  409 Conflict: other managers own fields that were applied without force
-      ├ ExpiredError            410: a resourceVersion or continue token that the server has forgotten
-      ├ UnauthorizedError       401: who we are is not known
-      ├ ForbiddenError          403: who we are may not do that
-      ├ InvalidError            400, 413, 415, 422: the same request will be refused for ever
+      ├ ExpiredError            410: a resourceVersion or continue token that is too old
+      ├ UnauthorizedError       401: the credentials are not accepted
+      ├ ForbiddenError          403: a permission is missing, or admission refused
+      ├ InvalidError            400, 413, 415, 422: the same request will always be refused
       ├ ThrottledError          429: refused for now, without any effect
-      ├ ServerError             5xx: something broke over there; a write may have taken effect
-      └ UnreachableError        no usable answer at all; a write may have taken effect
+      ├ ServerError             5xx: the server failed; a write may have taken effect
+      └ UnreachableError        no usable response; a write may have taken effect
 
-Refusals usually arrive as a `Status` object. Proxies, load balancers and paths of kinds that are gone answer in plain
-text or HTML instead, so nothing here relies on a body that can be read. The text of an error holds what the server
-said and nothing that we sent: no header, no token, no body.
+Errors usually arrive as a `Status` object. Proxies, load balancers and paths of kinds that are not served respond in
+plain text or HTML instead, so a body that cannot be decoded is handled too. The text of an error contains only what the
+server sent, and nothing of the request: no header, no token, no body.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.transport import ApiResponse
 
 _LONGEST_TEXT = 500
-"""Characters of an unstructured answer worth showing: enough for the message of a proxy, not for its style sheet."""
+"""How many characters of an unstructured response are shown: enough for the message of a proxy."""
 _MANAGER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _LONGEST_PAUSE = timedelta(days=1)
@@ -41,7 +41,7 @@ _MOST_DIGITS = 9
 
 
 class ApiError(Exception):
-    """The API server refused a request."""
+    """The API server did not carry out a request, or may not have."""
 
     def __init__(
         self,
@@ -54,30 +54,30 @@ class ApiError(Exception):
     ) -> None:
         super().__init__(message)
         self.status = status
-        """The HTTP status; zero where there was no answer."""
+        """The HTTP status; zero if there was no response."""
         self.reason = reason
         """The machine-readable reason of the server, such as `AlreadyExists`; empty where it gave none."""
         self.message = message
         self.causes = list(causes)
         """What is wrong with which field: objects with `reason`, `message` and `field`."""
         self.retry_after = retry_after
-        """When the server asks to be left alone, for how long."""
+        """How long to wait before the next request, if the server asked for it."""
         self.method = ""
         self.path = ""
 
     def about(self, method: str, path: str) -> ApiError:
-        """The same error, saying which request it answers."""
+        """Add the request to the error, for its text, and return it."""
         self.method, self.path = method, path
         return self
 
     def __str__(self) -> str:
-        told = " ".join(part for part in (str(self.status or ""), self.reason) if part)
-        text = f"{self.message} ({told})" if told else self.message
+        code = " ".join(part for part in (str(self.status or ""), self.reason) if part)
+        text = f"{self.message} ({code})" if code else self.message
         return f"cannot {self.method} {self.path}: {text}" if self.method else text
 
 
 class NotFoundError(ApiError):
-    """The object is not there, or nothing of its kind is served."""
+    """The object does not exist, or its kind is not served."""
 
 
 class AlreadyExistsError(ApiError):
@@ -89,12 +89,12 @@ class StaleError(ApiError):
 
 
 class FieldConflict(NamedTuple):
-    """A field that somebody else owns."""
+    """A field that another field manager owns."""
 
     field: str
     """As a path: `.spec.replicas`."""
     manager: str
-    """The owner's name; empty where the server does not say it in a form that we know."""
+    """The name of the field manager; empty if the message of the server cannot be parsed."""
 
 
 class FieldConflictError(StaleError):
@@ -106,12 +106,12 @@ class FieldConflictError(StaleError):
 
     @property
     def managers(self) -> tuple[str, ...]:
-        """Who owns the fields, each once."""
+        """The field managers that own the fields, without duplicates."""
         return tuple(dict.fromkeys(conflict.manager for conflict in self.conflicts))
 
 
 class ExpiredError(ApiError):
-    """The server no longer remembers that far back: list again."""
+    """The resourceVersion or continue token is too old: list again."""
 
 
 class UnauthorizedError(ApiError):
@@ -123,11 +123,11 @@ class ForbiddenError(ApiError):
 
 
 class InvalidError(ApiError):
-    """The request is wrong in itself. Sending it again is pointless."""
+    """The request is invalid. Sending it again unchanged fails again."""
 
 
 class ThrottledError(ApiError):
-    """The server has too much to do. The request had no effect."""
+    """The server limits the rate of requests. The request had no effect."""
 
 
 class ServerError(ApiError):
@@ -195,7 +195,7 @@ def error_from_status(tree: JsonObject, status: int = 0, retry: timedelta | None
 
 
 def retry_after(headers: Mapping[str, str]) -> timedelta | None:
-    """How long the `Retry-After` header asks to wait. A date is measured from the server's own clock, not ours."""
+    """How long the `Retry-After` header asks to wait. A date is relative to the server's `Date` header, not our clock."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return min(timedelta(seconds=int(text[:_MOST_DIGITS])), _LONGEST_PAUSE)
@@ -217,9 +217,9 @@ def _is_field_conflict(cause: JsonObject) -> bool:
 
 
 def _field_conflict(cause: JsonObject) -> FieldConflict:
-    """The server names the manager in words: `conflict with "kubectl" with subresource "status" using v1`."""
-    told = _MANAGER.match(_string(cause.get("message")))
-    return FieldConflict(_string(cause.get("field")), _ESCAPED.sub(r"\1", told[1]) if told else "")
+    """Parse a cause, whose message is such as `conflict with "kubectl" with subresource "status" using v1`."""
+    match = _MANAGER.match(_string(cause.get("message")))
+    return FieldConflict(_string(cause.get("field")), _ESCAPED.sub(r"\1", match[1]) if match else "")
 
 
 def _status_object(body: bytes) -> JsonObject | None:
@@ -231,7 +231,7 @@ def _status_object(body: bytes) -> JsonObject | None:
 
 
 def _text_of(response: ApiResponse) -> str:
-    """One line of what an unstructured answer says. A page of HTML says less than its status does."""
+    """One line of an unstructured response; for HTML, the phrase of the status instead."""
     if 300 <= response.status < 400:
         return f"redirected to {response.headers.get('location', 'nowhere')}, which is not followed"
     if "html" in response.headers.get("content-type", ""):

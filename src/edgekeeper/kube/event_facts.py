@@ -1,7 +1,7 @@
-"""Events as facts: what is said about which object, in a form that is safe to show and that the server accepts.
+"""Facts: the content of Events, without secrets and within the limits of the server.
 
-The same fact always has the same name, `<object>.<hash>`. A repetition therefore finds the Event that told it first,
-also after a restart, and becomes one more of a series instead of one more object.
+The Event of a fact is named `<object>.<hash of the fact>`. A repetition therefore finds the existing Event, also after
+a restart, and increases the count of its series instead of creating another Event.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from edgekeeper.kube.kinds import EVENT, Key
 
 LONGEST_NOTE = 1024
 LONGEST_WORD = 128
-"""Bytes of a reason, an action and the name of an instance."""
+"""The maximum length in bytes of a reason, an action and the name of an instance."""
 _LONGEST_NAME = 253
-_HOME_OF_CLUSTER_SCOPED = "default"
-"""Events need a namespace. The server allows this one for subjects that have none."""
+_NAMESPACE_OF_CLUSTER_SCOPED = "default"
+"""The namespace of Events about cluster-scoped objects: the server accepts no other."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -31,7 +31,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 class Subject(NamedTuple):
-    """The object that an event is about. Small, so that waiting events do not keep whole objects alive."""
+    """A reference to the object that an event is about, so that queued events do not hold whole objects in memory."""
 
     api_version: str
     kind: str
@@ -41,7 +41,7 @@ class Subject(NamedTuple):
 
     @classmethod
     def of(cls, tree: JsonObject) -> Subject:
-        """Raise ValueError for something that has no name or kind, and so cannot be referred to."""
+        """The reference to an object. Raise ValueError if it has no apiVersion, kind or name."""
         paths = (
             ("apiVersion",),
             ("kind",),
@@ -57,7 +57,7 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What was said. Equal facts are one event, told several times."""
+    """The content of an event. Equal facts are occurrences of one Event."""
 
     subject: Subject
     type: str
@@ -77,29 +77,29 @@ class Fact:
 
     @property
     def key(self) -> Key:
-        """Where the Event is. Other objects of that name, and other kinds, have other hashes."""
-        told = "\0".join((*self.subject, self.type, self.reason, self.action, self.note))
-        digest = hashlib.sha256(told.encode(errors="replace")).hexdigest()[:16]
+        """The namespace and name of the Event. The hash also covers the kind and uid of the subject."""
+        content = "\0".join((*self.subject, self.type, self.reason, self.action, self.note))
+        digest = hashlib.sha256(content.encode(errors="replace")).hexdigest()[:16]
         about = self.subject.name[: _LONGEST_NAME - len(digest) - 1].rstrip("-.")
         if not _SUBDOMAIN.fullmatch(about):  # such as the names of roles, which may contain anything
             about = self.subject.kind.lower()
-        return Key(self.subject.namespace or _HOME_OF_CLUSTER_SCOPED, f"{about}.{digest}")
+        return Key(self.subject.namespace or _NAMESPACE_OF_CLUSTER_SCOPED, f"{about}.{digest}")
 
-    def is_told_by(self, tree: JsonObject) -> bool:
-        """Whether an existing Event says this fact, and does not merely have its name."""
-        told = (dig(tree, "regarding", "uid") or "", tree.get("reason"), tree.get("note", ""))
-        return told == (self.subject.uid, self.reason, self.note)
+    def is_reported_by(self, tree: JsonObject) -> bool:
+        """Whether an existing Event reports this fact, and does not merely have the same name."""
+        content = (dig(tree, "regarding", "uid") or "", tree.get("reason"), tree.get("note", ""))
+        return content == (self.subject.uid, self.reason, self.note)
 
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Who says it: the program, and which process of it."""
+    """The controller that reports events, and the instance (process) of it."""
 
     controller: str
     instance: str
 
     def event(self, fact: Fact, first: datetime, count: int, last: datetime) -> JsonObject:
-        """The Event as it is created. Whatever happened more than once is a series from the start."""
+        """The Event to create, with a series if the fact has occurred more than once."""
         subject, key = fact.subject, fact.key
         regarding = {
             "apiVersion": subject.api_version,
@@ -125,12 +125,12 @@ class Reporter:
 
 
 def series(count: int, last: datetime) -> JsonObject:
-    """The part of an Event that changes: how often by now, and when last."""
+    """The merge patch that sets the count and the last time of an Event's series."""
     return {"series": {"count": min(count, 2**31 - 1), "lastObservedTime": micro_timestamp(last)}}
 
 
-def told_so_far(tree: JsonObject) -> int:
-    """How often an existing Event has been told."""
+def occurrences(tree: JsonObject) -> int:
+    """How often the fact of an existing Event has occurred."""
     count = dig(tree, "series", "count")
     return count if isinstance(count, int) and count > 1 else 1
 
@@ -138,12 +138,12 @@ def told_so_far(tree: JsonObject) -> int:
 def one_line(text: str) -> str:
     """Text without secrets, line breaks, escape sequences and other control characters."""
     cleaned = " ".join(_CONTROLS.sub(" ", _ESCAPES.sub("", redact_text(str(text)))).split())
-    # Once more: what was hidden from the first look by an escape sequence in its midst is whole now.
+    # Redact again: a secret that was split by an escape sequence is recognisable only now.
     return redact_text(cleaned)
 
 
 def _cut(text: str, longest: int) -> str:
-    """The beginning of the text that fits into so many bytes, never half a character."""
+    """The text, cut to at most `longest` bytes of UTF-8 without splitting a character."""
     encoded = text.encode()
     if len(encoded) <= longest:
         return text

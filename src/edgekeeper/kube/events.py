@@ -1,28 +1,28 @@
-"""The event recorder: tells people what happened to an object, and never gets in the way of it happening.
+"""The event recorder: writes Kubernetes Events in the background, without affecting the passes that record them.
 
-`record` only notes the event and returns. A task of its own writes them, and whatever goes wrong there is counted
-(`counts`) and logged, and stays there.
+`record` queues the event and returns. A task writes the queued events; its errors are counted (`counts`) and logged,
+and never reach a caller.
 
 Expected flow
-    1. An event that is already waiting is counted there; repetitions take no room. When too many different ones wait,
-       the oldest is dropped.
-    2. A fact told for the first time becomes an Event. Its name follows from the fact, so if the server has it already
-       (an earlier process told it, or the answer to our creation was lost) the series goes on there.
-    3. A repetition becomes a patch of `series` on that Event: the first at once, later ones gathered over
+    1. Recording an event that is already queued increases its count. When too many different events are queued, the
+       oldest is dropped.
+    2. The first occurrence of a fact creates an Event. The name of the Event is a function of the fact, so if it
+       exists already (an earlier process created it, or the response to our create was lost) its series is continued.
+    3. Further occurrences patch `series` of that Event: the first one at once, later ones at most every
        `series_pause`.
-    4. `stop` writes what is left, as far as its time allows.
+    4. `stop` writes what is still queued, within its time limit.
 
 Guarantees
-    - `record` does not raise, block, or keep the object alive.
-    - An object gets `burst` writes at once and one per `refill` after that, as with client-go. Beyond that new facts
-      are dropped, and repetitions are gathered until there is room again. All objects together are paced as well.
-    - Secrets, line breaks and escape sequences do not get through; the server's limits on lengths are kept.
-    - Memory is bounded: waiting events, known series and limits per object.
+    - `record` does not raise or block, and keeps no reference to the object.
+    - Writes are rate limited per object (`burst` at once, then one per `refill`, as in client-go) and for all objects
+      together. Beyond the limit of an object new facts are dropped, and repetitions are counted until it may write.
+    - Secrets, line breaks and escape sequences are removed; the server's limits on lengths are kept.
+    - Memory is bounded: queued events, series and rate limits per object.
 
 Caveats
-    - Events are best effort everywhere in Kubernetes: the server forgets them after an hour. What must not be missed
-      belongs into a condition.
-    - Where we may not read Events, a series that an earlier process began starts to count again at one.
+    - Events are best effort everywhere in Kubernetes: the server deletes them after an hour. Information that must not
+      be missed belongs in a condition.
+    - Without permission to read Events, the count of a series that an earlier process began restarts at one.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from edgekeeper.kube.errors import (
     ThrottledError,
     UnreachableError,
 )
-from edgekeeper.kube.event_facts import Fact, Reporter, Subject, series, told_so_far
+from edgekeeper.kube.event_facts import Fact, Reporter, Subject, occurrences, series
 from edgekeeper.kube.kinds import EVENT, Key, Kind
 from edgekeeper.kube.limits import TokenBucket
 
 _log = get_logger(__name__)
 
-_PASSING = (ServerError, StaleError, ThrottledError, UnreachableError, TimeoutError)
-"""What may work when tried again. Anything else (forbidden, invalid, the namespace is gone) will not."""
+_TRANSIENT = (ServerError, StaleError, ThrottledError, UnreachableError, TimeoutError)
+"""Errors that are retried. Others (forbidden, invalid, the namespace is gone) are permanent."""
 _MOST_TRIES = 3
 _CALL_LIMIT = timedelta(seconds=10)
 
 
 class EventClient(Protocol):
-    """What the recorder needs of `KubeClient`."""
+    """The methods of `KubeClient` that the recorder uses."""
 
     async def get(self, kind: Kind, key: Key) -> JsonObject: ...
 
@@ -71,25 +71,27 @@ class EventClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecorderOptions:
-    """How much is said, and how often."""
+    """Queue sizes and rate limits of the recorder."""
 
     waiting: int = 1000
-    """Different events that may wait to be written."""
+    """The maximum number of different events that wait to be written."""
     remembered: int = 4096
-    """Series, and objects with a limit, that are kept in mind."""
+    """The maximum number of series, and of objects with a rate limit, that are kept in memory."""
     window: timedelta = timedelta(minutes=10)
-    """How long after its last occurrence a fact is kept in mind."""
+    """How long after its last occurrence a series is kept in memory."""
     series_pause: timedelta = timedelta(seconds=30)
-    """Between two patches of one series."""
+    """The interval between two patches of one series."""
     burst: int = 25
+    """Writes per object without delay."""
     refill: timedelta = timedelta(minutes=5)
+    """The interval between further writes per object."""
     writes_per_second: float = 20.0
-    """All objects together."""
+    """The rate limit of all objects together."""
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """An event that nobody has written yet, and how often it happened since."""
+    """An event that is not written yet, and how often it has been recorded."""
 
     count: int
     first: datetime
@@ -98,7 +100,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Series:
-    """A fact that has been written, and what has not been written of it yet."""
+    """The occurrences of a fact whose Event exists, including those that are not written yet."""
 
     first: datetime
     last: datetime
@@ -110,7 +112,7 @@ class _Series:
 
 
 class Recorder:
-    """Records events for one process. Use `start` and `stop` around its life; `record` works at any time."""
+    """Records the events of one process. Events are written between `start` and `stop`; `record` may be called before."""
 
     def __init__(
         self,
@@ -120,7 +122,7 @@ class Recorder:
         options: RecorderOptions = RecorderOptions(),  # noqa: B008 - frozen
     ) -> None:
         self.counts: Counter[str] = Counter()
-        """What became of events: recorded, created, patched, dropped (of which queue_full, rate_limited, failed …)."""
+        """Events by result: recorded, created, patched, dropped (and why: queue_full, rate_limited, failed, …)."""
         self._client = client
         self._clock = clock
         self._reporter = reporter
@@ -128,7 +130,7 @@ class Recorder:
         self._waiting: dict[tuple[Subject, Event], _Waiting] = {}
         self._series: dict[Fact, _Series] = {}
         self._unwritten: dict[Fact, _Series] = {}
-        """Series that happened again since they were written, a part of `_series`."""
+        """The part of `_series` with occurrences that are not written yet."""
         self._allowance = _Allowance(options.burst, options.refill, options.remembered)
         self._pace = TokenBucket(options.writes_per_second, burst=options.burst)
         self._wake = asyncio.Event()
@@ -137,10 +139,10 @@ class Recorder:
         self._task: asyncio.Task[None] | None = None
 
     def record(self, subject: JsonObject, event: Event) -> None:
-        """Note that this happened to `subject`. Returns at once and never raises."""
+        """Queue an event about `subject`. Returns at once and never raises."""
         try:
-            self._note(Subject.of(subject), event)
-        except Exception as error:  # noqa: BLE001 - telling what happened must not make anything else happen
+            self._enqueue(Subject.of(subject), event)
+        except Exception as error:  # noqa: BLE001 - an event that cannot be recorded must not fail a pass
             self._drop("malformed")
             _log.warning("Cannot record event", error=str(error))
 
@@ -148,7 +150,7 @@ class Recorder:
         self._task = asyncio.create_task(self._work(), name="event recorder")
 
     async def stop(self, limit: timedelta = timedelta(seconds=2)) -> None:
-        """Write what is left, for no longer than `limit`."""
+        """Write what is still queued, for no longer than `limit`. Later events are dropped."""
         self._closing = True
         self._wake.set()
         task, self._task = self._task, None
@@ -161,9 +163,9 @@ class Recorder:
             self._drop("unwritten_at_stop", len(self._waiting) + len(self._unwritten))
             _log.warning("Cannot write all events before stopping", events=len(self._waiting))
 
-    # Noting
+    # Recording
 
-    def _note(self, subject: Subject, event: Event) -> None:
+    def _enqueue(self, subject: Subject, event: Event) -> None:
         if self._closing:
             self._drop("stopped")
             return
@@ -202,7 +204,7 @@ class Recorder:
         await self._write_unwritten()
 
     async def _wait(self) -> None:
-        """Until something happens, or gathered repetitions may be written."""
+        """Wait until an event is recorded, or until patches of series may be due."""
         pause = self._options.series_pause.total_seconds() if self._unwritten else None
         try:
             async with asyncio.timeout(pause):
@@ -217,81 +219,84 @@ class Recorder:
             waiting = self._waiting.pop((subject, event))
             try:
                 fact = Fact.of(subject, event)
-            except Exception as error:  # noqa: BLE001 - see `record`: this is the part of it that can wait
+            except Exception as error:  # noqa: BLE001 - as in `record`, of which this is the deferred part
                 self._drop("malformed", waiting.count)
                 _log.warning("Cannot record event", error=type(error).__name__)
             else:
-                await self._tell(fact, waiting)
+                await self._write_or_count(fact, waiting)
         self._overflowing = False
 
     async def _write_unwritten(self) -> None:
         now = self._clock.monotonic()
         due = [
-            (fact, told) for fact, told in self._unwritten.items() if self._closing or now >= told.patch_due
+            (fact, entry)
+            for fact, entry in self._unwritten.items()
+            if self._closing or now >= entry.patch_due
         ]
-        for fact, told in due:
+        for fact, entry in due:
             if self._closing or self._allowance.take(fact.subject, now):
-                await self._write(fact, told)
+                await self._write(fact, entry)
 
-    async def _tell(self, fact: Fact, waiting: _Waiting) -> None:
+    async def _write_or_count(self, fact: Fact, waiting: _Waiting) -> None:
+        """Write an event, or count it as a repetition to be written later, or drop it, as the limits allow."""
         now = self._clock.monotonic()
-        told = self._series.pop(fact, None)
-        if told is not None:
-            self._series[fact] = told  # at the end again: the order is that of the last occurrence
-            told.count += waiting.count
-            told.last, told.touched = waiting.last, now
-            self._unwritten[fact] = told
-            if now >= told.patch_due and self._allowance.take(fact.subject, now):
-                await self._write(fact, told)
+        entry = self._series.pop(fact, None)
+        if entry is not None:
+            self._series[fact] = entry  # moved to the end: the order is that of the last occurrence
+            entry.count += waiting.count
+            entry.last, entry.touched = waiting.last, now
+            self._unwritten[fact] = entry
+            if now >= entry.patch_due and self._allowance.take(fact.subject, now):
+                await self._write(fact, entry)
         elif self._allowance.take(fact.subject, now):
             await self._write(fact, _Series(waiting.first, waiting.last, waiting.count, now, now))
         else:
             self._drop("rate_limited", waiting.count)
 
-    async def _write(self, fact: Fact, told: _Series) -> None:
+    async def _write(self, fact: Fact, entry: _Series) -> None:
         self._unwritten.pop(fact, None)
         try:
             if fact in self._series:
-                await self._patch_or_create(fact, told)
+                await self._patch_or_create(fact, entry)
             else:
-                await self._create_or_continue(fact, told)
-                self._series[fact] = told
-        except Exception as error:  # noqa: BLE001 - see the module
+                await self._create_or_continue(fact, entry)
+                self._series[fact] = entry
+        except Exception as error:  # noqa: BLE001 - counted and logged; the other events are still written
             self._fail(fact, error)
 
-    async def _create_or_continue(self, fact: Fact, told: _Series) -> None:
+    async def _create_or_continue(self, fact: Fact, entry: _Series) -> None:
         try:
-            await self._create(fact, told)
+            await self._create(fact, entry)
         except AlreadyExistsError:
-            told.count += await self._told_so_far(fact)
-            await self._patch(fact, told)
+            entry.count += await self._existing_occurrences(fact)
+            await self._patch(fact, entry)
 
-    async def _patch_or_create(self, fact: Fact, told: _Series) -> None:
+    async def _patch_or_create(self, fact: Fact, entry: _Series) -> None:
         try:
-            await self._patch(fact, told)
-        except NotFoundError:  # events do not live long
-            await self._create(fact, told)
+            await self._patch(fact, entry)
+        except NotFoundError:  # the server deletes Events after an hour
+            await self._create(fact, entry)
 
-    async def _create(self, fact: Fact, told: _Series) -> None:
-        tree = self._reporter.event(fact, told.first, told.count, told.last)
+    async def _create(self, fact: Fact, entry: _Series) -> None:
+        tree = self._reporter.event(fact, entry.first, entry.count, entry.last)
         await self._call(lambda: self._client.create(EVENT, tree, namespace=fact.key.namespace))
         self.counts["created"] += 1
 
-    async def _patch(self, fact: Fact, told: _Series) -> None:
-        patch = series(told.count, told.last)
+    async def _patch(self, fact: Fact, entry: _Series) -> None:
+        patch = series(entry.count, entry.last)
         await self._call(lambda: self._client.merge_patch(EVENT, fact.key, patch))
         self.counts["patched"] += 1
-        told.patch_due = self._clock.monotonic() + self._options.series_pause.total_seconds()
+        entry.patch_due = self._clock.monotonic() + self._options.series_pause.total_seconds()
 
-    async def _told_so_far(self, fact: Fact) -> int:
-        """How often the Event that is there already has been told."""
+    async def _existing_occurrences(self, fact: Fact) -> int:
+        """The count of the Event that exists already."""
         try:
             tree = await self._call(lambda: self._client.get(EVENT, fact.key))
         except ForbiddenError:
             return 1
-        if not fact.is_told_by(tree):
+        if not fact.is_reported_by(tree):
             raise ValueError(f"another event is named {fact.key.name}")
-        return told_so_far(tree)
+        return occurrences(tree)
 
     def _fail(self, fact: Fact, error: Exception) -> None:
         self._series.pop(fact, None)
@@ -306,12 +311,12 @@ class Recorder:
         )
 
     async def _call(self, send: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
-        """Make a call, again if it may help, at the pace that all events share."""
+        """Make a call under the common rate limit, and repeat it after transient errors."""
         tries = 1 if self._closing else _MOST_TRIES
         for attempt in range(1, tries):
             try:
                 return await self._paced(send)
-            except _PASSING as error:
+            except _TRANSIENT as error:
                 _log.debug("Cannot write event yet", error=str(error) or type(error).__name__)
             await asyncio.sleep(2.0**attempt)
         return await self._paced(send)
@@ -323,11 +328,11 @@ class Recorder:
             return await send()
 
     def _forget(self) -> None:
-        """Keep in mind what happened lately, and no more than so many."""
+        """Drop series whose last occurrence is older than `window`, and the oldest beyond `remembered`."""
         horizon = self._clock.monotonic() - self._options.window.total_seconds()
         while self._series:
-            fact, told = next(iter(self._series.items()))
-            is_over = told.touched < horizon and fact not in self._unwritten
+            fact, entry = next(iter(self._series.items()))
+            is_over = entry.touched < horizon and fact not in self._unwritten
             if not is_over and len(self._series) <= self._options.remembered:
                 return
             del self._series[fact]
@@ -338,7 +343,7 @@ class Recorder:
 class _Allowance:
     """A token bucket per object, kept as the moment at which it would be full again.
 
-    Of too many objects those that spoke least recently are forgotten: their buckets are the fullest.
+    Beyond `most` objects the bucket that was used least recently is dropped, because it is the fullest.
     """
 
     def __init__(self, burst: int, refill: timedelta, most: int) -> None:

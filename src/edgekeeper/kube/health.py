@@ -1,4 +1,4 @@
-"""How a watch is doing: when to try again, how long we have been in the dark, and when to believe the unlikely."""
+"""The health of a watch: pauses after failures, how long the store may be out of date, and whether the kind is served."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _PAUSES = Backoff(first=timedelta(seconds=0.8), longest=timedelta(seconds=30), j
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to put up with what."""
+    """Backoff and time limits of a watch."""
 
     backoff: Backoff = _PAUSES
     healthy: timedelta = timedelta(seconds=120)
-    """How long all has to go well for a failure to count as the first again."""
+    """After this long without a failure the backoff starts anew."""
     doubt: timedelta = timedelta(minutes=2)
-    """How long a server that is behind what it has told before is expected to catch up."""
+    """How long a server that returns an older state than before is given to catch up."""
 
 
 DEFAULT_PATIENCE = Patience()
 
 
 class Health:
-    """The failures of one watch, and what follows from them. All times are of the monotonic clock."""
+    """Counts the failures of one watch and decides how long to pause. All times are of the monotonic clock."""
 
     def __init__(self, clock: Clock, patience: Patience, random: Random) -> None:
         self._clock = clock
@@ -44,23 +44,23 @@ class Health:
         self._well_since: float | None = None
         self._not_served = 0
         self._since_hint = 0
-        """Failures since there was reason to expect a success soon: they decide how long the next pause is."""
+        """404s since the last `expect_success`: they decide how long the next pause after a 404 is."""
         self._behind_since: float | None = None
         self.stale_since: float | None = None
-        """Since when we may have missed something; None while we follow the server."""
+        """Since when the store may be out of date; None while a watch is open."""
         self.trouble = ""
-        """What went wrong last, while we may be missing something."""
+        """The text of the last error; empty while a watch is open."""
         self.is_denied = False
-        """Whether that was a lack of rights."""
+        """Whether the last error was a 403."""
 
     @property
     def is_served(self) -> bool:
-        """Whether the server serves the kind. It has to deny that three times in a row to be believed."""
+        """Whether the server serves the kind: False after three 404s in a row."""
         return self._not_served < _TIMES_NOT_SERVED
 
     @property
     def is_past_doubt(self) -> bool:
-        """The server has been behind us for so long that its past must be taken for the present."""
+        """Whether the server has returned an older state for so long that it has to be accepted as the current one."""
         since = self._behind_since
         doubt = self._patience.doubt.total_seconds()
         return since is not None and self._clock.monotonic() - since >= doubt
@@ -69,11 +69,11 @@ class Health:
         self._not_served = 0
 
     def expect_success(self) -> None:
-        """There is reason to think that the next attempts will succeed: pauses start short again."""
+        """Reset the backoff, because the next attempts are likely to succeed."""
         self._since_hint = self._failures = 0
 
     def mark_following(self) -> None:
-        """A watch is open: whatever happens now, we will be told."""
+        """A watch is open, so the store is up to date."""
         if self._well_since is None:
             self._well_since = self._clock.monotonic()
         self._not_served = self._since_hint = 0
@@ -82,20 +82,20 @@ class Health:
         self.trouble = ""
         self.is_denied = False
 
-    def mark_failed(self, error: Exception, heard: float | None) -> timedelta:
-        """Something went wrong, `heard` being when all was last well. Return how long to leave the server alone."""
+    def mark_failed(self, error: Exception, last_line_at: float | None) -> timedelta:
+        """Count a failure and return how long to pause. `last_line_at` is when the stream last delivered a line."""
         if self.stale_since is None:
-            self.stale_since = self._clock.monotonic() if heard is None else heard
+            self.stale_since = self._clock.monotonic() if last_line_at is None else last_line_at
         self.trouble = str(error)
         self.is_denied = isinstance(error, ForbiddenError)
         if isinstance(error, SilenceError):
-            # The server was left alone for long enough. It may just have nothing to say: old ones send no bookmarks
-            # of kinds that have not changed since they started. Opening another watch shows whether it lives.
+            # No pause: there was no request for a while. The server may be healthy: old ones send no bookmarks for
+            # kinds that have not changed since they started. Opening another watch shows whether it responds.
             return timedelta(0)
         return self._pause(error, self._count(error))
 
     def _count(self, error: Exception) -> int:
-        """Count a failure; return how many of its sort there were in a row."""
+        """Count a failure; return how many there were in a row. 404s are counted separately."""
         now = self._clock.monotonic()
         if self._well_since is not None and now - self._well_since >= self._patience.healthy.total_seconds():
             self._failures = 0
@@ -103,7 +103,7 @@ class Health:
         if self._behind_since is None and is_behind(error):
             self._behind_since = now
         if isinstance(error, NotFoundError):
-            # Says nothing about the server, and must not make it slow to see the kind come back and go again.
+            # A missing kind is no failure of the server, and must not lengthen the pauses after real failures.
             self._not_served += 1
             self._since_hint += 1
             return self._since_hint
@@ -120,7 +120,7 @@ class Health:
 
 
 def is_behind(error: Exception) -> bool:
-    """Whether the server does not know yet what it has told us before."""
+    """Whether the error means that the server's state is older than one that it returned before."""
     if isinstance(error, ApiError):
         return any(cause.get("reason") == _TOO_LARGE for cause in error.causes)
     return isinstance(error, StaleViewError)

@@ -112,9 +112,9 @@ class HttpTransport:
     async def _open_authorized(
         self, session: aiohttp.ClientSession, request: ApiRequest
     ) -> aiohttp.ClientResponse:
-        """Open a request; where our credentials are refused and better ones are to be had, once more.
+        """Open a request, and once more after a 401 if the credentials could be refreshed.
 
-        That is safe for writes too: a server that does not know who asks has done nothing.
+        The repetition is safe for writes too: a request that is answered with 401 has had no effect.
         """
         identity = await self._credentials.headers()
         response = await self._open(session, request, identity)
@@ -187,11 +187,11 @@ class HttpTransport:
 
 
 class _Request(aiohttp.ClientRequest):
-    """Is not sent on a kept connection on which something has come since: that would be read as the answer."""
+    """A request that refuses a kept connection with unread data, which would be taken for the response."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         if conn.protocol is not None and conn.protocol.should_close:
-            raise aiohttp.ServerDisconnectedError("the server sent an answer that nobody asked for")
+            raise aiohttp.ServerDisconnectedError("the server sent a response without a request")
         return await super().send(conn)
 
 
@@ -242,16 +242,16 @@ class UnsendableError(TransportError):
 
 
 def _failure(error: Exception, proxy: URL | None = None) -> TransportError:
-    """The library's message, which names hosts and never headers, and the proxy if there is one."""
+    """The error with aiohttp's message, which names hosts and never headers, and with the proxy if there is one."""
     kind = (
         UntrustedServerError if isinstance(error, aiohttp.ClientConnectorCertificateError) else TransportError
     )
-    told = redact_text(str(error)) or type(error).__name__
-    return kind(f"{told} (by the proxy {proxy.host}:{proxy.port})" if proxy is not None else told)
+    message = redact_text(str(error)) or type(error).__name__
+    return kind(f"{message} (by the proxy {proxy.host}:{proxy.port})" if proxy is not None else message)
 
 
 def _cause(error: Exception) -> Exception:
-    """What happened beneath aiohttp. Its error for certificates is an SSLCertVerificationError without its attributes."""
+    """The cause of aiohttp's error: its error for certificates lacks the attributes of SSLCertVerificationError."""
     return error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error
 
 

@@ -1,22 +1,22 @@
-"""What we know of one kind: raw JSON by key, and indexes that hold keys only.
+"""The cache of the objects of one kind: raw JSON by key, and indexes that hold keys only.
 
-An object is decoded when somebody asks for it, which costs a few microseconds and hands out a fresh tree that the
-caller may change: there is nothing to share, so nothing to copy and nothing to spoil. Fifty thousand objects take
-about 140 MB and, since bytes are no business of the garbage collector, a full collection takes milliseconds.
+An object is decoded on each read, which costs a few microseconds and returns a new tree that the caller may change.
+Fifty thousand objects take about 140 MB and, since the garbage collector does not track bytes, a full collection takes
+milliseconds.
 
-    state         what is known
+    state         content
     ────────────  ──────────────────────────────────────────────────────────────────────────────────────
-    PENDING       nothing yet: the first list is not complete
-    SYNCED        all objects, as of some moment
-    NOT_SERVED    nothing: the server does not serve the kind, or does not any more
-    FORBIDDEN     nothing: the kind may not be listed, and never could be
+    PENDING       incomplete: the first list is not complete
+    SYNCED        all objects, perhaps out of date
+    NOT_SERVED    none: the server does not serve the kind, or no longer does
+    FORBIDDEN     none: the kind may not be listed, and never could be
 
 Guarantees
-    - *Unsynced never means absent.* In any state but SYNCED every question about objects raises `NotSyncedError`; there
-      is no answer that could be mistaken for "there is none".
-    - What was once synced stays readable, though perhaps out of date, while the server cannot be reached or refuses.
-      Only a kind that is not served any more is forgotten, without a word to anybody: nobody takes that for deletions.
-    - A change is in the store, and in its indexes, before anybody is told of it.
+    - *Unsynced never means absent.* In any state but SYNCED every read raises `NotSyncedError`; none returns a value
+      that could be mistaken for "does not exist".
+    - A synced store stays readable, though perhaps out of date, while the server cannot be reached or refuses. Only the
+      objects of a kind that is no longer served are dropped; that delivers no deletions.
+    - A change is in the store, and in its indexes, before subscribers are notified of it.
 
 `kube.ledger` is the only writer of objects.
 """
@@ -37,14 +37,14 @@ from edgekeeper.kube.raw import peek
 T = TypeVar("T")
 
 IndexValues = Callable[[JsonObject], Iterable[str]]
-"""The values under which an object is to be found. All indexes see the same tree, which none of them may change."""
+"""The index values of an object. All indexes get the same tree, which they must not change."""
 
 _NO_KEYS: Mapping[Key, None] = {}
 _decode_tree = msgspec.json.Decoder(dict).decode
 
 
 class SyncState(Enum):
-    """What is known about the objects of a store. See the module."""
+    """Whether a store holds the objects of its kind, and if not, why."""
 
     PENDING = "not synced yet"
     SYNCED = "synced"
@@ -53,7 +53,7 @@ class SyncState(Enum):
 
 
 class NotSyncedError(Exception):
-    """Nothing can be said about the objects of a kind: they are not listed yet, not served, or may not be listed."""
+    """The objects of a kind cannot be read: they are not listed yet, not served, or may not be listed."""
 
     def __init__(self, kind: Kind, state: SyncState = SyncState.PENDING) -> None:
         super().__init__(f"{kind.qualified_plural} are {state.value}")
@@ -62,13 +62,13 @@ class NotSyncedError(Exception):
 
 
 class Change(NamedTuple):
-    """What happened to one object: `old` is missing where it is new, `new` where it is gone."""
+    """A change of one object: `old` is None if it was created, `new` is None if it was deleted."""
 
     key: Key
     old: bytes | None
     new: bytes | None
     initial: bool
-    """It was there already when we, or a late subscriber, first looked."""
+    """The object comes from the first list, or existed before a late subscriber subscribed."""
 
 
 class Store:
@@ -89,14 +89,14 @@ class Store:
 
     @property
     def synced(self) -> bool:
-        """Whether the objects are known. Once they are, only a kind that is not served any more is forgotten."""
+        """Whether the objects can be read. Once synced, a store stays so until its kind is no longer served."""
         return self.state is SyncState.SYNCED
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
 
     async def wait_settled(self) -> None:
-        """Wait until the objects are known, or the server has said why they are not."""
+        """Wait until the first list is complete, or the kind turns out not to be served or listable."""
         await self._settled.wait()
 
     def raw(self, key: Key) -> bytes | None:
@@ -105,7 +105,7 @@ class Store:
         return self._objects.get(key)
 
     def get(self, key: Key) -> JsonObject | None:
-        """The object as a tree of the caller's own."""
+        """The object, decoded anew: the caller may change it."""
         raw = self.raw(key)
         return None if raw is None else _decode_tree(raw)
 
@@ -123,19 +123,19 @@ class Store:
         return list(self._objects)
 
     def by_index(self, index: str, value: str) -> list[Key]:
-        """The keys of the objects that the index files under `value`. Raise KeyError for an unknown index."""
+        """The keys of the objects that have `value` in the index. Raise KeyError for an unknown index."""
         self._confirm_synced()
         return list(self._indexes[index].keys(value))
 
     def add_index(self, name: str, values: IndexValues) -> None:
-        """File every object, present and future, under the values computed from it.
+        """Index all objects, present and future, by the values computed from them.
 
-        An object is decoded once for all indexes, when it is put. Adding the same index twice is fine, adding another one
-        under the same name is not: two users of a shared store would see each other's.
+        An object is decoded once for all indexes, when it is put. Adding the same index again has no effect; adding a
+        different one under the same name raises ValueError, because stores are shared.
         """
-        known = self._indexes.get(name)
-        if known is not None:
-            if known.values is not values:
+        existing = self._indexes.get(name)
+        if existing is not None:
+            if existing.values is not values:
                 raise ValueError(f"{self.kind.qualified_plural} already have another index {name!r}")
             return
         index = _Index(values)
@@ -143,14 +143,14 @@ class Store:
             index.file(key, _decode_tree(raw))
         self._indexes[name] = index
 
-    # For the ledger and the watch, which are the only writers, and for those who only care about what is certainly there.
+    # For the ledger and the watch, which are the only writers, and for readers that need no complete view.
 
     def snapshot(self) -> list[tuple[Key, bytes]]:
-        """Everything in the store, synced or not: what is here is certainly there, whatever else may be."""
+        """All objects in the store, synced or not. Before the store is synced others may exist."""
         return list(self._objects.items())
 
     def peek(self, key: Key) -> bytes | None:
-        """The object if it is here, synced or not. None says nothing."""
+        """The object if it is in the store, synced or not. None does not mean that it does not exist."""
         return self._objects.get(key)
 
     def mark_synced(self) -> None:
@@ -158,12 +158,12 @@ class Store:
         self._enter(SyncState.SYNCED)
 
     def mark_forbidden(self) -> None:
-        """The kind may not be listed. What was known before stays readable."""
+        """The kind may not be listed. A synced store stays synced."""
         if self.state is not SyncState.SYNCED:
             self._enter(SyncState.FORBIDDEN)
 
     def mark_not_served(self) -> None:
-        """The kind is not served. Its objects are forgotten."""
+        """The kind is not served. Its objects are dropped."""
         self._objects.clear()
         for index in self._indexes.values():
             index.clear()
@@ -182,7 +182,7 @@ class Store:
             self.on_state()
 
     def put(self, key: Key, raw: bytes) -> bytes | None:
-        """Keep an object; return what it replaces."""
+        """Store an object; return the version that it replaces."""
         old = self._objects.get(key)
         self._objects[key] = raw
         if self._indexes:
@@ -192,7 +192,7 @@ class Store:
         return old
 
     def remove(self, key: Key) -> bytes | None:
-        """Drop an object; return what it was."""
+        """Remove an object; return its last version."""
         old = self._objects.pop(key, None)
         for index in self._indexes.values():
             index.remove(key)
@@ -204,7 +204,7 @@ class Store:
 
 
 class _Index:
-    """Keys by value, in the order in which they came, and values by key, so that what is gone need not be read again."""
+    """Keys by value, in order of insertion, and values by key, so that removing an object does not decode it."""
 
     def __init__(self, values: IndexValues) -> None:
         self.values = values
@@ -215,7 +215,7 @@ class _Index:
         return self._keys.get(value, _NO_KEYS)
 
     def file(self, key: Key, tree: JsonObject) -> None:
-        """File an object under the values that it has now, and under no others."""
+        """Replace the values of an object by those that it has now."""
         values = tuple(dict.fromkeys(self.values(tree)))
         if values == self._filed.get(key, ()):
             return

@@ -1,8 +1,7 @@
-"""One open watch: lines as they come, and silence taken for what it is.
+"""One open watch: its lines, and detection of connections that no longer deliver any.
 
-A connection can die without anybody being told: a firewall that forgets it, a node that loses its power. The server
-sends a bookmark about every minute, so a stream that says nothing for longer than that is dead, however open its
-socket looks.
+A connection can break without being closed: a firewall drops its state, a node loses power. The server sends a bookmark
+about every minute, so a stream without a line for longer than that is considered broken although its socket is open.
 """
 
 from __future__ import annotations
@@ -23,16 +22,17 @@ from edgekeeper.kube.requests import Selection
 T = TypeVar("T")
 
 _LINES_PER_TURN = 200
-"""Lines after which others get their turn: one chunk can hold thousands, and reading them never waits."""
+"""Lines after which the stream yields to the event loop: one chunk can hold thousands, and reading them never waits."""
 _SHORT = 1.0
+"""A stream that ends without a line within so many seconds raises ShortStreamError."""
 
 
 class SilenceError(Exception):
-    """No line, not even a bookmark, for longer than the server ever keeps quiet."""
+    """No line, not even a bookmark, arrived for longer than the interval of bookmarks."""
 
 
 class ShortStreamError(Exception):
-    """A stream ended as soon as it began. To open it again at once would keep the server busy with nothing."""
+    """A stream ended at once and without a line. Opening it again without a pause would load the server."""
 
 
 class Stream:
@@ -45,9 +45,10 @@ class Stream:
         self._resources = AsyncExitStack()
         self._lines: AsyncIterator[bytes] | None = None
         self._opened = 0.0
-        self.heard = 0.0
-        """When the server last said something, by the monotonic clock."""
+        self.last_line_at = 0.0
+        """When the last line arrived, or the stream was opened, by the monotonic clock."""
         self.count = 0
+        """How many lines arrived."""
 
     async def open(
         self,
@@ -59,8 +60,8 @@ class Stream:
         lifetime: timedelta,
         initial_events: bool = False,
     ) -> None:
-        """Ask for what happens after `position`, for as long as `lifetime`."""
-        self._opened = self.heard = self._clock.monotonic()
+        """Open a watch from `position`, which the server ends after `lifetime`."""
+        self._opened = self.last_line_at = self._clock.monotonic()
         watch = client.watch(
             kind,
             resource_version=position,
@@ -72,18 +73,18 @@ class Stream:
             initial_events=initial_events,
         )
         self._lines = await self._unless_silent(self._resources.enter_async_context(watch))
-        self.heard = self._clock.monotonic()
+        self.last_line_at = self._clock.monotonic()
 
     async def next_line(self) -> Line | None:
         """The next line, or None at the end of the stream.
 
-        Raise SilenceError where there is neither, and ShortStreamError where the stream ends right at its beginning.
+        Raise SilenceError if neither comes in time, and ShortStreamError if the stream ends at once without a line.
         """
         assert self._lines is not None  # noqa: S101 - `open` comes first
         line = await self._unless_silent(anext(self._lines, None))
-        self.heard = self._clock.monotonic()
+        self.last_line_at = self._clock.monotonic()
         if line is None:
-            if self.count == 0 and self.heard - self._opened < _SHORT:
+            if self.count == 0 and self.last_line_at - self._opened < _SHORT:
                 raise ShortStreamError("the watch ended as soon as it began")
             return None
         self.count += 1
@@ -94,12 +95,12 @@ class Stream:
     async def aclose(self) -> None:
         await self._resources.aclose()
 
-    async def _unless_silent(self, word: Awaitable[T]) -> T:
-        """What the server says next, if it does not keep quiet for too long."""
+    async def _unless_silent(self, response: Awaitable[T]) -> T:
+        """Await a response of the server. Raise SilenceError if it takes longer than `silence`."""
         try:
             with self._deadlines.within(self._silence.total_seconds()) as limit:
-                return await word
+                return await response
         except TimeoutError as error:
             if not limit.expired:
                 raise
-            raise SilenceError(f"not a word for {self._silence.total_seconds():g} s") from error
+            raise SilenceError(f"no line received for {self._silence.total_seconds():g} s") from error

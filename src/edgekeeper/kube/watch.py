@@ -169,7 +169,7 @@ class Watcher:
                 case State.WATCHING:
                     self.state = await self._take_line()
         except Exception as error:  # noqa: BLE001 - any error is logged, and the watch goes on
-            last_line_at = self._stream.heard if self._stream is not None else None
+            last_line_at = self._stream.last_line_at if self._stream is not None else None
             await self._leave()
             await self._recover(error, last_line_at)
 
