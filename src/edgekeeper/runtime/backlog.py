@@ -1,21 +1,21 @@
-"""What is to be looked at next: the rules of the queue, without a clock and without an event loop.
+"""The data structure of the work queue: which key is next, without a clock and without an event loop.
 
-A key is in one of four places, and every law of the queue follows from the moves between them:
+A key is in one of four states:
 
-    place     add, due now              add, due later              take            release
+    state     add, due now              add, due later              take            release
     ────────  ────────────────────────  ──────────────────────────  ──────────────  ─────────────────────────
-    nowhere   → ready                   → later
-    later     → ready                   → later, the earlier one    once due: ready
-    ready     ready, better priority    stays: sooner serves both   → held
-    held      held, and once more       held, and once more later                   → as asked meanwhile, or nowhere
+    absent    → ready                   → later
+    later     → ready                   → later, the earlier time   once due: ready
+    ready     ready, higher priority    ready                       → held
+    held      held, added again         held, added again, later                    → as added meanwhile, or absent
 
-So a key is held by one taker at most, is queued at most once, and what was added while it was held is not lost.
-Where two wishes meet, the earlier time and the better priority win.
+So a key is held by one worker at most and queued at most once, and what was added while it was held is not lost. When
+a key is added twice, the earlier time and the higher priority count.
 
-Taking goes by priority, then round robin over the namespaces, then first come, first served. One turn in sixteen
-goes to the worst priority that has anything waiting, so that a flood of changes delays a resync but never stops it.
+Keys are taken by priority, then round robin over the namespaces, then first in, first out. One of sixteen takes serves
+the lowest priority that has a ready key, so that many changes delay a resync but never prevent it.
 
-Nothing is kept about a key that is nowhere.
+Nothing is kept about a key that is absent.
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ from typing import NamedTuple
 from edgekeeper.kube.kinds import Key
 
 COURTESY = 16
-"""Every how many turns the worst waiting priority is served first."""
+"""Every how many takes the lowest priority with a ready key is served first."""
 
 _SLACK = 64
-"""How many outdated alarms are not worth sweeping up."""
+"""How many outdated timers may stay in the heap before it is rebuilt."""
 
 
 class Priority(IntEnum):
-    """Why a key is to be looked at. The lower, the sooner."""
+    """Why a key is queued. Lower numbers are served first."""
 
     USER = 0
-    """Somebody changed the object."""
+    """The object was changed."""
     WAKE = 1
     """Something that the object depends on has changed."""
     RETRY = 2
-    """A pass asked for another one."""
+    """A pass requeued the object."""
     RESYNC = 3
-    """Just in case something was missed."""
+    """The resync interval has passed."""
     START = 4
-    """The object was there when the process started."""
+    """The object existed when the process started."""
 
 
-class _Wish(NamedTuple):
+class _Entry(NamedTuple):
     due: float
     priority: Priority
 
 
 class Backlog:
-    """Keys that are ready, that will be, and that are held. Times are seconds of one monotonic clock."""
+    """Keys that are ready, due later, or held by a worker. Times are seconds of one monotonic clock."""
 
     def __init__(self) -> None:
         self._ready: dict[Key, Priority] = {}
-        self._lanes: tuple[_Lane, ...] = tuple(_Lane() for _ in Priority)
-        self._later: dict[Key, _Wish] = {}
-        self._alarms: list[tuple[float, int, Key]] = []
+        self._queues: tuple[_FairQueue, ...] = tuple(_FairQueue() for _ in Priority)
+        self._later: dict[Key, _Entry] = {}
+        self._timers: list[tuple[float, int, Key]] = []
         self._held: dict[Key, float] = {}
-        self._again: dict[Key, _Wish] = {}
+        self._again: dict[Key, _Entry] = {}
         self._numbers = count()
         self._turns = 0
 
@@ -79,115 +79,116 @@ class Backlog:
 
     @property
     def size(self) -> int:
-        """How many things are remembered in all, to show that memory is bounded."""
-        lanes = sum(len(lane) for lane in self._lanes)
+        """How many entries all collections hold, to show in tests that memory is bounded."""
+        queues = sum(len(queue) for queue in self._queues)
         return (
             len(self._ready)
-            + lanes
+            + queues
             + len(self._later)
-            + len(self._alarms)
+            + len(self._timers)
             + len(self._held)
             + len(self._again)
         )
 
     def held_since(self) -> list[float]:
-        """When each of the held keys was taken."""
+        """The times at which the held keys were taken."""
         return list(self._held.values())
 
     def add(self, key: Key, priority: Priority, due: float, now: float) -> bool:
-        """Wish for `key` to be handed out, at `due` at the latest. Return whether that matters before its release."""
+        """Queue `key`, to be ready at `due` at the latest. Return False if it is held, so that it waits for `release`."""
         if key in self._held:
-            self._again[key] = _both(self._again.get(key), due, priority)
+            self._again[key] = _merged(self._again.get(key), due, priority)
             return False
         if key in self._ready:
             self._promote(key, priority)
         else:
-            wish = _both(self._later.get(key), due, priority)
-            if wish.due <= now:
+            entry = _merged(self._later.get(key), due, priority)
+            if entry.due <= now:
                 self._later.pop(key, None)
-                self._line_up(key, wish.priority, now)
+                self._make_ready(key, entry.priority, now)
             else:
-                self._postpone(key, wish)
+                self._postpone(key, entry)
         return True
 
     def take(self, now: float) -> tuple[Key, float] | None:
-        """Hold the next key; return it and how long it was ready, or None where nothing is."""
+        """Hold the next key; return it and how long it was ready, or None if no key is ready."""
         self.advance(now)
         if not self._ready:
             return None
         self._turns += 1
-        lanes = reversed(self._lanes) if self._turns % COURTESY == 0 else self._lanes
-        key, since = next(lane for lane in lanes if lane).pop()
+        queues = reversed(self._queues) if self._turns % COURTESY == 0 else self._queues
+        key, since = next(queue for queue in queues if queue).pop()
         del self._ready[key]
         self._held[key] = now
         return key, now - since
 
     def release(self, key: Key, now: float) -> float:
-        """Hold `key` no longer, and do with it what was asked for meanwhile. Return how long it was held."""
+        """Stop holding `key`, and queue it if it was added meanwhile. Return how long it was held."""
         since = self._held.pop(key)
-        wish = self._again.pop(key, None)
-        if wish is not None:
-            self.add(key, wish.priority, wish.due, now)
+        entry = self._again.pop(key, None)
+        if entry is not None:
+            self.add(key, entry.priority, entry.due, now)
         return now - since
 
     def advance(self, now: float) -> None:
-        """Make ready what is due."""
-        while self._alarms and self._alarms[0][0] <= now:
-            due, _, key = heappop(self._alarms)
-            wish = self._later.get(key)
-            if wish is not None and wish.due == due:
+        """Make the keys ready that are due."""
+        while self._timers and self._timers[0][0] <= now:
+            due, _, key = heappop(self._timers)
+            entry = self._later.get(key)
+            if entry is not None and entry.due == due:
                 del self._later[key]
-                self._line_up(key, wish.priority, now)
+                self._make_ready(key, entry.priority, now)
 
     def next_due(self) -> float | None:
-        """When `advance` will have something to do, at the earliest. Alarms of keys that came sooner are dropped here."""
-        while self._alarms and not self._rings(self._alarms[0]):
-            heappop(self._alarms)
-        return self._alarms[0][0] if self._alarms else None
+        """The time at which the next key becomes due, if any. Outdated timers at the top of the heap are dropped."""
+        while self._timers and not self._is_current(self._timers[0]):
+            heappop(self._timers)
+        return self._timers[0][0] if self._timers else None
 
     def clear(self) -> None:
-        """Forget everything but what is held."""
+        """Drop all keys but the held ones."""
         self._ready.clear()
-        self._lanes = tuple(_Lane() for _ in Priority)
+        self._queues = tuple(_FairQueue() for _ in Priority)
         self._later.clear()
-        self._alarms.clear()
+        self._timers.clear()
         self._again.clear()
 
-    def _line_up(self, key: Key, priority: Priority, now: float) -> None:
+    def _make_ready(self, key: Key, priority: Priority, now: float) -> None:
         self._ready[key] = priority
-        self._lanes[priority].push(key, now)
+        self._queues[priority].push(key, now)
 
     def _promote(self, key: Key, priority: Priority) -> None:
         if priority < self._ready[key]:
-            since = self._lanes[self._ready[key]].remove(key)
-            self._line_up(key, priority, since)
+            since = self._queues[self._ready[key]].remove(key)
+            self._make_ready(key, priority, since)
 
-    def _postpone(self, key: Key, wish: _Wish) -> None:
-        known = self._later.get(key)
-        self._later[key] = wish
-        if known is None or known.due != wish.due:
-            heappush(self._alarms, (wish.due, next(self._numbers), key))
-            self._sweep()
+    def _postpone(self, key: Key, entry: _Entry) -> None:
+        previous = self._later.get(key)
+        self._later[key] = entry
+        if previous is None or previous.due != entry.due:
+            heappush(self._timers, (entry.due, next(self._numbers), key))
+            self._compact()
 
-    def _sweep(self) -> None:
-        """Drop outdated alarms once they are the majority: a key that is busy all day must not fill the heap."""
-        if len(self._alarms) > 2 * len(self._later) + _SLACK:
-            self._alarms = [alarm for alarm in self._alarms if self._rings(alarm)]
-            heapify(self._alarms)
+    def _compact(self) -> None:
+        """Rebuild the heap once most timers are outdated, so that a key that is added often does not fill it."""
+        if len(self._timers) > 2 * len(self._later) + _SLACK:
+            self._timers = [timer for timer in self._timers if self._is_current(timer)]
+            heapify(self._timers)
 
-    def _rings(self, alarm: tuple[float, int, Key]) -> bool:
-        wish = self._later.get(alarm[2])
-        return wish is not None and wish.due == alarm[0]
-
-
-def _both(known: _Wish | None, due: float, priority: Priority) -> _Wish:
-    if known is None:
-        return _Wish(due, priority)
-    return _Wish(min(known.due, due), min(known.priority, priority))
+    def _is_current(self, timer: tuple[float, int, Key]) -> bool:
+        entry = self._later.get(timer[2])
+        return entry is not None and entry.due == timer[0]
 
 
-class _Lane:
-    """The ready keys of one priority: every namespace gets its turn, however much another one has waiting."""
+def _merged(entry: _Entry | None, due: float, priority: Priority) -> _Entry:
+    """The earlier time and the higher priority of both."""
+    if entry is None:
+        return _Entry(due, priority)
+    return _Entry(min(entry.due, due), min(entry.priority, priority))
+
+
+class _FairQueue:
+    """The ready keys of one priority: round robin over the namespaces, first in, first out within one."""
 
     def __init__(self) -> None:
         self._namespaces: OrderedDict[str, OrderedDict[Key, float]] = OrderedDict()

@@ -1,35 +1,36 @@
-"""The loop at the heart of it all: take a key, look at how things are, do one thing, write it down, come back.
+"""The controller of one kind: takes keys from the queue, runs a pass for each, and requeues them by its result.
 
-A key that is taken from the queue gets a pass (`passes` tells of what happens in one), unless its object is gone, or
-the store is behind what we wrote or were told: then the key waits for the store, without holding a worker.
+A key that is taken from the queue gets a pass (see `passes`), unless its object no longer exists, or the store is
+behind our last write or a conflict that the server reported: then the key waits for the store, without holding a
+worker.
 
 How passes end, and what follows:
 
     ending                   queue                             result          also counted as
     ───────────────────────  ────────────────────────────────  ──────────────  ────────────────────────
-    Outcome                  forget; resync, much later        success
-    Outcome, requeue_after   forget; again after that          requeue_after
-    Wait(after)              again after that                  requeue_after
-    Stall(after)             again after that, minutes         requeue_after   terminal error
+    Outcome                  forget; requeue after `resync`    success
+    Outcome, requeue_after   forget; requeue after that        requeue_after
+    Wait(after)              requeue after that                requeue_after
+    Stall(after)             requeue after that, minutes       requeue_after   terminal error
     Conflict                 backoff; waits for the store      requeue
     Retry                    backoff                           error           error
     any other exception      backoff                           error           error and panic
     deadline exceeded        backoff                           error           error
     cancelled                nothing: the process is ending
 
-Backoff is reset by a returned Outcome and by nothing else. Whatever the ending, a change of the object brings it back
-at once, so a corrected spec never waits for the mistake in the old one. That a cloud cannot be used (`unavailable`) is
-logged once by whoever calls it; the passes that meet it are logged at the level of debugging only.
+Backoff is reset by a returned Outcome and by nothing else. Whatever the ending, a change of the object queues it at
+once, so a corrected spec never waits for the backoff of the old one. That a cloud cannot be used (`unavailable`) is
+logged once by the code that calls it; passes that fail because of it are logged at debug level only.
 
 Guarantees
     - Never two passes of one key at once; at most one write of the object per pass; none that changes nothing.
-    - A pass of one object cannot stop another's: not by raising, not by hanging, not by failing for ever.
+    - A pass of one object cannot stop another's: not by raising, not by hanging, not by failing repeatedly.
     - Our own status write causes no pass.
-    - Nothing is concluded from a store that is not synced. Work begins when the objects of the controller's own kind are
-      known, in one of its namespaces at least, and of every other kind that it watches are known or known not to be had
-      (not served, or forbidden): whoever reads those is told so by NotSyncedError.
-    - Namespaces, sources and the resync interval may change while passes run. What is watched no longer is forgotten;
-      it does not count as deleted.
+    - No decision is made on a store that is not synced. Workers start when the controller's own kind is synced in at
+      least one of its namespaces, and every other kind that it watches is synced, not served or forbidden. Reading
+      one that is not served or forbidden raises NotSyncedError.
+    - Namespaces, sources and the resync interval may change while passes run. Objects that are no longer watched are
+      dropped from the stores; they do not count as deleted.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ _decode = msgspec.json.Decoder(dict).decode
 
 
 class Controller:
-    """Keeps the objects of one kind as they should be."""
+    """Runs the passes of one kind: watches its objects and sources, and works through their queue."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ class Controller:
         self._can_change = asyncio.Event()
         """Set whenever `is_warm` may have changed."""
         self.is_working = False
-        """Whether workers have begun: from then on there may be passes to wait for."""
+        """Whether workers have started: from then on passes may be running."""
         self._metrics = services.metrics.controller(options.name, options.max_concurrent)
         self.queue = WorkQueue(options.backoff, services.random, self._metrics)
         self._view = ScopedView()
@@ -130,63 +131,63 @@ class Controller:
 
     @property
     def informers(self) -> tuple[Informer, ...]:
-        """What the controller watches, its own kind first; empty while it is detached."""
+        """The informers that the controller uses, that of its own kind first; empty while it is detached."""
         return tuple(self._watches)
 
     @property
     def is_warm(self) -> bool:
-        """Whether the stores know enough to begin. See the module."""
+        """Whether workers may start: the own kind is synced somewhere, and no other kind is still being listed."""
         own = self._watches.of(self._primary).values()
         return any(informer.store.synced for informer in own) and all(
             informer.store.state is not SyncState.PENDING for informer in self._watches
         )
 
-    # Life: attach, run, shut down, detach
+    # Lifecycle: attach, run, shut down, detach
 
     def attach(self) -> None:
-        """Watch what concerns us. From here on changes are queued; nobody works on them before `run`."""
+        """Start watching. From here on changes are queued; workers start with `run`."""
         for objects in self._named:
             objects.on_change(self._wake_user)
         self._watches.start()
 
     def detach(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._watches.stop()
         for objects in self._named:
             objects.close()
             objects.on_change(None)
 
-    # What may change while it works
+    # What may change while it runs
 
     def add_source(self, source: Source) -> None:
-        """Watch one more kind, or another part of one, from now on."""
+        """Watch another source from now on."""
         self._watches.add(source)
 
     def remove_source(self, source: Source) -> None:
-        """Watch a source no longer. Raise ValueError for one that is not watched."""
+        """Stop watching a source. Raise ValueError if it is not watched."""
         self._watches.remove(source)
 
     def use(self, objects: NamedObjects) -> None:
-        """Give passes to the users of these objects when they change, and let go of what deleted objects referred to."""
+        """Queue the users of these objects when they change, and drop the references of users that are deleted."""
         self._named.append(objects)
         objects.on_change(self._wake_user)
 
     def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
-        """Look at these namespaces from now on; empty for all. Objects elsewhere are left as they are."""
+        """Watch these namespaces from now on; empty for all. Objects in others are left as they are."""
         self._watches.set_namespaces(namespaces)
 
     def set_resync(self, interval: timedelta) -> None:
-        """Look at objects that need nothing that often, at the latest, from now on."""
+        """Change the resync interval. A shorter one applies to objects that are already queued, too."""
         is_shorter, self._resync = interval < self._resync, interval
         if is_shorter:
             for key in self._view.keys():  # noqa: SIM118 - a view is no dict
                 self.queue.add(key, priority=Priority.RESYNC, after=self._resync_pause())
 
     def informers_changed(self) -> None:
-        """For controllers that look into stores themselves: `informers` are others now."""
+        """Called when `informers` has changed, for subclasses that read stores themselves. Does nothing here."""
 
     async def run(self) -> None:
-        """Wait until the stores are warm, then work until `shut_down`; cancelling cuts passes short."""
+        """Wait until `is_warm`, then run passes until `shut_down`. Cancelling cancels the running passes."""
         while not self.is_warm:
             self._can_change.clear()
             await self._can_change.wait()
@@ -196,17 +197,17 @@ class Controller:
                 workers.create_task(self._work(), name=f"{self.options.name}-{number}")
 
     def shut_down(self) -> None:
-        """Start no further pass. `run` returns when those that are running have ended."""
+        """Start no further pass. `run` returns when the running passes have ended."""
         self.queue.shut_down()
 
     # Where work comes from
 
     def wake(self, key: Key, *, priority: Priority = Priority.WAKE, after: timedelta = AT_ONCE) -> None:
-        """Ask for a pass: something outside Kubernetes that concerns the object has changed, or will have."""
+        """Queue an object because of something outside Kubernetes that has changed, or will have after `after`."""
         self.queue.add(key, priority=priority, after=after)
 
     def changed(self, source: Source, change: Change) -> None:
-        """An object that a source looks at has changed."""
+        """Queue the objects that the change of a watched object concerns."""
         is_primary = source is self._primary
         if is_primary and self._outdated.caught_up(change.key):
             self.queue.add(change.key, priority=Priority.WAKE)
@@ -215,7 +216,7 @@ class Controller:
             self.queue.add(key, priority=Priority.START if change.initial else usual)
 
     def watches_changed(self) -> None:
-        """Other informers than before are watched."""
+        """The set of informers has changed."""
         own = self._watches.of(self._primary)
         if self._view.cover({place: informer.store for place, informer in own.items()}):
             self._outdated.clear()
@@ -223,7 +224,7 @@ class Controller:
         self.state_changed()
 
     def state_changed(self) -> None:
-        """The objects of an informer are known now, or unknown."""
+        """The sync state of an informer has changed."""
         own = self._watches.of(self._primary).values()
         if not all(informer.store.synced for informer in own):
             self._outdated.clear()
@@ -235,17 +236,15 @@ class Controller:
     def _concerned(self, source: Source, change: Change) -> Sequence[Key]:
         try:
             return tuple(source.concerned(change))
-        except Exception:  # noqa: BLE001 - an odd object must not end the watch that everybody depends on
+        except Exception:  # noqa: BLE001 - an unexpected object must not end the watch, which is shared
             self._metrics.panicked()
-            _log.exception(
-                "Cannot tell whom a change concerns", source=source.kind.kind, subject=str(change.key)
-            )
+            _log.exception("Cannot map a change to objects", source=source.kind.kind, subject=str(change.key))
             return ()
 
     # Passes
 
     async def _work(self) -> None:
-        """One worker: pass after pass, until the queue has nothing more to give."""
+        """A worker: process keys until the queue is shut down."""
         while True:
             try:
                 key = await self.queue.get()
@@ -255,15 +254,17 @@ class Controller:
                 await self._visit(key)
             finally:
                 self.queue.done(key)
-            await asyncio.sleep(0)  # passes that never wait would keep everybody else waiting
+            await asyncio.sleep(0)  # passes that never wait would block the event loop
 
     async def _visit(self, key: Key) -> None:
-        """A pass, if there is an object, and the store is not behind what we know of it."""
+        """Run a pass, if the object exists and the store is not behind our last write of it."""
         try:
             left = self._outdated.wait_for(key)
             raw = self._view.raw(key)
         except NotSyncedError:
-            self.queue.forget(key)  # once its objects are known, each is queued as at the start
+            self.queue.forget(
+                key
+            )  # when the store is synced again, all its objects are queued as at the start
             return
         if left is not None:
             self.queue.add(key, priority=Priority.RETRY, after=left)
@@ -273,7 +274,7 @@ class Controller:
             await self._pass(self._request(key, raw))
 
     def _forget(self, key: Key) -> None:
-        """The object is gone, or does not concern us any more."""
+        """Drop what is kept about an object that no longer exists or is no longer watched."""
         self.queue.forget(key)
         for objects in self._named:
             objects.forget(key)
@@ -292,7 +293,7 @@ class Controller:
             self._metrics.pass_ended(result, self._services.clock.monotonic() - started)
 
     def _about(self, request: Request) -> AbstractContextManager[None]:
-        """What every line that is logged within the pass tells, whoever logs it."""
+        """The context in which the pass runs: adds these fields to all log lines within, and sets the level."""
         options = self.options
         return about(
             level=self._log_level(request),
@@ -305,13 +306,13 @@ class Controller:
         )
 
     def _log_level(self, request: Request) -> str | None:
-        """What the reconciler says, else what the object says."""
+        """The log level that the reconciler returns, else the one in the object, else None."""
         if isinstance(self._reconciler, LogLevels):
             try:
                 level = self._reconciler.log_level(request)
-            except Exception:  # noqa: BLE001 - how a pass is logged must not decide whether there is one
+            except Exception:  # noqa: BLE001 - an error in the log level must not prevent the pass
                 self._metrics.panicked()
-                _log.exception("Cannot tell the log level of an object", subject=str(request.key))
+                _log.exception("Cannot determine the log level of an object", subject=str(request.key))
                 level = None
             if level is not None:
                 return level
@@ -319,7 +320,7 @@ class Controller:
         return level if isinstance(level, str) else None
 
     def _conclude(self, key: Key, ending: Ending) -> Result:
-        """The table of the module: what a pass means for the queue, the metrics and the log."""
+        """Requeue, count and log a pass by how it ended, as in the table at the top of the module."""
         match ending:
             case Outcome(requeue_after=None):
                 self.queue.forget(key)
@@ -337,8 +338,8 @@ class Controller:
                 return Result.REQUEUE
             case Wait(after=after):
                 self.queue.add(key, priority=Priority.RETRY, after=after)
-                tell = _log.info if ending.unavailable is None else _log.debug
-                tell(
+                write_log = _log.info if ending.unavailable is None else _log.debug
+                write_log(
                     "Reconciliation waits",
                     reason=ending.reason,
                     why=ending.message,
@@ -353,8 +354,8 @@ class Controller:
             case PassError():
                 pause = self.queue.retry(key)
                 self._metrics.failed()
-                tell = _log.error if ending.unavailable is None else _log.debug
-                tell(FAILED, reason=ending.reason, why=ending.message, after=format_duration(pause))
+                write_log = _log.error if ending.unavailable is None else _log.debug
+                write_log(FAILED, reason=ending.reason, why=ending.message, after=format_duration(pause))
                 return Result.ERROR
 
     def _resync_pause(self) -> timedelta:
@@ -362,7 +363,7 @@ class Controller:
 
 
 def _log_completed(outcome: Outcome) -> None:
-    """A line for people where something was written or done; one for the curious where nothing was."""
+    """Log at info level if something was written or done, else at debug level."""
     if outcome.write is None and not outcome.details:
         _log.debug(COMPLETED)
     else:

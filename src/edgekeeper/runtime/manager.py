@@ -1,29 +1,29 @@
-"""A process of the operator, from its start to its end.
+"""The manager: starts and stops everything that a process of the operator runs.
 
 Expected flow
-    1. The server starts: probes are answered, and readiness says no.
-    2. The controllers of this process' roles attach, and their stores fill. Readiness says yes: a replica that waits
-       for the lease is ready too, or a rolling update would never end. Kinds that are not served, or may not be listed,
-       are not waited for: their controllers begin when they can.
+    1. The server starts: probes are answered, and the process is not ready.
+    2. The controllers of this process' roles attach, and their stores are filled. The process becomes ready, also while
+       it waits for the lease, or a rolling update would never end. Kinds that are not served, or may not be listed, are
+       not waited for: their controllers start when they can.
     3. The lease is acquired. Until then no pass has started, and the client refuses every write.
-    4. Events are written, workers work.
-    5. Something ends it: `stop`, SIGTERM or SIGINT; a lost lease; or a mistake of ours.
+    4. The event recorder and the workers start.
+    5. The process ends: by `stop`, SIGTERM or SIGINT, by a lost lease, or by an unexpected exception.
 
 How it ends
-    asked to stop       readiness says no; no new pass starts; those that run may end within `grace`, the rest are
-                        cancelled; events are flushed; the lease is given back; watches and the server end
-    the lease is lost   passes are cancelled at once, and `run` raises LostLeadershipError: start as a new process
-    a mistake           the same, with the mistake
+    asked to stop       not ready any more; no new pass starts; running passes may end within `grace`, then they are
+                        cancelled; events are flushed; the lease is given back; watches and the server stop
+    the lease is lost   passes are cancelled at once, and `run` raises LostLeadershipError: start a new process
+    an exception        the same, and `run` raises the exception
 
 Guarantees
     - Every task belongs to a group that waits for it: when `run` returns or raises, nothing is left running.
-    - Whatever stops, stops in the reverse order of its start, so nobody loses what he depends on.
-    - An orderly stop takes 25 seconds at most, as long as passes do not resist being cancelled.
-    - The lease is given back after the last pass has ended, and after readiness said no.
+    - Everything stops in the reverse order of its start, so nothing loses what it depends on.
+    - An orderly stop takes 25 seconds at most, unless a pass suppresses its cancellation.
+    - The lease is given back after the last pass has ended, and after the process has become unready.
 
 Caveats
-    - A pass that swallows its cancellation, or blocks the event loop, cannot be ended. A second signal ends the process
-      without asking anybody.
+    - A pass that suppresses its cancellation, or blocks the event loop, cannot be ended. A second signal ends the
+      process at once.
 """
 
 from __future__ import annotations
@@ -58,28 +58,28 @@ class Service(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
-    """How a process lives. The three limits of its end add up to 25 seconds, with what an elector allows itself."""
+    """Settings of a manager. The time limits of stopping, including the elector's own, add up to 25 seconds."""
 
     roles: frozenset[str] = frozenset()
     """Run only the controllers of these roles, and those without one; empty for all."""
     grace: timedelta = timedelta(seconds=14)
-    """How long passes may go on after the request to stop."""
+    """How long running passes may continue after the request to stop."""
     service_limit: timedelta = timedelta(seconds=3)
     """How long the recorder, and the server, may take to stop."""
     signals: bool = True
     freeze: bool = False
-    """Tell the garbage collector that what exists after the start stays: its later pauses are shorter."""
+    """Call `gc.freeze` after the start, which shortens later pauses of the garbage collector."""
     lag_interval: timedelta | None = timedelta(seconds=1)
     """How often the lag of the event loop is measured."""
     lag_alarm: timedelta = timedelta(milliseconds=500)
-    """The lag from which on the log complains."""
+    """A lag above this is logged as a warning."""
 
 
 DEFAULT_OPTIONS = ManagerOptions()
 
 
 class Manager:
-    """Runs controllers, and everything that they need."""
+    """Runs controllers, informers, the elector, the event recorder and the server of one process."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Manager:
         if elector is not None:
             services.client.leadership = elector.check
 
-    # Telling
+    # State
 
     @property
     def controllers(self) -> tuple[Controller, ...]:
@@ -113,15 +113,15 @@ class Manager:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the stores are warm, and nobody has asked us to stop."""
+        """Whether the stores are filled, and the process is not stopping."""
         return self._warm and not self._stopping.is_set()
 
-    # Living
+    # Running
 
     async def run(self) -> None:
-        """Live until asked to stop. Raise LostLeadershipError, or whatever mistake ended it."""
+        """Run until `stop` or a signal. Raise LostLeadershipError, or the exception that ended it."""
         try:
-            await self._live()
+            await self._run()
         except BaseExceptionGroup as group:
             leaf = _only_leaf(group)
             if leaf is None:
@@ -129,9 +129,9 @@ class Manager:
             if not isinstance(leaf, _StoppedError):
                 raise leaf from leaf.__cause__
         except _StoppedError:
-            _log.info("Stopped before the work began")
+            _log.info("Stopped before the controllers started")
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         async with AsyncExitStack() as stack:
             if self.options.signals:
                 stack.enter_context(self._listening_to_signals())
@@ -144,13 +144,13 @@ class Manager:
             await self._stopping.wait()
 
     def stop(self) -> None:
-        """Ask for an orderly end. May be called at any time, any number of times."""
+        """Request an orderly stop. May be called at any time, any number of times."""
         if not self._stopping.is_set():
             _log.info("Stopping")
             self._stopping.set()
 
     async def add_controller(self, controller: Controller) -> None:
-        """Take in a controller while running. It works once its stores are warm, if this process leads."""
+        """Add a controller while running. It starts once its stores are filled, if this process leads."""
         if not self._is_ours(controller):
             return
         self._apply_settings(controller)
@@ -161,7 +161,7 @@ class Manager:
             self._launch(controller)
 
     async def remove_controller(self, controller: Controller) -> None:
-        """End a controller for good, with the same grace as at the end of the process."""
+        """Stop and remove a controller. Its running passes may end within `grace`."""
         if controller not in self._controllers:
             return
         self._controllers.remove(controller)
@@ -173,14 +173,14 @@ class Manager:
     # What may change while running
 
     def set_namespaces(self, namespaces: Iterable[str]) -> None:
-        """Look at these namespaces from now on; empty for all. Nothing is deleted where nobody looks any more."""
+        """Watch these namespaces from now on; empty for all. Nothing is deleted in those no longer watched."""
         self._namespaces = tuple(dict.fromkeys(namespaces))
         _log.info("Watched namespaces have changed", namespaces=list(self._namespaces) or "all")
         for controller in self._controllers:
             self._apply_settings(controller)
 
     def set_resync(self, interval: timedelta) -> None:
-        """Let every controller look at objects that need nothing that often. Raise ValueError unless it is positive."""
+        """Change the resync interval of all controllers. Raise ValueError unless it is positive."""
         if interval <= timedelta(0):
             raise ValueError("the resync interval must be positive")
         self._resync = interval
@@ -188,7 +188,7 @@ class Manager:
             self._apply_settings(controller)
 
     def set_log_level(self, level: str) -> None:
-        """Log from this level on, where no object says otherwise. Raise ValueError for one that is not known."""
+        """Change the log level, except for objects that set their own. Raise ValueError for an unknown level."""
         set_level(level)
 
     def _apply_settings(self, controller: Controller) -> None:
@@ -197,7 +197,7 @@ class Manager:
         if self._resync is not None:
             controller.set_resync(self._resync)
 
-    # What `run` is made of: each enters when the one above it has, and leaves before it does
+    # The contexts that `run` enters in this order and leaves in reverse order
 
     @contextmanager
     def _listening_to_signals(self) -> Iterator[None]:
@@ -265,7 +265,7 @@ class Manager:
             await self._unless_stopping(self._services.informers.wait_settled())
             self._warm = True
             _log.info(
-                "Stores are warm", controllers=[controller.options.name for controller in self._controllers]
+                "Stores are filled", controllers=[controller.options.name for controller in self._controllers]
             )
             if self.options.freeze:
                 gc.collect()
@@ -279,7 +279,7 @@ class Manager:
 
     @asynccontextmanager
     async def _leading(self) -> AsyncIterator[None]:
-        """Lead while within. A lost lease cancels whatever is going on there, and is raised at the end."""
+        """Hold the lease inside the context. A lost lease cancels its body and raises LostLeadershipError."""
         if self._elector is None:
             yield
             return
@@ -289,12 +289,12 @@ class Manager:
                 await self._unless_stopping(self._elector.wait_elected())
                 yield
             finally:
-                self._warm = False  # whatever ends us: nobody counts on us when others may lead
+                self._warm = False  # become unready before another replica may lead
                 await self._elector.release()
 
     @asynccontextmanager
     async def _working(self) -> AsyncIterator[None]:
-        """Run the controllers while within. Left in order, passes have their grace; left by an exception, they have not."""
+        """Run the controllers inside the context. On a normal exit passes get `grace`; on an exception they do not."""
         async with asyncio.TaskGroup() as group:
             self._workers = group
             for controller in self._controllers:
@@ -306,20 +306,20 @@ class Manager:
             await self._drain(list(self._running))
 
     def _launch(self, controller: Controller) -> None:
-        assert self._workers is not None  # noqa: S101 - callers have looked
+        assert self._workers is not None  # noqa: S101 - callers check it
         task = self._workers.create_task(controller.run(), name=controller.options.name)
         self._running[controller] = task
         task.add_done_callback(lambda _: self._running.pop(controller, None))
 
     async def _drain(self, controllers: Sequence[Controller]) -> None:
-        """Let the passes of these controllers end, for as long as `grace` allows; then end them."""
+        """Wait up to `grace` for the running passes of these controllers, then cancel the rest."""
         tasks = []
         for controller in controllers:
             controller.shut_down()
             if controller in self._running:
                 tasks.append(self._running[controller])
                 if not controller.is_working:
-                    tasks[-1].cancel()  # there is no pass to wait for, and may never be one
+                    tasks[-1].cancel()  # it still waits for its stores, so no pass is running
         if not tasks:
             return
         _, late = await asyncio.wait(tasks, timeout=self.options.grace.total_seconds())
@@ -329,7 +329,7 @@ class Manager:
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _unless_stopping(self, waiting: Coroutine[Any, Any, None]) -> None:
-        """Wait for something to begin, but no longer than until we are asked to stop."""
+        """Await `waiting`. Raise _StoppedError if the process is asked to stop first."""
         tasks = [asyncio.create_task(waiting), asyncio.create_task(self._stopping.wait())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -347,11 +347,11 @@ class Manager:
 
 
 class _StoppedError(Exception):
-    """We were asked to stop before the work had begun."""
+    """The process was asked to stop before the controllers started."""
 
 
 def _only_leaf(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    """The one exception that a group is about, or None where there are several."""
+    """The only exception in a group, however deeply nested, or None if there are several."""
     leaves: list[BaseException] = []
     groups: list[BaseExceptionGroup[BaseException]] = [group]
     while groups:
