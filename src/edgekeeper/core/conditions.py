@@ -1,27 +1,27 @@
-"""Conditions: facts about an object that authors mark, and the one conclusion, Ready, that nobody marks.
+"""Conditions of an object: a pass marks those that the kind declares, and Ready is computed from them.
 
-A kind declares its conditions once. A pass starts from the conditions that the object has, marks the facts that it
-found, and hands in the list. Everything else happens here, so that no author can forget it:
+A kind declares its conditions once. A pass starts from the conditions that the object has, marks what it has observed,
+and writes the resulting list. The rest is done here for all kinds:
 
-    Ready                  the conclusion, drawn as below; marking it by hand is refused
-    observedGeneration     on every condition: the generation for which the fact was found
-    lastTransitionTime     moves when the status does, and only then
+    Ready                  computed as below; marking it is refused
+    observedGeneration     on every condition: the generation for which it was marked
+    lastTransitionTime     changes when the status does, and only then
     order                  Ready, then as declared, then foreign conditions as they were
-    foreign conditions     kept untouched: other controllers may have their own on our objects
-    reason, message        CamelCase or refused; secrets taken out, length bounded
+    foreign conditions     kept unchanged: other controllers may have their own on our objects
+    reason, message        a reason that is not CamelCase is refused; secrets are redacted, the length is bounded
 
-How Ready is drawn: it is the conjunction of the required conditions and the absence of the negative ones. A fact of
-an earlier generation counts as unknown, for it speaks of another spec.
+Ready requires that all required conditions are True and no negative one is. A condition of an earlier generation
+counts as Unknown, because it is about another spec.
 
     any negative condition True             False      with its reason and message
     else any required condition False       False      with its reason and message
     else any required Unknown or missing    Unknown    with its reason and message, or `Pending`
     else                                    True       with the declared reason
 
-Within a row the order of the declaration decides. A negative condition that was True for an earlier generation and
-was not looked at since becomes Unknown: what made the old spec fail must not keep the corrected one from being Ready.
+Within a row the order of the declaration decides. A negative condition that was True for an earlier generation and was
+not marked since becomes Unknown: a failure of the old spec must not prevent the corrected one from being Ready.
 
-Whether a status keeps to all this can be asked of any object with `status_violations`.
+`status_violations` checks these rules for any object.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["PENDING", "READY", "Condition", "Conditions", "Declaration", "Status
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One fact: what is the case, since when, and for which generation that was found."""
+    """One entry of `status.conditions`."""
 
     type: str
     status: Status
@@ -66,14 +66,14 @@ class Conditions:
     """The conditions of one object during one pass."""
 
     def __init__(self, declaration: Declaration, present: Any, generation: int, now: datetime) -> None:
-        """`present` is `status.conditions` as it was read, whatever is in it."""
+        """`present` is `status.conditions` as it was read; it may have any content."""
         self._declaration = declaration
         self._generation = generation
         self._now = timestamp(now)
         self._before: dict[str, Condition] = {}
         self._foreign: list[Any] = []
         self._sort(present)
-        self._facts = {type_: one for type_, one in self._before.items() if type_ != READY}
+        self._facts = {type_: condition for type_, condition in self._before.items() if type_ != READY}
         self._outdate_negatives()
 
     @classmethod
@@ -84,7 +84,7 @@ class Conditions:
         return cls(declaration, present, generation if isinstance(generation, int) else 0, now)
 
     def mark(self, type_: str, status: Status | bool, reason: str, message: str = "") -> None:
-        """State a fact about the present generation. The last word on a type counts."""
+        """Set a condition for the present generation. The last call for a type counts."""
         if type_ not in self._declaration.types:
             raise ValueError(f"the condition {type_} is concluded or not declared, so it cannot be marked")
         if not is_reason(reason):
@@ -92,11 +92,11 @@ class Conditions:
         self._facts[type_] = self._condition(type_, _as_status(status), reason, message)
 
     def forget(self, type_: str) -> None:
-        """Drop a fact, as if it had never been found."""
+        """Remove a condition, as if it had never been marked."""
         self._facts.pop(type_, None)
 
     def get(self, type_: str) -> Condition | None:
-        """A declared condition as it stands, or Ready as it follows from them."""
+        """A declared condition as marked so far, or Ready as computed from them."""
         return self.ready if type_ == READY else self._facts.get(type_)
 
     def before(self, type_: str) -> Condition | None:
@@ -104,21 +104,21 @@ class Conditions:
         return self._before.get(type_)
 
     def holds(self, type_: str) -> bool:
-        """Is it known to be True for the present generation?"""
+        """Whether a condition is True for the present generation."""
         return self._status(type_) == "True"
 
     @property
     def ready(self) -> Condition:
-        """What follows from the facts. See the table at the top."""
+        """Ready, computed by the table at the top of the module."""
         return self._condition(READY, *self._conclusion())
 
     def to_list(self) -> list[Any]:
-        """`status.conditions` as it should be."""
-        facts = (self._facts[one] for one in self._declaration.published if one in self._facts)
+        """`status.conditions` as it should be written."""
+        facts = (self._facts[type_] for type_ in self._declaration.published if type_ in self._facts)
         return [self.ready.to_json(), *(fact.to_json() for fact in facts), *self._foreign]
 
     def _sort(self, present: Any) -> None:
-        """Tell ours from others'. Of duplicates the first counts; those of ours that make no sense are dropped."""
+        """Separate our conditions from foreign ones. Of duplicates the first counts; malformed ones are dropped."""
         ours = {READY, *self._declaration.published}
         for entry in present if isinstance(present, list) else []:
             type_ = entry.get("type") if isinstance(entry, dict) else None
@@ -161,7 +161,7 @@ class Conditions:
         return fact.reason, fact.message or f"{type_} is Unknown"
 
     def _status(self, type_: str) -> Status:
-        """The status of a condition as far as it says anything about the present generation."""
+        """The status of a condition for the present generation."""
         fact = self._facts.get(type_)
         return "Unknown" if fact is None or self._is_old(fact) else fact.status
 
@@ -183,17 +183,17 @@ def _shown(message: str) -> str:
 
 
 def _parse(type_: str, entry: JsonObject) -> Condition | None:
-    """A condition as some controller wrote it, an older one of ours or the one that we replace."""
+    """A condition as an earlier version of the controller, or the one that it replaces, wrote it; None if malformed."""
     status, since, reason = entry.get("status"), entry.get("lastTransitionTime"), entry.get("reason")
     if status not in ("True", "False", "Unknown") or not isinstance(since, str):
         return None
-    known_reason = reason if isinstance(reason, str) and is_reason(reason) else PENDING
+    valid_reason = reason if isinstance(reason, str) and is_reason(reason) else PENDING
     message, generation = entry.get("message"), entry.get("observedGeneration")
     return Condition(
         type_,
         status,
-        known_reason,
+        valid_reason,
         message if isinstance(message, str) else "",
-        generation if isinstance(generation, int) else 0,  # older than any generation there is
+        generation if isinstance(generation, int) else 0,  # lower than any generation
         since,
     )

@@ -1,4 +1,4 @@
-"""What differs between desired and observed, each difference with a path that people can read.
+"""Compares desired and observed JSON, and returns the differences with readable paths.
 
     RULES = Rules(
         {
@@ -12,12 +12,12 @@
     describe(compare(desired, observed, RULES))
     # domains[example.com] added; parameters[tier].value: "silver" → "gold"
 
-Clouds return lists in any order, fill in defaults and change the case of names. A comparison that does not know this
-sees drift for ever and writes for ever, so a kind declares it, once, as rules by path. Without a rule values are equal
-when they are equal as JSON, lists are compared in order, and null is the same as absent.
+Clouds return lists in any order, fill in defaults and change the case of names. A comparison that ignores this reports
+drift, and causes writes, in every pass; so a kind declares rules by path. Without a rule values are equal when they are
+equal as JSON, lists are compared in order, and null is the same as absent.
 
-Paths in rules read as they do in differences (see `paths`), and `*` stands for any field or item: `rules[*].host`. An
-exact step is stronger than a star.
+Paths in rules have the same syntax as in differences (see `paths`), and `*` matches any field or item: `rules[*].host`.
+An exact step takes precedence over a star.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from edgekeeper.core.redaction import REDACTED, is_secret_key, redact
 
 
 class Absence(Enum):
-    """The type of ABSENT, which stands where there is no value."""
+    """The type of ABSENT, the placeholder for a missing value."""
 
     ABSENT = "absent"
 
@@ -45,7 +45,7 @@ ABSENT: Final = Absence.ABSENT
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where what is observed is not what is desired."""
+    """One value that differs between desired and observed."""
 
     path: str
     before: Any
@@ -59,18 +59,18 @@ class Rule:
     """How the values at a path are compared."""
 
     ignored: bool = False
-    """Never compared: the other side's own business."""
+    """Never compared, because the cloud sets it."""
     unordered: bool = False
-    """A list that is a set: neither order nor repetition counts."""
+    """A list that is a set: order and repetition are ignored."""
     key: str | tuple[str, ...] = ()
-    """A list of objects in any order, told apart by the field at this path, or by several together."""
+    """A list of objects in any order, identified by the field at this path, or by several together."""
     absent: Any = ABSENT
-    """What it means that there is no value, on either side."""
+    """The default of a missing value, on either side."""
     subset: bool | None = None
-    """Only what desired has is compared: fields, set members and keyed items beyond it are left alone. Holds for all
-    below, too, until a rule there says otherwise. A default, `absent`, counts as something that desired has."""
+    """Compare only what desired contains: further fields, set members and keyed items are ignored. Applies to everything
+    below, too, unless a rule there overrides it. A default, `absent`, counts as contained in desired."""
     ignore_case: bool | None = None
-    """Texts that differ in case only are equal. Holds for all below, too."""
+    """Strings that differ in case only are equal. Applies to everything below, too, unless a rule there overrides it."""
 
 
 _PLAIN: Final = Rule()
@@ -78,14 +78,14 @@ _PLAIN: Final = Rule()
 
 @dataclass(slots=True)
 class _Node:
-    """A step of the paths that have rules."""
+    """A node in the tree of rule paths."""
 
     rule: Rule | None = None
     steps: dict[str, _Node] = field(default_factory=dict)
 
 
 class Rules:
-    """Rules by path, ready for use. The empty path is the tree itself."""
+    """Rules by path, as a tree. The empty path is the root."""
 
     def __init__(self, by_path: Mapping[str, Rule] | None = None) -> None:
         self.root = _Node()
@@ -100,12 +100,12 @@ NO_RULES: Final = Rules()
 
 
 def compare(desired: Any, observed: Any, rules: Rules = NO_RULES) -> tuple[Difference, ...]:
-    """All differences between two JSON trees, in the order of desired, then of what only observed has."""
+    """All differences between two JSON trees: first in the order of desired, then what only observed contains."""
     return tuple(_compare(_present(desired), _present(observed), _Place(None, "", (rules.root,))))
 
 
 class _Place:
-    """Where in the trees a comparison is, and what applies there. Its path is only spelled out for differences."""
+    """A position in the trees, with the rule that applies there. Its path is built for differences only."""
 
     __slots__ = ("above", "ignore_case", "in_list", "nodes", "rule", "step", "subset")
 
@@ -120,7 +120,7 @@ class _Place:
         self.ignore_case: bool = inherited if rule.ignore_case is None else rule.ignore_case
 
     def below(self, step: str, *, in_list: bool) -> _Place:
-        """The place of a field or item. Of the rule paths that lead there the strongest comes first."""
+        """The position of a field or item. The rule paths that lead there are sorted by precedence."""
         nodes = tuple(node.steps[key] for node in self.nodes for key in (step, "*") if key in node.steps)
         return _Place(self, step, nodes, in_list)
 
@@ -150,27 +150,29 @@ def _compare(desired: Any, observed: Any, place: _Place) -> Iterator[Difference]
 def _compare_objects(desired: JsonObject, observed: JsonObject, place: _Place) -> Iterator[Difference]:
     for name in dict.fromkeys((*desired, *observed)):
         value, other = _present(desired.get(name)), _present(observed.get(name))
-        if not (isinstance(value, str) and value == other):  # equal texts are equal under any rule
+        if not (isinstance(value, str) and value == other):  # equal strings are equal under any rule
             yield from _compare(value, other, place.below(name, in_list=False))
 
 
 def _compare_lists(desired: Iterable[Any], observed: Iterable[Any], place: _Place) -> Iterator[Difference]:
-    """Pair the items of both lists by what tells them apart, and compare the pairs."""
+    """Pair the items of both lists by their identity, and compare the pairs."""
     label = _labels(place)
-    wanted, found = dict(label(desired)), dict(label(observed))
+    desired_items, observed_items = dict(label(desired)), dict(label(observed))
     ordered = not (place.rule.key or place.rule.unordered)
-    for identity in dict.fromkeys((*wanted, *found)):
-        name, value = wanted.get(identity, _NO_ITEM)
-        other_name, other = found.get(identity, _NO_ITEM)
+    for identity in dict.fromkeys((*desired_items, *observed_items)):
+        name, value = desired_items.get(identity, _NO_ITEM)
+        other_name, other = observed_items.get(identity, _NO_ITEM)
         item = place.below(name or other_name, in_list=True)
         if value is ABSENT and ordered and not item.rule.ignored:
-            yield Difference(item.path, before=other, after=ABSENT)  # a list in order has no subset
+            yield Difference(
+                item.path, before=other, after=ABSENT
+            )  # `subset` does not apply to ordered lists
         else:
             yield from _compare(value, other, item)
 
 
 _Labelled: TypeAlias = Iterator[tuple[str, tuple[str, Any]]]
-"""Items by what tells them apart, each with its name in paths."""
+"""Items by identity, each with its name in paths."""
 
 _NO_ITEM: Final = ("", ABSENT)
 
@@ -179,14 +181,14 @@ def _labels(place: _Place) -> Callable[[Iterable[Any]], _Labelled]:
     if place.rule.key:
         return lambda items: _by_key(items, place)
     if place.rule.unordered:
-        return lambda items: ((_canonical(one, place.ignore_case), (_name_of(one), one)) for one in items)
-    return lambda items: ((str(number), (str(number), one)) for number, one in enumerate(items))
+        return lambda items: ((_canonical(item, place.ignore_case), (_name_of(item), item)) for item in items)
+    return lambda items: ((str(number), (str(number), item)) for number, item in enumerate(items))
 
 
 def _by_key(items: Iterable[Any], place: _Place) -> _Labelled:
-    """An item without the key is told by all that it has; items with the same key are numbered."""
-    key = place.rule.key
-    paths = [parse_path(one) for one in ((key,) if isinstance(key, str) else key)]
+    """Identify items by key. An item without the key is identified by its whole content; duplicates are numbered."""
+    keys = place.rule.key
+    paths = [parse_path(key) for key in ((keys,) if isinstance(keys, str) else keys)]
     seen: Counter[str] = Counter()
     for item in items:
         parts = [dig(item, *path) for path in paths]
@@ -203,16 +205,16 @@ def _present(value: Any) -> Any:
     return ABSENT if value is None else value
 
 
-def _equal(one: Any, other: Any, ignore_case: bool) -> bool:
-    if isinstance(one, str) and isinstance(other, str) and ignore_case:
-        return one.casefold() == other.casefold()
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other  # Python holds that True is 1; JSON does not
-    return bool(one == other)
+def _equal(left: Any, right: Any, ignore_case: bool) -> bool:
+    if isinstance(left, str) and isinstance(right, str) and ignore_case:
+        return left.casefold() == right.casefold()
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right  # True == 1 in Python, but not in JSON
+    return bool(left == right)
 
 
 def _canonical(value: Any, ignore_case: bool) -> str:
-    """A text that is the same for the same JSON."""
+    """A string that is equal for equal JSON."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = f'"{value}"' if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
@@ -224,40 +226,40 @@ def _name_of(value: Any) -> str:
 
 
 LONGEST_VALUE = 120
-"""Characters of a value that are shown."""
+"""The maximum number of characters of a value that are shown."""
 
 
 def describe(differences: Iterable[Difference], most: int = 10) -> str:
-    """The differences in one line, as conditions and events tell them."""
-    told = [_sentence(one) for one in differences]
-    rest = len(told) - most
-    return "; ".join([*told[:most], f"and {rest} more"] if rest > 0 else told)
+    """The differences in one line, for conditions and events."""
+    sentences = [_sentence(difference) for difference in differences]
+    rest = len(sentences) - most
+    return "; ".join([*sentences[:most], f"and {rest} more"] if rest > 0 else sentences)
 
 
 def diff(differences: Iterable[Difference]) -> str:
-    """The differences as lines that begin with - for what is and + for what shall be."""
-    return "\n".join(line for one in differences for line in _diff_lines(one))
+    """The differences as lines that begin with - for observed and + for desired values."""
+    return "\n".join(line for difference in differences for line in _diff_lines(difference))
 
 
 def _sentence(difference: Difference) -> str:
     before, after = _shown(difference, difference.before), _shown(difference, difference.after)
     if difference.before is ABSENT:
-        return f"{difference.path} added" + _unless_said(difference, after)
+        return f"{difference.path} added" + _unless_in_path(difference, after)
     if difference.after is ABSENT:
-        return f"{difference.path} removed" + _unless_said(difference, before)
+        return f"{difference.path} removed" + _unless_in_path(difference, before)
     return f"{difference.path or 'all'}: {before} → {after}"
 
 
 def _diff_lines(difference: Difference) -> Iterator[str]:
     for sign, value in (("-", difference.before), ("+", difference.after)):
         if value is not ABSENT:
-            yield f"{sign} {difference.path}{_unless_said(difference, _shown(difference, value))}"
+            yield f"{sign} {difference.path}{_unless_in_path(difference, _shown(difference, value))}"
 
 
-def _unless_said(difference: Difference, shown: str) -> str:
-    """The value, unless the path ends with it, as it does for the members of sets."""
-    said = f"[{shown}]", f"[{shown.strip(chr(34))}]"
-    return "" if difference.path.endswith(said) else f": {shown}"
+def _unless_in_path(difference: Difference, shown: str) -> str:
+    """The value after a colon; empty if the path ends with it, as it does for the members of sets."""
+    endings = f"[{shown}]", f"[{shown.strip(chr(34))}]"
+    return "" if difference.path.endswith(endings) else f": {shown}"
 
 
 def _shown(difference: Difference, value: Any) -> str:

@@ -1,16 +1,16 @@
-"""Drift: has somebody changed the remote object behind our back, and what is to be done about it?
+"""Drift: detects whether the remote object was changed outside the operator, and decides what to do about it.
 
-Three things are compared: the generation, which the API server raises with every change of the spec; the generation
-that was carried out last, `status.observedGeneration`; and the spec with the remote object (see `delta`).
+Two comparisons are made: the generation, which the API server raises with every change of the spec, with the generation
+that was applied last, `status.observedGeneration`; and the spec with the remote object (see `delta`).
 
     generation == observed?   spec matches remote?   change            what it means
     yes                       yes                    NoChange          steady state
     no                        no                     SpecChange        the user changed the object
-    no                        yes                    NoOpSpecChange    changed and changed back, changed in what is not
-                                                                       remote, or carried out but not recorded
+    no                        yes                    NoOpSpecChange    changed and changed back, changed in fields that
+                                                                       are not remote, or applied but not recorded
     yes                       no                     Drift             changed, or deleted, outside the operator
 
-What follows depends on the policy for drift alone. A change of the spec is the user's word under every policy.
+The policy matters for drift only. A change of the spec is applied under every policy.
 
     change            policy     push the spec   Synced                event             driftDetected
     NoChange          any        no              -                     -                 false
@@ -20,10 +20,10 @@ What follows depends on the policy for drift alone. A change of the spec is the 
     Drift             report     no              False DriftDetected   DriftDetected     true
     Drift             suspend    no              left alone            -                 true
 
-A dash is for the kind to say: it knows whether a push was accepted. A remote object that does not exist matches
-nothing, so that the first pass is a SpecChange and creates it, and its deletion by others is Drift: made good under
-enforce, reported under report, known under suspend. Under report an event is told once per fact, that is while status
-does not yet say driftDetected; a correction is a new fact every time.
+A dash means that the kind decides: it knows whether a push was accepted. A remote object that does not exist matches
+nothing, so the first pass is a SpecChange and creates it, and its deletion by others is Drift: it is created again under
+enforce, reported under report, and only recorded under suspend. Under report an event is recorded once per drift, that
+is, while status does not have driftDetected yet; under enforce every correction is recorded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DRIFT_CORRECTED = "DriftCorrected"
 
 
 class Change(StrEnum):
-    """Who changed what since the spec was last carried out."""
+    """What has changed since the spec was last applied."""
 
     NO_CHANGE = "NoChange"
     SPEC_CHANGE = "SpecChange"
@@ -57,7 +57,7 @@ class Policy(StrEnum):
 
 
 def detect_change(generation: int, observed_generation: int | None, *, matches: bool) -> Change:
-    """The first table. `observed_generation` is None before anything was carried out."""
+    """Classify a change by the first table. `observed_generation` is None before the spec was first applied."""
     if generation == observed_generation:
         return Change.NO_CHANGE if matches else Change.DRIFT
     return Change.NO_OP_SPEC_CHANGE if matches else Change.SPEC_CHANGE
@@ -71,15 +71,15 @@ class Decision:
     push: bool = False
     """Write the spec to the remote object."""
     unsynced: bool = False
-    """Mark Synced False, DriftDetected. Otherwise the kind marks it as it finds it, or leaves it alone."""
+    """Mark Synced False, DriftDetected. Otherwise the kind marks it, or leaves it unchanged."""
     drift_detected: bool = False
-    """For `status.driftDetected` and the counter of passes that found drift."""
+    """The value of `status.driftDetected`; also counted in the metric of passes that detected drift."""
     event: str = ""
-    """The reason of the event to tell, if any."""
+    """The reason of the event to record, if any."""
 
 
 def decide(change: Change, policy: Policy, *, known: bool = False) -> Decision:
-    """The second table. `known`: status says already that there is drift."""
+    """Decide by the second table. `known`: status has driftDetected already."""
     match change, policy:
         case Change.NO_CHANGE | Change.NO_OP_SPEC_CHANGE, _:
             return Decision(change)
@@ -94,13 +94,13 @@ def decide(change: Change, policy: Policy, *, known: bool = False) -> Decision:
 
 
 def drift_message(differences: Iterable[Difference]) -> str:
-    """Drift in words, for the condition and the event."""
-    told = describe(differences)
-    return f"the remote object was changed outside the operator{': ' if told else ''}{told}"
+    """The message about drift, for the condition and the event."""
+    description = describe(differences)
+    return f"the remote object was changed outside the operator{': ' if description else ''}{description}"
 
 
 def drift_event(decision: Decision, differences: Iterable[Difference]) -> Event | None:
-    """The event that a decision asks for."""
+    """The event that a decision asks for, if any."""
     if not decision.event:
         return None
     return Event("Warning", decision.event, drift_message(differences))

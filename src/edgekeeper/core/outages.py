@@ -1,22 +1,22 @@
-"""Outages as the objects see them that have something to do: how long each has been kept waiting, and what it says.
+"""Outages of a cloud per object: how long an object has been waiting, and when and how its status reports that.
 
-    object                                            while its cloud cannot be used
-    at rest, or stalled                               keeps its conditions
-    new, changed or being deleted (`has_work`)        nothing for `PATIENCE`, then Synced=False/CloudUnavailable
-      of whose present spec nothing is known          and Ready=Unknown, with the same reason
-    … and an answer comes                             the ordinary pass says what is true, and forgets the outage
+    object                                            conditions while its cloud cannot be used
+    up to date, or stalled                            unchanged
+    new, changed or being deleted (`has_work`)        unchanged for `PATIENCE`, then Synced=False/CloudUnavailable
+      whose spec has never been observed              and Ready=Unknown, with the same reason
+    … and the cloud responds                          set by the ordinary pass, which ends the outage
 
 *Guarantees*
- - An object tells of an outage once: one write, one event. Which call failed last, and when, changes nothing about what
-   it says; only another cause does, once it has lasted for as long as the first.
- - It is told in time: `next_look` says when to come back for it, and `due` that there is something to tell without
-   another attempt.
+ - An object reports an outage once: one write, one event. Which call failed last, and when, does not change the
+   message; only another cause does, once it has lasted for as long as the first.
+ - It is reported in time: `next_look` is when to requeue the object for it, and `due` returns the error to report
+   without another attempt.
 
 *Assumptions*
- - Passes call `note` where they fail and `clear` where they had an answer of the cloud. A pass that only handed
-   something in knows neither, and calls `expect`.
+ - A pass calls `note` if the cloud did not respond and `clear` if it did. A pass that only submitted a request, whose
+   response is still to come, calls `expect`.
 
-Memory only: after a restart time counts anew, and what an object says of an outage stands.
+The state is kept in memory: after a restart the time starts anew, and an outage that a status reports stays there.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from edgekeeper.core.json import JsonObject, dig, dig_list
 
 CLOUD_UNAVAILABLE: Final = "CloudUnavailable"
 PATIENCE: Final = timedelta(seconds=55)
-"""How long an object waits in silence, so that it is told why within a minute."""
+"""How long an object waits before its status reports the outage, which is within a minute."""
 LONGEST_PAUSE: Final = timedelta(minutes=5)
-"""Between two attempts of one object, however long the outage lasts."""
-AFTER_TELLING: Final = timedelta(seconds=1)
+"""The longest time between two attempts of one object, however long the outage lasts."""
+AFTER_REPORT: Final = timedelta(seconds=1)
+"""When to try again after the outage was reported."""
 SERIES_GAP: Final = timedelta(minutes=20)
-"""An object of which nothing was heard for so long is not waiting any more: it was paused, or is gone."""
+"""An object without an attempt for this long is no longer waiting: it was paused or deleted."""
 _TOLERANCE: Final = timedelta(milliseconds=10)
-"""By which a timer may come early: one that was set again for the same moment would spin."""
+"""How early a timer may fire. Without a tolerance it would be set again for the same moment, in a busy loop."""
 
 WORDS: Final = {
     Cause.UNREACHABLE: "the cloud does not answer",
@@ -47,23 +48,23 @@ WORDS: Final = {
     Cause.CREDENTIALS: "the operator's credentials are missing or not accepted by the cloud",
     Cause.UNLISTED: "it is not known yet what is in the cloud",
 }
-"""How a message begins, by which the cause that was told is recognised."""
+"""The beginning of a message, by which `message` recognises the cause that the status reports already."""
 _NEXT: Final = "tried again every few minutes, and as soon as the object changes"
 
 
 @dataclass(slots=True)
 class _Series:
     first: float
-    """When the first attempt began that had no answer."""
+    """When the first attempt without a response began."""
     last: float
     error: PassError | None = None
     since: float = 0.0
-    """When the present cause was met first."""
-    is_told: bool = False
+    """When the present cause first occurred."""
+    is_reported: bool = False
 
 
 class Outages:
-    """Objects that are kept waiting by their cloud, by uid."""
+    """Tracks the objects that wait for their cloud, by uid."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -75,7 +76,7 @@ class Outages:
         return len(self._series)
 
     def expect(self, uid: str, since: float) -> None:
-        """Something was asked of the cloud, at that moment of the monotonic clock, and the answer is still to come."""
+        """A request was submitted at `since` (monotonic clock), and its response is still to come."""
         now = self._clock.monotonic()
         self._sweep(now)
         series = self._series.get(uid)
@@ -84,28 +85,28 @@ class Outages:
         series.last = now
 
     def note(self, uid: str, error: PassError, since: float) -> None:
-        """An attempt that began at that moment has failed, for what `error.unavailable` says."""
+        """An attempt that began at `since` has failed, with the cause `error.unavailable`."""
         self.expect(uid, since)
         series = self._series[uid]
         is_other = series.error is None or series.error.unavailable is not error.unavailable
         if is_other:
             series.since = self._clock.monotonic()
-        if is_other or error.error_type:  # what the cloud said tells more than that nobody asks it at present
+        if is_other or error.error_type:  # the error of a call says more than that calls are suspended
             series.error = fresh(error)
 
     def clear(self, uid: str) -> None:
-        """The cloud has answered, or the object is gone."""
+        """The cloud has responded, or the object no longer exists."""
         self._series.pop(uid, None)
 
     def next_look(self, uid: str) -> timedelta | None:
-        """When to come back at the latest: to tell of the outage in time, or to see whether it is over."""
+        """The longest requeue time: to report the outage in time, or to see whether it is over. None without one."""
         series = self._series.get(uid)
         if series is None or series.error is None:
             return None
         return self.time_left(uid) or LONGEST_PAUSE
 
     def time_left(self, uid: str) -> timedelta | None:
-        """How long an answer may be waited for, so that an outage is told in time; None where it is late already."""
+        """How long a pass may wait for a response and still report an outage in time; None if it is due already."""
         series = self._series.get(uid)
         if series is None:
             return PATIENCE
@@ -114,49 +115,51 @@ class Outages:
         return timedelta(seconds=series.first - self._clock.monotonic()) + PATIENCE
 
     def due(self, uid: str) -> Wait | None:
-        """What to raise in place of another attempt, once, because it is time to tell of the outage."""
+        """The error to raise instead of another attempt when the outage is to be reported. Returned once."""
         series = self._series.get(uid)
-        if series is None or series.error is None or series.is_told or not self._is_long(series.first):
+        if series is None or series.error is None or series.is_reported or not self._is_long(series.first):
             return None
-        series.is_told = True
-        told = Wait(AFTER_TELLING, series.error.reason, series.error.message)
-        told.unavailable = series.error.unavailable
-        return told
+        series.is_reported = True
+        wait = Wait(AFTER_REPORT, series.error.reason, series.error.message)
+        wait.unavailable = series.error.unavailable
+        return wait
 
-    def message(self, uid: str, said: str) -> str:
-        """What the object should say, given what it says of an outage already; empty while it is too early."""
+    def message(self, uid: str, reported: str) -> str:
+        """The message for the condition, given the one that it has about an outage; empty while it is too early."""
         series = self._series.get(uid)
         if series is None or series.error is None or series.error.unavailable is None:
-            return said
+            return reported
         words = WORDS[series.error.unavailable]
-        is_said = said.startswith(f"{words}: ")
-        if not is_said and not self._is_long(series.since if said else series.first):
-            return said
-        series.is_told = True
-        return said if is_said else f"{words}: {series.error.message}; {_NEXT}"
+        is_same_cause = reported.startswith(f"{words}: ")
+        if not is_same_cause and not self._is_long(series.since if reported else series.first):
+            return reported
+        series.is_reported = True
+        return reported if is_same_cause else f"{words}: {series.error.message}; {_NEXT}"
 
     def _is_long(self, since: float) -> bool:
         return self._clock.monotonic() - since > (PATIENCE - _TOLERANCE).total_seconds()
 
     def _sweep(self, now: float) -> None:
-        """Forget now and then whom nobody has asked about for long."""
+        """Drop objects without an attempt for `SERIES_GAP`. Does nothing more often than that."""
         longest = SERIES_GAP.total_seconds()
         if now - self._swept > longest:
             self._swept = now
-            self._series = {uid: one for uid, one in self._series.items() if now - one.last <= longest}
+            self._series = {
+                uid: series for uid, series in self._series.items() if now - series.last <= longest
+            }
 
 
 def silence() -> Wait:
-    """What to raise where an answer was waited for, for as long as `time_left` allowed."""
-    told = Wait(AFTER_TELLING, "Unreachable", f"no answer within {PATIENCE.total_seconds():.0f} s")
-    told.unavailable = Cause.UNREACHABLE
-    return told
+    """The error to raise when no response came within `time_left`."""
+    wait = Wait(AFTER_REPORT, "Unreachable", f"no answer within {PATIENCE.total_seconds():.0f} s")
+    wait.unavailable = Cause.UNREACHABLE
+    return wait
 
 
 def has_work(obj: JsonObject) -> bool:
-    """Is an object being deleted, or is its spec not carried out yet without waiting for a person?
+    """Whether an object is being deleted, or its spec is not applied yet and was not refused.
 
-    A spec that was refused shows in Ready and in the condition that it is about, with the same reason.
+    A refused spec is recognised by Ready and another condition being False with the same reason.
     """
     if dig(obj, "metadata", "deletionTimestamp"):
         return True
@@ -164,17 +167,17 @@ def has_work(obj: JsonObject) -> bool:
     if dig(obj, "status", "observedGeneration") == generation:
         return False
     conditions = dig_list(obj, "status", "conditions")
-    refusals = [one for one in conditions if _is_false(one, generation)]
-    reasons = {str(dig(one, "reason")) for one in refusals if dig(one, "type") != READY}
-    ready = {str(dig(one, "reason")) for one in refusals if dig(one, "type") == READY}
+    refusals = [condition for condition in conditions if _is_false(condition, generation)]
+    reasons = {str(dig(refusal, "reason")) for refusal in refusals if dig(refusal, "type") != READY}
+    ready = {str(dig(refusal, "reason")) for refusal in refusals if dig(refusal, "type") == READY}
     return ready.isdisjoint(reasons)
 
 
 def outage_said(obj: JsonObject, type_: str) -> str:
-    """What a condition of an object says of an outage, for whichever generation; empty where it says nothing of one."""
-    for one in dig_list(obj, "status", "conditions"):
-        if dig(one, "type") == type_ and dig(one, "reason") == CLOUD_UNAVAILABLE:
-            return str(dig(one, "message") or "")
+    """The message of a condition that reports an outage, for any generation; empty if it reports none."""
+    for condition in dig_list(obj, "status", "conditions"):
+        if dig(condition, "type") == type_ and dig(condition, "reason") == CLOUD_UNAVAILABLE:
+            return str(dig(condition, "message") or "")
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Ten laws that every status obeys, after every write. Broken ones are told in words.
+"""Ten laws that every status obeys after every write, and a check that describes violations.
 
      1  a negative condition is not True while Ready is True
      2  Ready is there as soon as there is any condition or an observedGeneration
@@ -11,13 +11,13 @@
      9  no observedGeneration goes back
     10  no message holds what looks like a secret
 
-They are an oracle: the runtime never asks it, but whoever watches the runtime does. What needs more than one object to
-judge is only judged when there is more: laws 5 and 9 need the object as it was before, law 6 needs the time, and laws
-1, 7 and 8 know by the declaration which conditions are ours and what they mean.
+The runtime does not use the check; tests and simulations do. Some laws need more than the object: laws 5 and 9 need the
+object before the write, law 6 needs the time, and laws 1, 7 and 8 use the declaration to know which conditions belong to
+the controller and what they mean. Without that these laws, or parts of them, are not checked.
 
-Assumption: the status of an object is written by its controller only. A user's edit moves the generation ahead of it,
-which is no lie of the status; so law 8 asks for the present generation only where the status was written, which it
-tells by comparing with the object before.
+Assumption: the status of an object is written by its controller only. A user's edit raises the generation, which does
+not make the status wrong; so law 8 requires the present generation only if the status was written, that is, differs
+from that of the object before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.core.redaction import redact_text
 
 USUAL_NEGATIVES = ("Degraded", "Stalled")
-"""What counts as negative where there is no declaration."""
+"""The negative conditions if there is no declaration."""
 
 
 def status_violations(
@@ -52,7 +52,7 @@ def status_violations(
 
 @dataclass(frozen=True)
 class _Case:
-    """One object before the judge."""
+    """The arguments of one check."""
 
     obj: JsonObject
     previous: JsonObject | None
@@ -70,11 +70,11 @@ class _Case:
 
     @property
     def ours(self) -> list[JsonObject]:
-        """The conditions that we answer for: all, unless a declaration says which."""
+        """The conditions of the controller: all, unless there is a declaration."""
         if self.declaration is None:
             return self.conditions
         types = {READY, *self.declaration.types}
-        return [one for one in self.conditions if one.get("type") in types]
+        return [condition for condition in self.conditions if condition.get("type") in types]
 
     @property
     def ready(self) -> JsonObject | None:
@@ -91,9 +91,9 @@ class _Case:
 
 def _no_negative_while_ready(case: _Case) -> Iterator[str]:
     negative = case.declaration.negative if case.declaration else USUAL_NEGATIVES
-    for one in case.conditions:
-        if case.is_ready and one.get("type") in negative and one.get("status") == "True":
-            yield f"{one['type']} is True while Ready is True"
+    for condition in case.conditions:
+        if case.is_ready and condition.get("type") in negative and condition.get("status") == "True":
+            yield f"{condition['type']} is True while Ready is True"
 
 
 def _ready_is_there(case: _Case) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _not_ahead_of_generation(case: _Case) -> Iterator[str]:
 
 
 def _no_duplicates(case: _Case) -> Iterator[str]:
-    counted = Counter(str(one.get("type")) for one in case.conditions)
+    counted = Counter(str(condition.get("type")) for condition in case.conditions)
     for type_, count in counted.items():
         if count > 1:
             yield f"{type_} is there {count} times"
@@ -117,32 +117,33 @@ def _no_duplicates(case: _Case) -> Iterator[str]:
 
 def _time_moves_with_status(case: _Case) -> Iterator[str]:
     before = _by_type(case.previous)
-    for type_, one in _by_type(case.obj).items():
+    for type_, new in _by_type(case.obj).items():
         old = before.get(type_)
-        if old is None or old.get("status") != one.get("status"):
+        if old is None or old.get("status") != new.get("status"):
             continue
-        if old.get("lastTransitionTime") != one.get("lastTransitionTime"):
-            yield f"the lastTransitionTime of {type_} moved while it stayed {one.get('status')}"
+        if old.get("lastTransitionTime") != new.get("lastTransitionTime"):
+            yield f"the lastTransitionTime of {type_} moved while it stayed {new.get('status')}"
 
 
 def _time_is_past(case: _Case) -> Iterator[str]:
-    for one in case.ours:
-        text = one.get("lastTransitionTime")
+    for condition in case.ours:
+        text = condition.get("lastTransitionTime")
         try:
             moment = parse_timestamp(str(text))
         except ValueError:
-            yield f"the lastTransitionTime of {one.get('type')} is not a time: {text!r}"
+            yield f"the lastTransitionTime of {condition.get('type')} is not a time: {text!r}"
             continue
         if case.now is not None and moment > case.now:
-            yield f"the lastTransitionTime of {one.get('type')} is in the future: {text}"
+            yield f"the lastTransitionTime of {condition.get('type')} is in the future: {text}"
 
 
 def _well_formed(case: _Case) -> Iterator[str]:
     for entry in dig_list(case.obj, "status", "conditions"):
         if not isinstance(entry, dict):
             yield f"a condition is not an object: {entry!r}"
-    for one in case.ours:
-        yield from (f"{one.get('type') or 'a condition'} has {fault}" for fault in _malformed(one))
+    for condition in case.ours:
+        name = condition.get("type") or "a condition"
+        yield from (f"{name} has {fault}" for fault in _malformed(condition))
 
 
 def _malformed(condition: JsonObject) -> Iterator[str]:
@@ -181,10 +182,10 @@ def _generations_only_grow(case: _Case) -> Iterator[str]:
 
 
 def _no_secrets(case: _Case) -> Iterator[str]:
-    for one in case.conditions:
-        message = str(one.get("message", ""))[:LONGEST_MESSAGE]
+    for condition in case.conditions:
+        message = str(condition.get("message", ""))[:LONGEST_MESSAGE]
         if redact_text(message) != message:
-            yield f"the message of {one.get('type')} looks as if it held a secret"
+            yield f"the message of {condition.get('type')} looks as if it held a secret"
 
 
 _LAWS = (
@@ -201,8 +202,8 @@ _LAWS = (
 )
 
 
-def _same_object(one: JsonObject, other: JsonObject) -> bool:
-    return bool(dig(one, "metadata", "uid") == dig(other, "metadata", "uid"))
+def _same_object(left: JsonObject, right: JsonObject) -> bool:
+    return bool(dig(left, "metadata", "uid") == dig(right, "metadata", "uid"))
 
 
 def _required(declaration: Declaration | None) -> list[str]:
@@ -212,19 +213,19 @@ def _required(declaration: Declaration | None) -> list[str]:
 
 
 def _conditions(obj: JsonObject | None) -> list[JsonObject]:
-    return [one for one in dig_list(obj, "status", "conditions") if isinstance(one, dict)]
+    return [entry for entry in dig_list(obj, "status", "conditions") if isinstance(entry, dict)]
 
 
 def _by_type(obj: JsonObject | None) -> dict[str, JsonObject]:
-    """The conditions by type. Of duplicates, a breach of its own, the first is judged."""
-    found: dict[str, JsonObject] = {}
-    for one in _conditions(obj):
-        found.setdefault(str(one.get("type")), one)
-    return found
+    """The conditions by type. Of duplicates, which violate law 4, the first is used."""
+    conditions: dict[str, JsonObject] = {}
+    for condition in _conditions(obj):
+        conditions.setdefault(str(condition.get("type")), condition)
+    return conditions
 
 
 def _observed_generations(obj: JsonObject | None) -> dict[str, int]:
-    """Every observedGeneration there is: under `status` the status's own, under its type a condition's."""
+    """All observedGenerations: that of the status under `status`, those of conditions under their types."""
     places: dict[str, Any] = {"status": dig(obj, "status"), **_by_type(obj)}
     values = ((where, dig(place, "observedGeneration")) for where, place in places.items())
     return {where: value for where, value in values if isinstance(value, int)}

@@ -1,13 +1,12 @@
-"""The contract between a kind's author and the runtime: what one writes, and what the other hands in.
+"""The interfaces between the runtime and the implementation of a kind.
 
-An author writes a `Reconciler`: a function from how things are to an `Outcome`. It gets a `Request` with a copy of
-the object, may raise one of the four errors of `core.errors`, and never writes its object itself. More methods are there
-for those who need them:
+A kind implements a `Reconciler`, which gets a `Request` with a copy of the object and returns an `Outcome`. It may
+raise one of the four errors of `core.errors`, and never writes its object itself. Further methods are optional:
 
-    finalize    `Finalizing`: undo what was made for an object that is being deleted
-    explain     `Explaining`: say in the status why a pass failed
-    pause       `Pausing`: say in the status that the object is paused
-    log_level   `LogLevels`: say from which level on a pass is logged
+    finalize    `Finalizing`: clean up for an object that is being deleted
+    explain     `Explaining`: report in the status why a pass failed
+    pause       `Pausing`: report in the status that the object is paused
+    log_level   `LogLevels`: choose the log level of a pass
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a pass is about."""
+    """The object that a pass reconciles."""
 
     key: Key
     raw: bytes
     """The object as the store had it when the pass began: JSON, without managedFields."""
     object: JsonObject
-    """The same as a tree: a copy that may be changed freely, and to no effect."""
+    """The same, decoded: a copy. Changing it has no effect on the store or on what is written."""
     reconcile_id: str
-    """Names the pass: every line that is logged within it carries it, with the object's name."""
+    """Identifies the pass in the log: every line within the pass carries it."""
 
     @property
     def deleting(self) -> bool:
@@ -63,71 +62,71 @@ class Request:
 
 
 class Reconciler(Protocol):
-    """Brings one object, and what it stands for, closer to what its spec says."""
+    """Reconciles one object: brings what it stands for closer to its spec."""
 
     async def reconcile(self, request: Request) -> Outcome:
-        """Do the next thing. Called again and again, after crashes too, until there is nothing left to do."""
+        """Perform the next step. Called repeatedly, also after crashes, so it must be idempotent."""
 
 
 @runtime_checkable
 class Finalizing(Protocol):
-    """A reconciler that has to clean up. A controller with a finalizer needs one."""
+    """A reconciler that cleans up when an object is deleted. Required for a controller with a finalizer."""
 
     async def finalize(self, request: Request) -> Outcome:
-        """Undo the next thing. An outcome without a requeue that leaves nothing to write says that all is done."""
+        """Perform the next step of the clean-up. It is complete when an outcome has no requeue and nothing to write."""
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A reconciler that tells in the status why it failed."""
+    """A reconciler that reports in the status why a pass failed."""
 
     def explain(self, request: Request, error: PassError) -> Outcome:
-        """The write, and the events, that tell of `error`. When the next pass follows is the error's business."""
+        """The write and the events that report `error`. The error, not this outcome, decides about the requeue."""
 
 
 @runtime_checkable
 class Pausing(Protocol):
-    """A reconciler that shows in the status that an object is paused."""
+    """A reconciler that reports in the status that an object is paused."""
 
     def pause(self, request: Request) -> Outcome:
-        """The write that says so. Nothing else happens to a paused object."""
+        """The write that reports it. Nothing else is done for a paused object."""
 
 
 @runtime_checkable
 class LogLevels(Protocol):
-    """A reconciler that knows from which level on the passes of an object are logged, from another object, say."""
+    """A reconciler that chooses the log level of passes, for example from another object."""
 
     def log_level(self, request: Request) -> str | None:
-        """The level, or None for that of the object itself, or of the process. Asked before every pass: be quick."""
+        """The level, or None for that of the object or the process. Called before every pass, so it must be fast."""
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
-    """How a controller works."""
+    """Settings of a controller."""
 
     name: str
-    """In metrics and logs, in lower case."""
+    """The name in metrics and logs, in lower case."""
     kind: Kind
     labels: str = ""
-    """Only objects that this label selector selects."""
+    """A label selector; empty for all objects."""
     scope: Scope = ANYWHERE
-    """In other namespaces than the process looks at, by name, or metadata only."""
+    """Limits the watch to certain namespaces, to named objects, or to metadata."""
     finalizer: str | None = None
     generation_predicate: bool = True
-    """Changes of the status alone cause no pass."""
+    """Whether changes of the status alone are ignored."""
     validator: Validator | None = None
-    """What is asked about objects before they are stored, where admission webhooks are served."""
+    """Validates objects on admission, if webhooks are served."""
     role: str = ""
     """The role that this controller belongs to, where a process may be limited to one."""
     log_level: tuple[str, ...] = ()
-    """Where an object may say from which level on its passes are logged, such as `("spec", "logLevel")`."""
+    """The field of an object that sets the log level of its passes, such as `("spec", "logLevel")`."""
 
     max_concurrent: int = 16
     deadline: timedelta = timedelta(minutes=2)
     """How long `reconcile` may take. The write that follows has the client's deadline."""
     backoff: Backoff = field(default_factory=Backoff)
     resync: timedelta = timedelta(hours=10)
-    """When an object that needs nothing is looked at all the same, at the latest."""
+    """The longest time between two passes of an object for which nothing has changed."""
     resync_jitter: float = 0.2
 
 
@@ -141,7 +140,7 @@ class Result(StrEnum):
 
 
 class ControllerMetrics(QueueMetrics, Protocol):
-    """What a controller tells about itself and its queue: the `controller_runtime_…` and `workqueue_…` metrics."""
+    """The metrics of a controller and its queue: `controller_runtime_…` and `workqueue_…`."""
 
     def pass_started(self) -> None:
         """`active_workers` rises."""
@@ -159,20 +158,20 @@ class ControllerMetrics(QueueMetrics, Protocol):
         """`terminal_reconcile_errors_total`: a person must act."""
 
     def panicked(self) -> None:
-        """`reconcile_panics_total`: an exception that nobody had thought of."""
+        """`reconcile_panics_total`: an unexpected exception."""
 
 
 class RuntimeMetrics(Protocol):
-    """What the runtime tells about itself."""
+    """The metrics of the runtime."""
 
     def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
         """The metrics of one controller, at zero."""
 
     def forget_controller(self, name: str) -> None:
-        """The controller is gone for good, and its metrics with it."""
+        """Drop the metrics of a controller that was removed."""
 
     def loop_lag(self, seconds: float) -> None:
-        """`edgekeeper_event_loop_lag_seconds`: how much later than asked for something ran."""
+        """`edgekeeper_event_loop_lag_seconds`: how much later than scheduled a timer fired."""
 
 
 class EventSink(Protocol):
@@ -186,7 +185,7 @@ class EventSink(Protocol):
 
 
 class SilentControllerMetrics(SilentQueueMetrics):
-    """Tells nobody."""
+    """Discards the metrics of a controller."""
 
     def pass_started(self) -> None: ...
 
@@ -200,7 +199,7 @@ class SilentControllerMetrics(SilentQueueMetrics):
 
 
 class SilentMetrics:
-    """Tells nobody."""
+    """Discards all metrics."""
 
     def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
         return SilentControllerMetrics()
@@ -211,7 +210,7 @@ class SilentMetrics:
 
 
 class SilentEvents:
-    """Tells nobody."""
+    """Discards all events."""
 
     def record(self, subject: JsonObject, event: Event) -> None: ...
 
@@ -222,7 +221,7 @@ class SilentEvents:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What all controllers of a process share."""
+    """The dependencies that all controllers of a process share."""
 
     client: KubeClient
     informers: Informers
@@ -231,4 +230,4 @@ class Services:
     metrics: RuntimeMetrics = field(default_factory=SilentMetrics)
     random: Random = field(default_factory=Random)
     namespaces: tuple[str, ...] = ()
-    """Look at objects in these namespaces only, at first; empty for all. `Manager.set_namespaces` changes it."""
+    """The namespaces to watch at the start; empty for all. `Manager.set_namespaces` changes them."""

@@ -1,19 +1,19 @@
 """The log of a process: one handler of the standard library's `logging` that renders JSON or text, without secrets.
 
-Modules use `get_logger(__name__)` of `core.log` and know nothing of this one. `configure` installs the handler: JSON for
-machines (the default in a cluster) or text for people (on a terminal), from a level on. Lines that libraries log are
-rendered by the same handler. Other handlers may be installed beside it.
+Modules use `get_logger(__name__)` of `core.log` and do not import this one. `configure` installs the handler, which
+writes JSON (the default in a cluster) or text (the default on a terminal). Records of libraries are rendered by the
+same handler. Other handlers may be installed beside it.
 
     configure(format="text", level="info")
     with about(level="debug", kind="Widget", namespace="team-a", name="shop", reconcile_id="6f1c…"):
-        log.debug("Read remote object", etag=etag)      # shown, and tells which object it is about
+        log.debug("Read remote object", etag=etag)      # shown, with the fields of the object
         log.info(COMPLETED, changes=[("spec.size", 1, 2)])
 
-`about` holds for everything that runs inside it, in functions and tasks started there too; so every line of an object's
-work carries its name, and an object may ask for a level of its own.
+`about` applies to everything that runs inside it, including tasks started there, so every line of a pass carries the
+name of the object, and an object may have a log level of its own.
 
-`LOG_FORMAT`, `LOG_COLOR` and `LOG_LEVEL` mean the same as the parameters, which win. `NO_COLOR` and `FORCE_COLOR` are
-honoured where colour is `auto`.
+`LOG_FORMAT`, `LOG_COLOR` and `LOG_LEVEL` are the defaults of the parameters. `NO_COLOR` and `FORCE_COLOR` are honoured
+if colour is `auto`.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _ALIASES = {"warn": "warning", "fatal": "critical"}
 
 def configure(
     *,
-    format: Format | None = None,  # noqa: A002 - the word of the flag
+    format: Format | None = None,  # noqa: A002 - named like the flag
     color: Colour | None = None,
     level: str | None = None,
     stream: TextIO | None = None,
     clock: Clock | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Install the handler, in place of an earlier one. Raise ValueError for a word that is not known."""
+    """Install the handler, in place of an earlier one. Raise ValueError for an unknown format, color or level."""
     stream = sys.stderr if stream is None else stream
     lowest = parse_level(level or environ.get("LOG_LEVEL") or "info")
     shape = _one_of(
@@ -75,21 +75,21 @@ def configure(
 
 
 def set_level(level: str) -> None:
-    """Log from this level on, and leave everything else as `configure` decided. Raise ValueError for one not known."""
+    """Change the level, and nothing else that `configure` has set. Raise ValueError for an unknown level."""
     _apply_level(parse_level(level))
 
 
 def _apply_level(lowest: int) -> None:
     ROOT.setLevel(lowest)
-    # Libraries log whole requests at debug level. Ours log what is needed, without secrets.
+    # Libraries log whole requests, with secrets, at debug level, so their records are shown from info on only.
     logging.getLogger().setLevel(max(lowest, logging.INFO))
 
 
 @contextmanager
 def about(*, level: str | None = None, **fields: Any) -> Iterator[None]:
-    """Add fields to all lines within, and log them from `level` on, if it is given.
+    """Add fields to all lines logged inside the context, and set their level if `level` is given.
 
-    The level may come from an object that a user wrote, so one that is not known is ignored.
+    The level may come from a user's object, so an unknown one is ignored.
     """
     lowest = LEVELS.get(_canonical(level)) if level else None
     inner = scope.set(Scope(scope.get(), fields))
@@ -102,12 +102,12 @@ def about(*, level: str | None = None, **fields: Any) -> Iterator[None]:
 
 
 def parse_level(text: str) -> int:
-    """The level that a word means, as numbers of the standard library."""
+    """The number of a level in the standard library, by its name. Raise ValueError for an unknown one."""
     return LEVELS[_one_of("log level", _canonical(text), *LEVELS)]
 
 
 class _Handler(logging.Handler):
-    """Renders records of ours and of libraries, one write per line, so that lines of several threads do not mix."""
+    """Renders the records of edgekeeper and of libraries, one write per line, so that threads do not mix lines."""
 
     def __init__(self, render: Callable[[JsonObject], str], stream: TextIO, clock: Clock) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class _Handler(logging.Handler):
             self._stream.write(f"{self._line(record)}\n")
             self._stream.flush()
         except (OSError, ValueError):
-            return  # the stream is closed, and there is nowhere else to say so
+            return  # the stream is closed, and there is nowhere else to report it
 
     def _line(self, record: logging.LogRecord) -> str:
         head: JsonObject = {
@@ -132,12 +132,12 @@ class _Handler(logging.Handler):
         }
         try:
             return self._render({**head, **_fields(record)})
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a line, it is not lost
+        except Exception as error:  # noqa: BLE001 - a line that cannot be rendered must not be lost
             return self._render({**head, "msg": "Cannot render log line", "error": type(error).__name__})
 
 
 def _fields(record: logging.LogRecord) -> JsonObject:
-    """What a record is about. Records of libraries have an exception at most, and belong to the scope all the same."""
+    """The fields of a record. Records of libraries get the fields of the scope, and their exception if any."""
     fields = getattr(record, "fields", None)
     if isinstance(fields, Fields):
         return fields
@@ -145,10 +145,10 @@ def _fields(record: logging.LogRecord) -> JsonObject:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """The message of a record. Where its arguments do not fit its format, the format alone."""
+    """The message of a record; if its arguments do not fit its format, the format alone."""
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 - the mistake is a library's, and its arguments may be secret
+    except Exception:  # noqa: BLE001 - a bug in a library, whose arguments may be secret
         return str(record.msg)
 
 
@@ -158,7 +158,7 @@ def _usual_format(stream: TextIO, environ: Mapping[str, str]) -> str:
 
 
 def _wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """As https://no-color.org asks."""
+    """Whether to use colour, by the rules of https://no-color.org."""
     if environ.get("NO_COLOR"):
         return False
     return bool(environ.get("FORCE_COLOR")) or (stream.isatty() and environ.get("TERM") != "dumb")
@@ -169,7 +169,7 @@ def _canonical(level: str) -> str:
     return _ALIASES.get(word, word)
 
 
-def _one_of(what: str, word: str, *known: str) -> str:
-    if word.lower() not in known:
-        raise ValueError(f"unknown {what} {word!r}, known are {', '.join(known)}")
+def _one_of(what: str, word: str, *allowed: str) -> str:
+    if word.lower() not in allowed:
+        raise ValueError(f"unknown {what} {word!r}, known are {', '.join(allowed)}")
     return word.lower()

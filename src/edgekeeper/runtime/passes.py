@@ -1,17 +1,17 @@
-"""One pass, from an object to how it ended. The controller decides when; here it is decided what.
+"""One pass: calls the reconciler for an object, performs its write, and records its events.
 
-    paused               say so in the status, where the reconciler can, and end; no finalizer is added or removed
+    paused               report it in the status, if the reconciler can; no finalizer is added or removed
     invalid annotation   `Stall`: nothing is created, changed or deleted
-    being deleted        `finalize` until nothing is left, then our finalizer goes; not ours to hold: nothing
-    no finalizer yet     claim the object, in a write of its own, and end
+    being deleted        `finalize` until it is complete, then remove our finalizer; without our finalizer: nothing
+    no finalizer yet     add our finalizer, in a write of its own, and requeue
     otherwise            `reconcile`
 
-then one write with a precondition, or none where nothing would change; then, once it has succeeded, the events.
+then one write with a precondition, or none if nothing would change; then, if it succeeded, the events.
 
 Guarantees
     - Whatever a reconciler does, a pass ends in an `Outcome` or in one of the four errors: exceptions of any other
       kind are logged, counted and become `Retry`, and so does a pass that takes too long.
-    - Only a cancellation from outside gets through: the process is ending, or the controller is.
+    - Only a cancellation from outside is passed on: the process or the controller is stopping.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ INTERNAL_ERROR = "InternalError"
 DEADLINE_EXCEEDED = "DeadlineExceeded"
 VALIDATION_FAILED = "ValidationFailed"
 UNFINISHED = timedelta(seconds=1)
-"""When to go on with a deletion that recorded progress and did not say when."""
+"""When to continue a deletion that recorded progress without a requeue time."""
 DRY_PAUSE = timedelta(seconds=30)
-"""Between two passes of a dry run: nothing was written, so that the next one finds the same and says the same."""
+"""The shortest requeue time of a dry run: nothing was written, so the next pass has the same result."""
 
 Ending: TypeAlias = Outcome | PassError
 
@@ -71,11 +71,11 @@ class PassRunner:
     recorder: EventSink
     metrics: ControllerMetrics
     dry_run: bool = False
-    """Nothing is written, so objects count as claimed."""
+    """Nothing is written, so objects are treated as if they had the finalizer."""
     deadlines: Deadlines = field(default_factory=Deadlines)
 
     async def run(self, request: Request) -> Ending:
-        """Decide, write, tell. A write that fails decides how the pass ends, unless it had failed already."""
+        """Run the reconciler, write, record events. A failed write is the ending, unless the pass had failed before."""
         ending = await self._attempt(request)
         report = ending if isinstance(ending, Outcome) else self._explained(request, ending)
         report, refusal = await self._written(request, report)
@@ -85,26 +85,26 @@ class PassRunner:
             self.recorder.record(request.object, event)
         if isinstance(ending, PassError):
             return ending
-        return self._unhurried(report) if refusal is None else refusal
+        return self._paced(report) if refusal is None else refusal
 
-    def _unhurried(self, outcome: Outcome) -> Outcome:
+    def _paced(self, outcome: Outcome) -> Outcome:
         if not self.dry_run or outcome.requeue_after is None:
             return outcome
         return replace(outcome, requeue_after=max(outcome.requeue_after, DRY_PAUSE))
 
     async def _attempt(self, request: Request) -> Ending:
-        """What the reconciler says. Whatever it raises ends here."""
+        """Run the reconciler within the deadline, and convert whatever it raises into a PassError."""
         try:
             with self.deadlines.within(self.options.deadline.total_seconds()) as limit:
                 return await self._decide(request)
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
-            return self._surprise(error)
+            return self._unexpected(error)
         except Exception as error:  # noqa: BLE001 - one object's failure never stops another's
             if isinstance(error, TimeoutError) and limit.expired:
                 return Retry(f"no result within {format_duration(self.options.deadline)}", DEADLINE_EXCEEDED)
-            return self._meaning(error)
+            return self._as_pass_error(error)
 
     async def _decide(self, request: Request) -> Outcome:
         finalizer = self.options.finalizer
@@ -123,7 +123,7 @@ class PassRunner:
         return _checked(await self.reconciler.reconcile(request))
 
     async def _finalize(self, request: Request, finalizer: str) -> Outcome:
-        assert isinstance(self.reconciler, Finalizing)  # noqa: S101 - the controller has made sure of it
+        assert isinstance(self.reconciler, Finalizing)  # noqa: S101 - the controller has checked it
         outcome = _checked(await self.reconciler.finalize(request))
         if outcome.requeue_after is not None:
             return outcome
@@ -132,37 +132,37 @@ class PassRunner:
         return replace(outcome, requeue_after=UNFINISHED)
 
     async def _written(self, request: Request, report: Outcome) -> tuple[Outcome, PassError | None]:
-        """Perform the one write, or drop it. Return what is left of the report, and what kept the write from happening."""
+        """Perform the write, unless it changes nothing. Return the report, and the error if the write failed."""
         if report.write is None:
             return report, None
         try:
-            # Compared with what was read, not with the request's tree: the reconciler may have worked on that.
+            # Compared with the raw object, not with the request's tree, which the reconciler may have changed.
             obj = read_for(report.write, request.raw)
             patch = plan_write(obj, report.write)
             if patch is None:
                 return replace(report, write=None), None
             outdated = await self.writer.perform(request.key, obj, patch)
-        except Exception as error:  # noqa: BLE001 - what was to be written may be anything
+        except Exception as error:  # noqa: BLE001 - the reconciler's write may contain anything
             if isinstance(error, Conflict):
                 self.outdated.mark(request.key, request.raw)
-            return report, self._meaning(error)
+            return report, self._as_pass_error(error)
         if outdated:
             self.outdated.mark(request.key, request.raw)
         return report, None
 
     def _explained(self, request: Request, error: PassError) -> Outcome:
-        """What to write and tell about a failure. Conflicts are silent: nothing is wrong with the object."""
+        """The outcome that reports a failure. Conflicts are not reported: nothing is wrong with the object."""
         if isinstance(error, Conflict):
             return done()
         if isinstance(self.reconciler, Explaining):
             try:
                 return _checked(self.reconciler.explain(request, error))
-            except Exception as surprise:  # noqa: BLE001 - as above
-                self._surprise(surprise)
+            except Exception as unexpected:  # noqa: BLE001 - as above
+                self._unexpected(unexpected)
         return _warning(error) if isinstance(error, Retry | Stall) else done()
 
-    def _meaning(self, error: Exception) -> PassError:
-        """Which of the four errors an exception means."""
+    def _as_pass_error(self, error: Exception) -> PassError:
+        """Convert an exception into one of the four errors."""
         match error:
             case PassError():
                 return error
@@ -171,13 +171,13 @@ class PassRunner:
             case NotSyncedError() | LostLeadershipError():
                 return Conflict(str(error))
             case msgspec.ValidationError():
-                # A definition that is looser than ours lets it in: a person has to correct the object.
+                # The installed CRD is less strict than the Python type: the user has to correct the object.
                 return Stall(VALIDATION_FAILED, f"the object does not fit its kind: {error}")
             case _:
-                return self._surprise(error)
+                return self._unexpected(error)
 
-    def _surprise(self, error: BaseException) -> Retry:
-        """An exception that nobody had thought of is a mistake of ours: seen by us, and survived by everybody else."""
+    def _unexpected(self, error: BaseException) -> Retry:
+        """Count and log an unexpected exception, which is a bug, and convert it into a Retry."""
         self.metrics.panicked()
         _log.error("Reconciliation raised an unexpected exception", exc_info=error)
         return Retry(f"internal error: {type(error).__name__}", INTERNAL_ERROR)
@@ -194,6 +194,6 @@ def _checked(outcome: object) -> Outcome:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody outside wants this task to end; a cancelled future that a reconciler awaited is no such wish."""
+    """Whether this task itself was cancelled, and not merely a future that the reconciler awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
