@@ -1,16 +1,16 @@
-"""The four nouns that may leave a pass when it cannot finish. Nothing else crosses a controller's boundary.
+"""The four errors that a pass may raise when it cannot complete.
 
     PassError
-      ├ Retry       something failed that may work next time: exponential backoff, counted as an error
-      ├ Wait        something takes its time, and we know roughly how long: look again after that
-      ├ Stall       a person must act: a condition says what; looked at again slowly, and at once on a new generation
-      └ Conflict    somebody else was quicker (resourceVersion, ETag): read again, without a word
+      ├ Retry       a failure that may be transient: requeue with exponential backoff, counted as an error
+      ├ Wait        something takes a roughly known time: requeue after that
+      ├ Stall       the user must act, as a condition explains: requeue slowly, and at once on a new generation
+      └ Conflict    the object was changed meanwhile (resourceVersion, ETag): read again, without an event
 
-Adapters map every error code they know to one of these. An exception of any other kind is a bug: it is logged with
-its traceback, counted, and treated as `Retry`, so that one object's failure never stops another's.
+Adapters map every known error code to one of these. Any other exception is a bug: it is logged with its traceback,
+counted, and treated as `Retry`, so that one object's failure never stops another's.
 
-An error may also say that it is no matter of the object at all, but of its cloud, which cannot be used at present
-(`unavailable`): what that means for the object's conditions is decided in `core.outages`.
+An error may also be caused not by the object but by its cloud, which cannot be used at present (`unavailable`):
+`core.outages` decides what that means for the object's conditions.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from typing import TypeVar
 E = TypeVar("E", bound="PassError")
 
 STALL_INTERVAL = timedelta(minutes=5)
-"""How often something that waits for a person is looked at again."""
+"""The requeue time of an object that waits for its user."""
 
 
 class Cause(StrEnum):
-    """Why a cloud cannot be used at present, whatever is asked of it."""
+    """Why a cloud cannot be used at present, for any call."""
 
     UNREACHABLE = "unreachable"
-    """No answer comes, or none that says anything; or so many were missing that nobody asks for a while."""
+    """There is no usable response, or calls are suspended because too many had none."""
     THROTTLED = "throttled"
-    """It takes no more calls of ours for now."""
+    """The cloud refuses further calls for now."""
     CREDENTIALS = "credentials"
-    """Ours are missing, have expired or are not accepted."""
+    """The credentials are missing, have expired or are not accepted."""
     UNLISTED = "unlisted"
-    """It was not listed completely yet, so that nobody knows what is there."""
+    """The first listing is not complete, so it is unknown what exists."""
 
 
 class PassError(Exception):
-    """A pass ends without having reached its goal."""
+    """A pass could not complete."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-        """A CamelCase fact, as conditions and events use it."""
+        """The CamelCase reason for conditions and events."""
         self.message = message
         self.error_type = ""
-        """How metrics call it, where a provider's error is behind it."""
+        """The label in metrics, if the error comes from a cloud provider."""
         self.unavailable: Cause | None = None
-        """Why the cloud cannot be used at present, where that is what the error comes from."""
+        """Why the cloud cannot be used at present, if that is the cause of the error."""
 
 
-class Retry(PassError):  # noqa: N818 - the architecture's own noun
-    """Try again with growing pauses."""
+class Retry(PassError):  # noqa: N818 - named for what the runtime does
+    """Requeue with exponential backoff."""
 
     def __init__(self, message: str, reason: str = "Error") -> None:
         super().__init__(reason, message)
 
 
 class Wait(PassError):  # noqa: N818
-    """Look again after a known time."""
+    """Requeue after a known time."""
 
     def __init__(self, after: timedelta, reason: str, message: str = "") -> None:
         super().__init__(reason, message)
@@ -68,7 +68,7 @@ class Wait(PassError):  # noqa: N818
 
 
 class Stall(PassError):  # noqa: N818
-    """Nothing but a change by a person will help."""
+    """The user has to act before the object can be reconciled."""
 
     def __init__(self, reason: str, message: str, after: timedelta = STALL_INTERVAL) -> None:
         super().__init__(reason, message)
@@ -76,17 +76,17 @@ class Stall(PassError):  # noqa: N818
 
 
 class Conflict(PassError):  # noqa: N818
-    """What we knew was out of date."""
+    """The pass worked on an outdated version of an object."""
 
     def __init__(self, message: str = "the object has changed since it was read") -> None:
         super().__init__("Conflict", message)
 
 
 def fresh(error: E) -> E:
-    """A copy of an error that says the same, to be kept or to be raised again.
+    """A copy of an error without traceback, cause and context, to be stored or raised again.
 
-    An error that was raised refers to its traceback, cause and context, and they to every frame on the way and all that
-    is in it. Whoever keeps an error keeps a copy, which refers to none of them, and raises a copy of that each time.
+    A raised error refers to its traceback, and so to all frames and their variables, which would stay in memory as long
+    as the error. So code that stores an error stores a copy, and raises a copy of that each time.
     """
     copy = type(error).__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)

@@ -1,4 +1,4 @@
-"""Loggers with fields: a constant message, and what it is about as key/values.
+"""Structured loggers: a constant message, with the variable parts as key/values.
 
     log = get_logger(__name__)
     log.info("Tenant created", tenant=tenant_id)
@@ -14,7 +14,7 @@ level than the rest of the process.
 
 Guarantees
     - Secrets are redacted in the message, the fields and the text of the traceback when the record is made, before any
-      handler sees it. The exception object itself (`exc_info`) is handed on as it is, for those who collect errors.
+      handler sees it. The exception object itself (`exc_info`) is passed on unchanged, for error collectors.
     - A call never raises, whatever is logged.
 """
 
@@ -55,10 +55,10 @@ class Scope:
 
     @property
     def fields(self) -> JsonObject:
-        """Redacted for the first line that needs them: most passes log nothing."""
+        """The redacted fields. They are computed for the first line that needs them: most passes log nothing."""
         if self._fields is None:
-            beyond = self._outer.fields if self._outer is not None else {}
-            self._fields = {**beyond, **clean(self._given)}
+            inherited = self._outer.fields if self._outer is not None else {}
+            self._fields = {**inherited, **clean(self._given)}
         return self._fields
 
 
@@ -98,7 +98,7 @@ class Logger:
         self._log(logging.CRITICAL, message, fields)
 
     def exception(self, message: str, /, **fields: Any) -> None:
-        """An error with the traceback of the exception that is being handled."""
+        """Log an error with the traceback of the exception that is being handled."""
         self._log(logging.ERROR, message, {"exc_info": True, **fields})
 
     def _log(self, level: int, message: str, fields: JsonObject) -> None:
@@ -106,7 +106,7 @@ class Logger:
         if level < override if override is not None else not self._logger.isEnabledFor(level):
             return
         caller = sys._getframe(2)  # noqa: SLF001 - as `logging` finds the caller
-        told = _cleaned({**self._fields, **fields} if self._fields else fields)
+        cleaned = _cleaned({**self._fields, **fields} if self._fields else fields)
         record = self._logger.makeRecord(
             self._logger.name,
             level,
@@ -117,10 +117,10 @@ class Logger:
             _exc_info(fields.get("exc_info")),
             caller.f_code.co_name,
         )
-        record.fields = Fields(told)
-        record.exc_text = told.get(
+        record.fields = Fields(cleaned)
+        record.exc_text = cleaned.get(
             "stack"
-        )  # formatters take it in place of a text of their own, with secrets
+        )  # formatters use it instead of formatting `exc_info`, unredacted
         self._logger.handle(record)
 
 
@@ -130,15 +130,15 @@ def get_logger(name: str) -> Logger:
 
 
 def _cleaned(fields: JsonObject) -> JsonObject:
-    """The fields and those of the scope, redacted. Whatever is wrong with them, the caller must not fail."""
+    """The fields and those of the scope, redacted. Never raises."""
     try:
         return clean_within(scope.get().fields, fields)
-    except Exception as error:  # noqa: BLE001 - see above
+    except Exception as error:  # noqa: BLE001 - logging must not fail its caller
         return {"unreadable": type(error).__name__}
 
 
-def _exc_info(told: object) -> Any:
-    """What `logging` calls exc_info: a triple, or None."""
-    if isinstance(told, BaseException):
-        return type(told), told, told.__traceback__
-    return sys.exc_info() if told is True else None
+def _exc_info(given: object) -> Any:
+    """The `exc_info` of a LogRecord, a triple or None, for an exception or True."""
+    if isinstance(given, BaseException):
+        return type(given), given, given.__traceback__
+    return sys.exc_info() if given is True else None

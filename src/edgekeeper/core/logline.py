@@ -1,16 +1,16 @@
-"""One log line: from whatever a caller handed in to text that is safe to show, as JSON or for people.
+"""Log lines: redacts the fields of a line and renders it as JSON or text.
 
     clean         fields without secrets, only JSON types, exceptions as text
     clean_within  the same, together with the fields of a scope
     render_json   one line of JSON
-    render_text   one line for people, more for changes (`path: before → after`) and tracebacks, all of them indented
+    render_text   one line of text, and indented lines for changes (`path: before → after`) and tracebacks
 
-What is logged comes from users and clouds in good part. In the text form every control character, ANSI sequence and
-invisible mark that changes the direction of writing is spelled out, so that nobody can forge a line or repaint a
-terminal; JSON escapes most of them by itself. A line that cannot be rendered is rendered worse, and never lost.
+Much of what is logged comes from users and clouds. In the text form control characters, ANSI sequences and invisible
+marks that change the direction of writing are escaped, so that a value cannot forge a line or control a terminal; JSON
+escapes most of them by itself. A line that cannot be rendered is replaced by a simpler one, and never lost.
 
-The common line takes a few microseconds. Most of them would go into looking for secrets in the same names again and
-again, so texts that have been found harmless are remembered, a bounded number of them.
+A typical line takes a few microseconds. To avoid searching the same keys and values for secrets again and again, a
+bounded number of those without secrets is cached.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from edgekeeper.core.redaction import REDACTED, is_secret_key, redact, redact_te
 COMPLETED = "Reconciliation completed"
 FAILED = "Reconciliation failed"
 STARTED = "Starting edgekeeper"
-"""The three lines that people look for; the text form has a colour for each."""
+"""The messages that the text form shows in colours of their own."""
 
 _HEAD = frozenset({"ts", "level", "logger", "msg"})
 _SPECIAL = _HEAD | {"exc_info", "changes"}
 _OBJECT = frozenset({"kind", "namespace", "name"})
 _BELOW = frozenset({"changes", "stack"})
-"""Told on lines of their own, below."""
-_TELLTALES = frozenset({"data", "value", "stringData"})
-"""Fields that may be secret because of others beside them: such lines are looked at as a whole."""
+"""Fields that the text form shows on lines of their own, below."""
+_CONTEXT_DEPENDENT = frozenset({"data", "value", "stringData"})
+"""Fields that may be secret depending on other fields: lines with one of them are redacted as a whole."""
 
 _REMEMBERED = 4096
 _SHORT = 64
-_known_texts: set[str] = set()
-_known_keys: set[str] = set()
+_clean_texts: set[str] = set()
+_clean_keys: set[str] = set()
 _PLAIN_TYPES = frozenset({int, float, bool, type(None)})
 
 _UNSAFE = re.compile(
@@ -57,44 +57,44 @@ _NEEDS_QUOTES = re.compile(r'[\s"=]|^$')
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Puts a text into a tone."""
+"""Colours a text: takes the text and the name of a colour."""
 
 
 def clean_message(message: str) -> str:
-    """The message as it may be shown."""
-    return message if message in _known_texts else str(_shown("msg", message))
+    """The message, redacted."""
+    return message if message in _clean_texts else str(_shown("msg", message))
 
 
 def clean_within(scope: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
     """The fields of a line, cleaned, after those of its scope, which have been cleaned before."""
     cleaned = clean(fields)
-    if not _TELLTALES.isdisjoint(cleaned):
-        return _shown_whole({**scope, **cleaned})  # secret because of what the scope says
+    if not _CONTEXT_DEPENDENT.isdisjoint(cleaned):
+        return _shown_whole({**scope, **cleaned})  # may be secret because of a field of the scope
     return {**scope, **cleaned} if scope else cleaned
 
 
 def clean(fields: Mapping[str, Any]) -> JsonObject:
-    """Fields as they may be shown. Secrets are taken out here, for every line that there is."""
+    """The fields of a line, redacted. All lines go through here."""
     fields = _prepared(fields)
-    if not _TELLTALES.isdisjoint(fields):
+    if not _CONTEXT_DEPENDENT.isdisjoint(fields):
         return _shown_whole(fields)
     return {
         key: value
-        if key in _known_keys
-        and ((kind := type(value)) in _PLAIN_TYPES or (kind is str and value in _known_texts))
+        if key in _clean_keys
+        and ((kind := type(value)) in _PLAIN_TYPES or (kind is str and value in _clean_texts))
         else _shown(key, value)
         for key, value in fields.items()
     }
 
 
 def _prepared(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Put into other words what needs it: exceptions, changes, and names that a line has already."""
+    """Convert exceptions and changes, and rename fields that clash with those of every line."""
     if _SPECIAL.isdisjoint(fields):
         return fields
     prepared = {f"{key}_" if key in _HEAD else key: value for key, value in fields.items()}
-    told = prepared.pop("exc_info", None)
-    if told and (error := _exception(told)) is not None:
-        prepared.setdefault("error", _words(error))
+    exc_info = prepared.pop("exc_info", None)
+    if exc_info and (error := _exception(exc_info)) is not None:
+        prepared.setdefault("error", _text_of(error))
         prepared["stack"] = "".join(traceback.format_exception(error)).rstrip()
     if "changes" in prepared:
         prepared["changes"] = _changes(prepared["changes"])
@@ -102,26 +102,26 @@ def _prepared(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shown(key: str, value: Any) -> Any:
-    """The value as it may be shown under this name. Remembers both where nothing speaks against it."""
-    if type(value) is str and key in _known_keys:
+    """The value of a field, redacted. Caches the key and the value if they contain no secret."""
+    if type(value) is str and key in _clean_keys:
         shown = redact_text(value)
         if shown == value and len(value) <= _SHORT:
             _remember(value)
         return shown
     if isinstance(value, BaseException):
-        value = _words(value)
+        value = _text_of(value)
     elif isinstance(value, timedelta):
         value = value.total_seconds()
     shown = redact({key: value})
-    if not is_secret_key(key) and len(_known_keys) < _REMEMBERED:
-        _known_keys.add(key)
+    if not is_secret_key(key) and len(_clean_keys) < _REMEMBERED:
+        _clean_keys.add(key)
     return shown[key] if isinstance(shown, dict) else shown
 
 
 def _remember(text: str) -> None:
-    if len(_known_texts) >= _REMEMBERED:
-        _known_texts.clear()
-    _known_texts.add(text)
+    if len(_clean_texts) >= _REMEMBERED:
+        _clean_texts.clear()
+    _clean_texts.add(text)
 
 
 def _shown_whole(fields: Mapping[str, Any]) -> JsonObject:
@@ -130,9 +130,9 @@ def _shown_whole(fields: Mapping[str, Any]) -> JsonObject:
 
 
 def _changes(value: Any) -> Any:
-    """Changes as objects with `path`, `before` and `after`; what is absent is absent. Secret by their path, too."""
+    """Changes as objects with `path`, `before` and `after`, without absent values. A path may make them secret."""
     try:
-        return [_change(*_parts(one)) for one in value]
+        return [_change(*_parts(change)) for change in value]
     except (TypeError, ValueError):
         return redact(value)
 
@@ -152,16 +152,16 @@ def _change(path: str, before: Any, after: Any) -> JsonObject:
     }
 
 
-def _exception(told: Any) -> BaseException | None:
-    """The exception that `exc_info` means: itself, a triple of the standard library, or the one being handled."""
-    if isinstance(told, BaseException):
-        return told
-    if isinstance(told, tuple):
-        return told[1] if len(told) == 3 and isinstance(told[1], BaseException) else None
+def _exception(exc_info: Any) -> BaseException | None:
+    """The exception in `exc_info`: itself, that of a triple of the standard library, or the one being handled."""
+    if isinstance(exc_info, BaseException):
+        return exc_info
+    if isinstance(exc_info, tuple):
+        return exc_info[1] if len(exc_info) == 3 and isinstance(exc_info[1], BaseException) else None
     return sys.exc_info()[1]
 
 
-def _words(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
@@ -171,7 +171,7 @@ def _words(error: BaseException) -> str:
 def render_json(line: JsonObject) -> str:
     try:
         text = _encode(line).decode()
-    except Exception:  # noqa: BLE001 - numbers beyond 64 bits, half characters, cycles: a line is never lost
+    except Exception:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, cycles: a line is never lost
         return _render_anyhow(line)
     return text if text.isascii() else _UNSAFE.sub(_json_escape, text)
 
@@ -211,7 +211,7 @@ def render_text(line: JsonObject, *, colour: bool) -> str:
 
 
 def _tone(line: JsonObject) -> str:
-    """Green: all is well. Yellow: something was changed. Red: something failed. Cyan: a heading."""
+    """The colour of a line. Red: an error. Yellow: changes. Magenta: a warning. Green: completed. Cyan: the start."""
     if line["level"] in _SERIOUS or line["msg"] == FAILED:
         return "red"
     if line.get("changes"):
@@ -250,7 +250,7 @@ def _json(value: Any) -> str:
 
 
 def plain(value: Any) -> str:
-    """Text without any character that does something instead of being seen."""
+    """The text with control characters and invisible marks escaped."""
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), str(value))
 
 

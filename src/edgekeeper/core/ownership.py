@@ -1,21 +1,21 @@
-"""Ownership marks: what we create in a cloud says for which object it was created.
+"""Ownership marks: tags or comments on cloud objects that name the Kubernetes object that owns them.
 
     tags      edgekeeper.io/cluster, /namespace, /name, /uid         where the API has tags (AWS: 128 and 256 characters)
     comment   edgekeeper owner=<cluster>/<uid>/<check> shop/web      where it has a comment (Cloudflare DNS: 100)
 
-In the comment the cluster is a hash, so that all of a cluster's have the same beginning and can be listed by it; the
-check is a hash of cluster, namespace, name and uid together; what follows is for people and may be cut.
+In the comment the cluster is a hash, so that all comments of a cluster have the same prefix and can be listed by it; the
+check is a hash of cluster, namespace, name and uid together; the rest is for display and may be truncated.
 
-A mark answers one question, in four values. Only `MINE` allows a change or a deletion.
+`is_mine` compares a mark with an owner. Only `MINE` allows a change or a deletion.
 
-    UNMARKED   there is no mark of ours: somebody else's, or from before our time
-    OTHERS     there is one of another object, of another cluster, or one that cannot be read, say of a later version
-    FORMER     it was made for an earlier object of the same cluster, namespace and name, which therefore is gone; it
-               can be adopted
-    MINE       it was made for exactly this object
+    UNMARKED   no mark of edgekeeper: the object belongs to others, or was not created by edgekeeper
+    OTHERS     the mark of another object or cluster, or one that cannot be parsed, for example of a later version
+    FORMER     the mark of an earlier object of the same cluster, namespace and name, which therefore no longer exists;
+               the cloud object can be adopted
+    MINE       the mark of exactly this object
 
-Like names, the formats never change: golden tests hold them. Marks tell honest owners apart; they do not keep out
-whoever may write to the cloud account itself.
+Like names, the formats never change; golden tests check that. Marks prevent mistakes, not attacks: anyone who may write
+to the cloud account can forge them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _COMMENT = re.compile(
 
 
 class Ownership(Enum):
-    """Whose a remote object is."""
+    """Who owns a remote object, seen from one Kubernetes object."""
 
     UNMARKED = auto()
     OTHERS = auto()
@@ -52,13 +52,13 @@ class Ownership(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark as it was found. All empty when there is one that cannot be read."""
+    """A parsed mark. All fields are empty for one that cannot be parsed (`UNREADABLE`)."""
 
     cluster: str
     """A hash of the cluster's id."""
     uid: str
     check: str
-    """A hash of everything that the owner is."""
+    """A hash of cluster, namespace, name and uid of the owner."""
 
 
 UNREADABLE: Final = Mark("", "", "")
@@ -70,12 +70,12 @@ class Owner:
 
     cluster: str
     namespace: str
-    """Empty for an object of the whole cluster."""
+    """Empty for a cluster-scoped object."""
     name: str
     uid: str
 
     def __post_init__(self) -> None:
-        # What goes into tags, comments and queries is checked here, once, so that nothing can be smuggled into them.
+        # These values are inserted into tags, comments and queries, so their syntax is checked here against injection.
         if not _CLUSTER.fullmatch(self.cluster):
             raise ValueError(f"not a cluster id: {self.cluster!r}")
         if not _UID.fullmatch(self.uid):
@@ -85,7 +85,7 @@ class Owner:
 
     @classmethod
     def of(cls, obj: JsonObject, cluster: str) -> Owner:
-        """The object as an owner. Raise ValueError where it has no identity yet."""
+        """The owner for an object. Raise ValueError if it has no name or uid yet."""
         namespace, name, uid = (
             str(dig(obj, "metadata", part) or "") for part in ("namespace", "name", "uid")
         )
@@ -104,20 +104,20 @@ class Owner:
     def comment(self) -> str:
         """The mark as a comment."""
         mark = self.mark
-        whom = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        comment = f"{_COMMENT_PREFIX}{mark.cluster}/{mark.uid}/{mark.check} {whom}"
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        comment = f"{_COMMENT_PREFIX}{mark.cluster}/{mark.uid}/{mark.check} {name}"
         return comment if len(comment) <= LONGEST_COMMENT else f"{comment[: LONGEST_COMMENT - 3]}..."
 
 
 def cluster_comment_prefix(cluster: str) -> str:
-    """How the comments of all of a cluster's objects begin."""
+    """The common prefix of the comments of all objects of a cluster."""
     return f"{_COMMENT_PREFIX}{fingerprint(cluster)}/"
 
 
 def parse_tags(tags: Mapping[str, str]) -> Mark | None:
-    """The mark among tags, or None where there is none of ours."""
+    """The mark in tags, or None if there is none."""
     cluster, namespace, name, uid = (
-        tags.get(TAG_PREFIX + one, "") for one in ("cluster", "namespace", "name", "uid")
+        tags.get(TAG_PREFIX + part, "") for part in ("cluster", "namespace", "name", "uid")
     )
     if not (cluster or namespace or name or uid):
         return None
@@ -128,15 +128,15 @@ def parse_tags(tags: Mapping[str, str]) -> Mark | None:
 
 
 def parse_comment(comment: str | None) -> Mark | None:
-    """The mark in a comment, or None where there is none of ours."""
+    """The mark in a comment, or None if there is none."""
     if not comment or not comment.lstrip().lower().startswith(_COMMENT_PREFIX.rstrip("=")):
         return None
-    found = _COMMENT.fullmatch(comment)
-    return Mark(*found.groups()) if found else UNREADABLE
+    match = _COMMENT.fullmatch(comment)
+    return Mark(*match.groups()) if match else UNREADABLE
 
 
 def is_mine(mark: Mark | None, owner: Owner) -> Ownership:
-    """Whose is it? See the table at the top."""
+    """Compare a mark with an owner, by the table at the top of the module."""
     if mark is None:
         return Ownership.UNMARKED
     if mark == owner.mark:

@@ -1,7 +1,7 @@
-"""The step: one thing that is left to do for an object, as a value.
+"""Steps: what is left to do for an object, as values.
 
-`decide` returns steps in order, the first one is performed, the status and the events tell of it, and `edgekeeper plan`
-prints them all. What all of these need to know about a step is declared on its class, so that a new step is one class
+`decide` returns steps in order; a pass performs the first one and reports it in the status and in events, and
+`edgekeeper plan` prints them all. The class of a step declares what all of these need, so that a new step is one class
 and the code that performs it.
 
     @dataclass(frozen=True, slots=True)
@@ -35,42 +35,42 @@ class Effect(Enum):
     CHANGE = "change"
     """The cloud is changed."""
     WAIT = "wait"
-    """Nothing: somebody else has to act."""
+    """Nothing is done: the pass waits for something else."""
 
 
 class Sight(IntEnum):
-    """How well the external object was seen, and how well it must be seen before a step may be performed."""
+    """How recently and completely the external object was read, and how it must be read before a step is performed."""
 
     CACHED = 0
-    """By a listing, or by what the status says."""
+    """From a listing, or from the status."""
     READ = 1
     """With all details, which may come from a cache; or it is known to be absent."""
     LIVE = 2
-    """Read in this very pass."""
+    """Read from the cloud in this pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The base of all steps. `str()` says what is done, in the imperative."""
+    """The base of all steps. `str()` describes what is done, in the imperative."""
 
     effect: ClassVar[Effect]
     needs: ClassVar[Sight] = Sight.CACHED
     at_once: ClassVar[bool] = False
-    """Does the next step follow without waiting for anybody?"""
+    """Whether the object is requeued at once for the next step."""
     answered: ClassVar[bool] = True
-    """Does performing it bring an answer of the cloud? Not what is only written down, or handed to an outbox."""
+    """Whether performing it gets a response of the cloud. False for steps that only record, or submit to an outbox."""
     pushes: ClassVar[bool] = False
-    """Is it part of carrying out the spec? Until such a step is done, the generation does not count as observed."""
+    """Whether it is part of applying the spec. Until such a step is done, the generation does not count as observed."""
 
     reason: str
-    """Why, for people."""
+    """Why the step is needed, for display."""
 
     def changes(self) -> tuple[Difference, ...]:
-        """Every field that the step changes, for `edgekeeper plan`. None where it waits, or only takes a note."""
+        """The fields that the step changes, for `edgekeeper plan`. Empty if it waits, or only records something."""
         return ()
 
     def event(self) -> Event | None:
-        """What is told once the step has been performed."""
+        """The event to record once the step has been performed, if any."""
         return None
 
 
@@ -81,13 +81,13 @@ UNCHANGED = Decision(Change.NO_CHANGE)
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[StepT]):
-    """What a pass comes to."""
+    """The decision of a pass: the steps to perform, and what was found about drift."""
 
     steps: Sequence[StepT]
     drift: Decision = UNCHANGED
     differences: tuple[Difference, ...] = ()
     refusal: Stall | None = None
-    """Why nothing but these steps may be done: a person must act."""
+    """Why nothing but these steps may be done: the user must act."""
 
     @property
     def next(self) -> StepT | None:

@@ -1,22 +1,22 @@
-"""The client of the API server, and the one choke point of everything that we ask of Kubernetes.
+"""The client of the API server. Every request to Kubernetes is sent by it.
 
-Every attempt of every call takes the same way:
+Every attempt of every call goes through the same stages:
 
     number ─► hooks before ─► dry run? ─► rate limit ─► still leading? ─► transport ─► hooks after ─► errors
-                                 │ writes end here, with an imagined answer
+                                 │ writes end here, with a simulated response
 
 *Guarantees*
- - A write is sent at most once. Only an answer of 429 with `Retry-After`, which says that the server refused to look
-   at it, is followed by another attempt.
- - Reads are repeated while the deadline lasts where another attempt may help: no answer, 429, 502 to 504, and any other
-   server error that comes with `Retry-After`. Each attempt is a call with a number of its own.
+ - A write is sent at most once. Only a 429 with `Retry-After`, which means that the write was not processed, is
+   followed by another attempt.
+ - Reads are retried within the deadline after errors that may be transient: no response, 429, 502 to 504, and any other
+   server error with `Retry-After`. Each attempt is a call with a number of its own.
  - In a dry run no write reaches the transport.
- - Whatever goes wrong is raised as an `ApiError`; hooks and the leadership check raise what they like.
+ - Errors are raised as `ApiError`; exceptions of hooks and of the leadership check are passed on.
 
 *Caveats*
- - After `UnreachableError` and `ServerError` a write may have taken effect: look before doing it again.
- - `leadership` guards every write of a client. What must write without leading, such as the elector, uses a client of
-   its own over the same transport and the same `Calls`.
+ - After `UnreachableError` and `ServerError` a write may have taken effect: read before repeating it.
+ - `leadership` is checked before every write of a client. Code that must write without leading, such as the elector,
+   uses another client over the same transport and the same `Calls`.
 """
 
 from __future__ import annotations
@@ -57,22 +57,23 @@ from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transp
 log = get_logger(__name__)
 
 _LONGEST_REFUSAL = 64 * 1024
-"""Bytes of the answer that refuses a watch which are read for its message."""
+"""How many bytes of the error response to a watch are read for its message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """How a client behaves."""
+    """Deadlines, retries and rate limit of a client."""
 
     user_agent: str = f"edgekeeper/{__version__}"
-    """Its part before the slash is also the field manager of writes that are no apply."""
+    """Its part before the slash is also the field manager of writes other than apply."""
     deadline: timedelta = timedelta(seconds=30)
     """For a whole call: waiting for the rate limit, every attempt and the pauses between them."""
     read_attempt: timedelta = timedelta(seconds=15)
-    """For one attempt to read: a connection that died silently leaves time for another one."""
+    """For one attempt to read: after a connection that broke silently there is time for another attempt."""
     retries: bool = True
-    """Repeat a call that failed where another attempt may help. Otherwise every failure is told at once."""
+    """Whether calls are retried. Otherwise every error is raised at once."""
     requests_per_second: float | None = None
+    """The rate limit of all calls; None for no limit."""
     burst: int = 30
     dry_run: bool = False
 
@@ -80,8 +81,8 @@ class ClientOptions:
 DEFAULT_OPTIONS = ClientOptions()
 
 
-class _KeptBackError(Exception):
-    """A dry run: the write with this number was not sent."""
+class _DryRunError(Exception):
+    """The write with this number was not sent because of a dry run."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -89,7 +90,7 @@ class _KeptBackError(Exception):
 
 
 class KubeClient:
-    """Talks to one API server."""
+    """Reads, watches and writes objects of one API server."""
 
     def __init__(
         self, transport: Transport, calls: Calls, clock: Clock, options: ClientOptions = DEFAULT_OPTIONS
@@ -102,21 +103,21 @@ class KubeClient:
         self._bucket = TokenBucket(rate, options.burst) if rate is not None else None
         self._warnings = ServerWarnings()
         self.observe: Callable[[str, int], None] | None = None
-        """Told the method and status of every attempt that was sent; the status is 0 where no answer came."""
+        """Called with the method and status of every attempt that was sent; the status is 0 without a response."""
         self.leadership: Callable[[], None] | None = None
-        """Asked before every write; raises where this process may not write any more."""
+        """Called before every write; raises if this process does not lead."""
 
     # Reading
 
     async def get(self, kind: Kind, key: Key) -> JsonObject:
-        """The live object. Raise NotFoundError where there is none."""
+        """Read the object from the server. Raise NotFoundError if it does not exist."""
         call = requests.get(kind, key)
         return _decoded(await self._send(call), call.request)
 
     async def fetch(
         self, path: str, query: Mapping[str, str] | None = None, *, accept: str = requests.JSON
     ) -> JsonObject:
-        """A document of the server that is no object of a kind: what it serves, and the schemas of that."""
+        """Read a document that is not an object of a kind, such as discovery and OpenAPI documents."""
         call = requests.fetch(path, query or {}, accept)
         return _decoded(await self._send(call), call.request)
 
@@ -130,10 +131,10 @@ class KubeClient:
         metadata_only: bool = False,
         page_size: int = 500,
     ) -> AsyncGenerator[Page, None]:
-        """The objects of a kind, all as of one moment.
+        """List the objects of a kind in pages that are consistent with each other.
 
-        Raises ExpiredError where reading the pages took so long that the server has forgotten that moment: what the
-        pages so far have said is then of no use, and the list starts again.
+        Raise ExpiredError if the continue token has expired between two pages: the pages so far are then incomplete,
+        and the caller has to list again.
         """
         selection = Selection(namespace, labels, fields, metadata_only)
         token = ""
@@ -154,7 +155,7 @@ class KubeClient:
         kind: Kind,
         *,
         resource_version: str,
-        timeout: timedelta,  # noqa: ASYNC109 - the server keeps this time, not we
+        timeout: timedelta,  # noqa: ASYNC109 - enforced by the server
         namespace: str = "",
         labels: str = "",
         fields: str = "",
@@ -162,12 +163,12 @@ class KubeClient:
         bookmarks: bool = True,
         initial_events: bool = False,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Follow the changes after `resource_version`: each line is one event as JSON.
+        """Watch the changes after `resource_version`: each line is one event as JSON.
 
-        The lines end when `timeout` has passed, by the server's clock; a connection that breaks raises
-        UnreachableError. One that merely falls silent is for the caller to notice. A resourceVersion that is too old
-        is told either by ExpiredError or by an ERROR event. With `initial_events` the present objects come first, as if
-        just added, and then a bookmark that marks their end; the resourceVersion is the oldest that may be shown.
+        The lines end when the server ends the watch after `timeout`; a connection that breaks raises UnreachableError.
+        A connection that no longer delivers anything is not detected here. A resourceVersion that is too old leads
+        either to ExpiredError or to an ERROR event. With `initial_events` the present objects come first, as ADDED
+        events, followed by a bookmark; `resource_version` is then the oldest state that they may have.
         """
         selection = Selection(namespace, labels, fields, metadata_only)
         extent = requests.Extent(resource_version, timeout, bookmarks, initial_events)
@@ -177,25 +178,25 @@ class KubeClient:
             yield await stack.enter_async_context(aclosing(_lines(stream, call.request)))
 
     async def review(self, kind: Kind, obj: JsonObject) -> JsonObject:
-        """Ask a question that is put as an object, such as TokenReview. Nothing is written by it."""
+        """Create a review object, such as a TokenReview, and return it with its status. Nothing is stored by it."""
         call = requests.review(kind, obj)
         return _decoded(await self._send(call), call.request)
 
     # Writing
 
     async def create(self, kind: Kind, obj: JsonObject, *, namespace: str = "") -> JsonObject:
-        """Create the object in `namespace`, or in the one that it names."""
-        home = namespace or dig(obj, "metadata", "namespace") or ""
+        """Create the object in `namespace`, or in its own `metadata.namespace`."""
+        target = namespace or dig(obj, "metadata", "namespace") or ""
         try:
-            return await self._write(requests.create(kind, obj, home))
-        except _KeptBackError as kept:
-            return imagine_created(kind, obj, home, kept.number, self._clock.now())
+            return await self._write(requests.create(kind, obj, target))
+        except _DryRunError as unsent:
+            return imagine_created(kind, obj, target, unsent.number, self._clock.now())
 
     async def replace(self, kind: Kind, key: Key, obj: JsonObject, *, subresource: str = "") -> JsonObject:
-        """Put the object in place of the present one, if that is still of the resourceVersion that it carries."""
+        """Replace the object, if its resourceVersion is still the one in `obj`."""
         try:
             return await self._write(requests.replace(kind, key, obj, subresource))
-        except _KeptBackError:
+        except _DryRunError:
             return deepcopy(obj)
 
     async def merge_patch(
@@ -204,26 +205,26 @@ class KubeClient:
         """Merge `patch` into the object; `metadata.resourceVersion` in it is a precondition."""
         try:
             return await self._write(requests.patch(kind, key, patch, requests.MERGE_PATCH, subresource))
-        except _KeptBackError:
+        except _DryRunError:
             return imagine_merged(await self.get(kind, key), patch)
 
     async def merge_patch_version(
         self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
     ) -> str:
-        """As `merge_patch`, for those who only ask of which version the object is now: most answers need no tree."""
+        """As `merge_patch`, but return only the new resourceVersion, which avoids decoding the object."""
         call = requests.patch(kind, key, patch, requests.MERGE_PATCH, subresource)
         try:
             return _version_in(await self._send(call), call.request)
-        except _KeptBackError:
+        except _DryRunError:
             return str(imagine_merged(await self.get(kind, key), patch)["metadata"]["resourceVersion"])
 
     async def json_patch(
         self, kind: Kind, key: Key, operations: list[JsonObject], *, subresource: str = ""
     ) -> JsonObject:
-        """Apply operations of RFC 6902, all or none."""
+        """Apply a JSON patch (RFC 6902)."""
         try:
             return await self._write(requests.patch(kind, key, operations, requests.JSON_PATCH, subresource))
-        except _KeptBackError:
+        except _DryRunError:
             return imagine_patched(await self.get(kind, key), operations)
 
     async def apply(  # noqa: PLR0913 - as many as the server takes, all by name
@@ -239,26 +240,26 @@ class KubeClient:
     ) -> JsonObject:
         """Make `manager` the owner of `fields`, and of no others, by server-side apply.
 
-        Without `force`, FieldConflictError says which fields others own. With `dry_run` the server answers with what
-        the object would be, after defaults and admission, and stores nothing; that needs no leadership.
+        Without `force`, raise FieldConflictError for fields that other managers own. With `dry_run` the server returns
+        the object as it would be after defaults and admission, and stores nothing; that needs no leadership.
         """
         options = {"fieldManager": manager, "force": "true" if force else "false"}
         if dry_run:
             options["dryRun"] = "All"
         try:
             return await self._write(requests.apply(kind, key, fields, options, subresource))
-        except _KeptBackError as kept:
+        except _DryRunError as unsent:
             live = await self._get_if_there(kind, key)
-            return imagine_applied(kind, key, live, fields, kept.number, self._clock.now())
+            return imagine_applied(kind, key, live, fields, unsent.number, self._clock.now())
 
     async def delete(
         self, kind: Kind, key: Key, *, uid: str = "", resource_version: str = "", propagation: str = ""
     ) -> None:
-        """Delete the object, if it is still the one that `uid` and `resource_version` name."""
+        """Delete the object, if it has the given `uid` and `resource_version`."""
         call = requests.delete(kind, key, Preconditions(uid, resource_version), propagation)
         try:
             await self._write(call)
-        except _KeptBackError:
+        except _DryRunError:
             return
 
     async def delete_collection(  # noqa: PLR0913 - as many as the server takes, all by name
@@ -272,15 +273,15 @@ class KubeClient:
         resource_version: str = "",
         propagation: str = "",
     ) -> None:
-        """Delete the objects that `labels` or `fields` select, in one namespace where the kind has namespaces.
+        """Delete the objects that match `labels` and `fields`, in one namespace if the kind is namespaced.
 
-        The preconditions hold for each object: with a uid, objects with another one are left alone, and the call fails.
+        The preconditions apply to each object: an object with another uid is not deleted, and the call fails.
         """
         selection = Selection(namespace, labels, fields)
         call = requests.delete_collection(kind, selection, Preconditions(uid, resource_version), propagation)
         try:
             await self._write(call)
-        except _KeptBackError:
+        except _DryRunError:
             return
 
     async def close(self) -> None:
@@ -295,10 +296,10 @@ class KubeClient:
     async def _write(self, call: Call) -> JsonObject:
         return _decoded(await self._send(call), call.request)
 
-    # The choke point
+    # Sending
 
     async def _send(self, call: Call) -> ApiResponse:
-        """Send a call until it is answered for good, within the deadline."""
+        """Send a call, with retries within the deadline. Raise ApiError if it fails."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self.options.deadline.total_seconds()
         failures = 0
@@ -318,24 +319,24 @@ class KubeClient:
         try:
             await self._calls.before(record)
             if call.mutating and self.options.dry_run:
-                log.info("write kept back by dry run", operation=call.operation, subject=call.subject)
-                raise _KeptBackError(record.number)
-            await self._wait_for_turn(until)
+                log.info("write not sent because of dry run", operation=call.operation, subject=call.subject)
+                raise _DryRunError(record.number)
+            await self._wait_for_rate_limit(until)
             if call.mutating and self.leadership is not None:
                 self.leadership()
-            response = await self._hand_over(call, until)
+            response = await self._transmit(call, until)
             await self._calls.after(record)
         except TransportError as error:
             raise UnreachableError(str(error)) from error
         raise_for(response)
         return response
 
-    async def _hand_over(self, call: Call, until: float) -> ApiResponse:
+    async def _transmit(self, call: Call, until: float) -> ApiResponse:
         left = timedelta(seconds=max(0.0, until - asyncio.get_running_loop().time()))
         deadline = left if call.mutating else min(left, self.options.read_attempt)
         status = 0
         try:
-            response = await self._transport.send(self._signed(call.request), deadline)
+            response = await self._transport.send(self._with_user_agent(call.request), deadline)
             status = response.status
         finally:
             self._observe(call.request.method, status)
@@ -343,13 +344,13 @@ class KubeClient:
         return response
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> ApiStream:
-        """Open a watch through the same gates. It is not repeated here: its caller knows where to go on."""
+        """Open a watch through the same stages. It is not retried here: the caller knows where to resume."""
         record = self._calls.record("kubernetes", call.operation, call.subject, mutating=False)
         until = asyncio.get_running_loop().time() + self.options.deadline.total_seconds()
         try:
             async with asyncio.timeout_at(until):
                 await self._calls.before(record)
-                await self._wait_for_turn(until)
+                await self._wait_for_rate_limit(until)
                 stream = await self._open_stream(call.request, stack)
                 await self._calls.after(record)
         except (TransportError, TimeoutError) as error:
@@ -363,7 +364,7 @@ class KubeClient:
     async def _open_stream(self, request: ApiRequest, stack: AsyncExitStack) -> ApiStream:
         status = 0
         try:
-            stream = await stack.enter_async_context(self._transport.stream(self._signed(request)))
+            stream = await stack.enter_async_context(self._transport.stream(self._with_user_agent(request)))
             status = stream.status
         finally:
             self._observe(request.method, status)
@@ -371,16 +372,18 @@ class KubeClient:
             raise error_of(ApiResponse(status, stream.headers, await _beginning(stream)))
         return stream
 
-    async def _wait_for_turn(self, until: float) -> None:
+    async def _wait_for_rate_limit(self, until: float) -> None:
         if self._bucket is None:
             return
         try:
             async with asyncio.timeout_at(until):
                 await self._bucket.acquire()
         except TimeoutError as error:
-            raise ThrottledError(0, "", "our own rate limit left no room within the deadline") from error
+            raise ThrottledError(
+                0, "", "the client's own rate limit was not available within the deadline"
+            ) from error
 
-    def _signed(self, request: ApiRequest) -> ApiRequest:
+    def _with_user_agent(self, request: ApiRequest) -> ApiRequest:
         headers = {**request.headers, "user-agent": self.options.user_agent}
         return ApiRequest(request.method, request.path, request.query, headers, request.body)
 
@@ -395,7 +398,7 @@ def _decoded(response: ApiResponse, request: ApiRequest) -> JsonObject:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unreadable(error, request) from error
     if not isinstance(tree, dict):
-        raise _unreadable("it is no object", request)
+        raise _unreadable("it is not a JSON object", request)
     return tree
 
 
@@ -407,12 +410,12 @@ def _version_in(response: ApiResponse, request: ApiRequest) -> str:
 
 
 def _unreadable(why: object, request: ApiRequest) -> ApiError:
-    """An answer that says nothing, such as a login page of a proxy, leaves us as wise as no answer."""
+    """The error for a response that cannot be decoded, such as the login page of a proxy: as if there were none."""
     return UnreachableError(f"the answer cannot be read: {why}").about(request.method, request.path)
 
 
 async def _beginning(stream: ApiStream) -> bytes:
-    """As much of a refusal as its message needs."""
+    """The beginning of an error response, enough for its message."""
     body = b""
     async for chunk in stream.chunks:
         body += chunk

@@ -1,4 +1,4 @@
-"""Single objects that others refer to, such as Secrets: each is watched by its name for as long as somebody uses it.
+"""Single objects that others refer to, such as Secrets: each is watched by its name for as long as it is used.
 
     secrets = NamedObjects(services.informers, SECRET)
     controller.use(secrets)
@@ -6,11 +6,11 @@
     secrets.use(request.key, [Key("shop", "token")])         # in a pass: what this object refers to, and nothing else
     token = secrets.get(Key("shop", "token"))                # NotSyncedError until it is known whether there is one
 
-No more is asked of the server than to list and watch objects of these names, which a Role with `resourceNames` allows.
-Whoever uses an object gets a pass when it changes, and when it becomes known whether there is one.
+The only requests are list and watch by name, which a Role with `resourceNames` permits. The users of an object are
+queued when it changes, and when its first list is complete.
 
-Each name is a watch of its own, so this is for objects that few others share. Where the whole namespace is watched
-anyway, and synced, its watch serves for the name too.
+Each name is a separate watch, so this is for a small number of objects. If the whole namespace is watched already, and
+synced, that watch is used instead.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class NamedObjects:
         self._wake = wake
 
     def use(self, user: Key, objects: Iterable[Key]) -> None:
-        """Say which objects `user` refers to now. Those that it referred to before, and nobody else does, are let go."""
+        """Set the objects that `user` refers to. The watches of objects without a user end."""
         wanted, before = frozenset(objects), self._uses.get(user, frozenset())
         if wanted:
             self._uses[user] = wanted
@@ -63,24 +63,24 @@ class NamedObjects:
             self._leave(key, user)
 
     def forget(self, user: Key) -> None:
-        """The user is gone, and refers to nothing any more."""
+        """Drop all references of a user that no longer exists."""
         if user in self._uses:
             self.use(user, ())
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """End all watches."""
         for user in list(self._uses):
             self.forget(user)
 
     def raw(self, key: Key) -> bytes | None:
-        """The object as JSON, or None where there is none. Raise NotSyncedError where that is not known.
+        """The object as JSON, or None if it does not exist. Raise NotSyncedError if it is not listed yet.
 
-        Raise ValueError for an object that nobody said to use: what is not watched cannot be answered for.
+        Raise ValueError for an object without a user, because it is not watched.
         """
         return self._informer(key).store.raw(key)
 
     def get(self, key: Key) -> JsonObject | None:
-        """The same as a tree of the caller's own."""
+        """The same, decoded anew: the caller may change it."""
         return self._informer(key).store.get(key)
 
     def _informer(self, key: Key) -> Informer:

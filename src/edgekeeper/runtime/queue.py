@@ -1,13 +1,13 @@
 """The queue between the sources of work and the workers of one controller.
 
-`backlog` holds the rules; this module adds what they need to run: the event loop's clock, one timer for whatever is
-due next, workers that wait, backoff, and numbers for the metrics.
+`backlog` is the data structure; this module adds the event loop's clock, a timer for the key that is due next, workers
+that wait, backoff, and metrics.
 
     queue.add(key)                        as soon as possible; again after the current pass, if there is one
-    queue.add(key, after=timedelta(…))    at that time at the latest
-    key = await queue.get()               nobody else gets this key until …
-    queue.retry(key)                      it failed: again, after a pause that grows with every failure
-    queue.forget(key)                     it succeeded: the next failure starts with the shortest pause
+    queue.add(key, after=timedelta(…))    after that time at the latest
+    key = await queue.get()               no other worker gets this key until …
+    queue.retry(key)                      the pass failed: requeue with exponential backoff
+    queue.forget(key)                     the pass succeeded: reset the backoff
     queue.done(key)                       … the pass is over
 """
 
@@ -29,33 +29,33 @@ AT_ONCE = timedelta(0)
 
 
 class ShutDownError(Exception):
-    """The queue has nothing more to hand out, ever."""
+    """The queue was shut down."""
 
 
 class QueueMetrics(Protocol):
-    """What a queue tells about itself: the `workqueue_…` metrics of one controller."""
+    """The `workqueue_…` metrics of one controller."""
 
     def watch(self, running: Callable[[], list[float]]) -> None:
-        """`unfinished_work_seconds`, `longest_running_processor_seconds`: `running` has the ages of passes."""
+        """`unfinished_work_seconds`, `longest_running_processor_seconds`: `running` returns the ages of passes."""
 
     def added(self) -> None:
-        """`adds_total`: somebody asked for a pass."""
+        """`adds_total`: a key was added."""
 
     def retried(self) -> None:
-        """`retries_total`: a pass failed, and another one was scheduled."""
+        """`retries_total`: a key was requeued after a failed pass."""
 
     def depth(self, ready: int) -> None:
-        """`depth`: so many keys are ready and wait for a worker."""
+        """`depth`: the number of keys that are ready and wait for a worker."""
 
     def taken(self, waited: float) -> None:
-        """`queue_duration_seconds`: a key was handed out, after so many seconds in the queue."""
+        """`queue_duration_seconds`: a worker took a key that was ready for `waited` seconds."""
 
     def finished(self, worked: float) -> None:
-        """`work_duration_seconds`: a key was given back, after so many seconds of work."""
+        """`work_duration_seconds`: a worker is done with a key after `worked` seconds."""
 
 
 class SilentQueueMetrics:
-    """Tells nobody."""
+    """Discards the metrics of a queue."""
 
     def watch(self, running: Callable[[], list[float]]) -> None: ...
 
@@ -71,7 +71,7 @@ class SilentQueueMetrics:
 
 
 class WorkQueue:
-    """Hands out keys, each to one worker at a time."""
+    """A queue of keys with delays, priorities and backoff, which gives each key to one worker at a time."""
 
     def __init__(self, backoff: Backoff, random: Random, metrics: QueueMetrics | None = None) -> None:
         self._backoff = backoff
@@ -80,9 +80,9 @@ class WorkQueue:
         self._backlog = Backlog()
         self._failures: dict[Key, int] = {}
         self._idle: dict[asyncio.Future[None], None] = {}
-        """Workers that wait, the first to come first."""
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at: float | None = None
+        """Waiting workers, in the order in which they are woken."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due: float | None = None
         self._open = True
         self._drained = asyncio.Event()
         self._drained.set()
@@ -94,16 +94,16 @@ class WorkQueue:
 
     @property
     def size(self) -> int:
-        """How many things are remembered in all."""
+        """How many entries are held in all, to show in tests that memory is bounded."""
         return self._backlog.size + len(self._failures)
 
     def running(self) -> list[float]:
-        """For how many seconds each of the present passes has been running."""
+        """The age in seconds of each running pass."""
         now = _now()
         return [now - since for since in self._backlog.held_since()]
 
     def add(self, key: Key, *, priority: Priority = Priority.USER, after: timedelta = AT_ONCE) -> None:
-        """Ask for a pass. It starts after `after` at the latest; sooner if others ask for that."""
+        """Queue a key, to be ready after `after`; earlier if it is, or will be, added with a shorter time."""
         if not self._open:
             return
         now = _now()
@@ -112,7 +112,7 @@ class WorkQueue:
             self._settle()
 
     def retry(self, key: Key, *, priority: Priority = Priority.RETRY) -> timedelta:
-        """Ask for another pass after a failure. Return the pause before it."""
+        """Requeue a key with backoff after a failed pass. Return the delay."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause = self._backoff.delay(failures, self._random)
         self._metrics.retried()
@@ -120,11 +120,11 @@ class WorkQueue:
         return pause
 
     def forget(self, key: Key) -> None:
-        """Forget the failures of a key: it has succeeded, or is gone."""
+        """Reset the backoff of a key: its pass succeeded, or its object no longer exists."""
         self._failures.pop(key, None)
 
     async def get(self) -> Key:
-        """Wait for the next key and hold it. Raise ShutDownError once there will be none."""
+        """Wait for the next key and hold it. Raise ShutDownError after `shut_down`."""
         while self._open:
             taken = self._backlog.take(_now())
             if taken is not None:
@@ -137,30 +137,30 @@ class WorkQueue:
         raise ShutDownError
 
     def done(self, key: Key) -> None:
-        """Hold `key` no longer. What was asked for meanwhile happens now, or when it is due."""
+        """Stop holding `key`. If it was added meanwhile, it is ready now, or when it is due."""
         self._metrics.finished(self._backlog.release(key, _now()))
         if not self._backlog.held:
             self._drained.set()
         self._settle()
 
     def shut_down(self) -> None:
-        """Hand out nothing more and take nothing more in. Passes that are running go on."""
+        """Drop all keys, accept no more, and end all `get`. Running passes continue."""
         self._open = False
         self._backlog.clear()
         self._failures.clear()
-        if self._alarm is not None:
-            self._alarm.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._metrics.depth(0)
         for waiter in self._idle:
             if not waiter.done():
                 waiter.set_result(None)
 
     async def drained(self) -> None:
-        """Wait until no key is held. Meant for after `shut_down`: before it, more may follow."""
+        """Wait until no key is held. Call it after `shut_down`: before, workers may take further keys."""
         await self._drained.wait()
 
     def _settle(self) -> None:
-        """After every change: say how deep the queue is, wake a worker if there is work, set the alarm."""
+        """After every change: update the depth, wake a worker if a key is ready, set the timer."""
         if not self._open:
             return
         ready = len(self._backlog)
@@ -168,11 +168,11 @@ class WorkQueue:
         if ready and self._idle:
             self._wake()
         due = self._backlog.next_due()
-        if due != self._alarm_at:
-            self._set_alarm(due)
+        if due != self._timer_due:
+            self._set_timer(due)
 
     def _wake(self) -> None:
-        """Wake one idle worker. It wakes the next one, if anything is left."""
+        """Wake one idle worker. It wakes the next one, if further keys are ready."""
         while self._idle:
             waiter = next(iter(self._idle))
             del self._idle[waiter]
@@ -188,17 +188,17 @@ class WorkQueue:
         except asyncio.CancelledError:
             self._idle.pop(waiter, None)
             if not waiter.cancelled():
-                self._wake()  # it was woken for work that somebody else has to do now
+                self._wake()  # it was woken for a key that another worker has to take now
             raise
 
-    def _set_alarm(self, due: float | None) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm = asyncio.get_running_loop().call_at(due, self._ring) if due is not None else None
-        self._alarm_at = due
+    def _set_timer(self, due: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(due, self._on_timer) if due is not None else None
+        self._timer_due = due
 
-    def _ring(self) -> None:
-        self._alarm = self._alarm_at = None
+    def _on_timer(self) -> None:
+        self._timer = self._timer_due = None
         self._backlog.advance(_now())
         self._settle()
 

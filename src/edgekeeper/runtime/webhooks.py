@@ -1,9 +1,9 @@
-"""Admission webhooks: what the API server asks us before it stores an object, and what we answer.
+"""Admission webhooks: answers the AdmissionReviews that the API server sends before it stores an object.
 
 A webhook is an async function from an `Admission` (the object, the old one, the user, the operation) to a `Decision`:
 
-    async def no_shrinking(asked: Admission) -> Decision:
-        if asked.old and dig(asked.object, "spec", "size") < dig(asked.old, "spec", "size"):
+    async def no_shrinking(admission: Admission) -> Decision:
+        if admission.old and dig(admission.object, "spec", "size") < dig(admission.old, "spec", "size"):
             return deny("size cannot shrink", cause("spec.size", "is smaller than before"))
         return allow()
 
@@ -11,12 +11,12 @@ A webhook is an async function from an `Admission` (the object, the old one, the
     Webhook(WIDGET, no_shrinking)                       a validator, at /validate-example-com-v1-widget
     Webhook(WIDGET, defaults, mutating=True)            a mutator, at /mutate-example-com-v1-widget
 
-A webhook stands in the way of every write of its kind, so it never hangs and never breaks: after five seconds, or when
-it raises, `on_error` decides. `deny` is the default, as with `failurePolicy: Fail`; `allow` lets the write pass with a
-warning. The same rules run in the reconciler anyway, since objects can be older than their webhook.
+Every write of a kind waits for its webhook, so a response always comes in time: after five seconds, or when the function
+raises, `on_error` decides. `deny` is the default, as with `failurePolicy: Fail`; `allow` admits the write with a
+warning. The reconciler applies the same rules, because objects can be older than their webhook.
 
-Anybody can connect here, and learns nothing but what a rule says about an object that they sent themselves. Bodies that
-are too large, in another form or no review get 4xx and one line of text.
+The endpoint has no authentication. A response contains nothing but the result of the rules for the object in the
+request. Bodies that are too large, of another type or not a review get 4xx and one line of text.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ __all__ = [
 log = get_logger(__name__)
 
 LARGEST_REVIEW = 3 * 1024 * 1024 + 64 * 1024
-"""Bytes: two objects of the size that etcd stores at most, and what a review says beside them."""
+"""In bytes: two objects of the maximum size that etcd stores, and the rest of a review."""
 LONGEST_REVIEW = timedelta(seconds=5)
 _API_VERSION = "admission.k8s.io/v1"
 
@@ -70,7 +70,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True):
 
 
 class Admission(msgspec.Struct, frozen=True, rename="camel"):
-    """One write that is about to happen. A creation has no old object, a deletion no new one."""
+    """The request of an AdmissionReview. A creation has no old object, a deletion no new one."""
 
     uid: str
     kind: GroupVersionKind
@@ -96,15 +96,15 @@ class _Review(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a webhook says."""
+    """The result of a webhook."""
 
     allowed: bool
     status: JsonObject | None = None
-    """Why not: a `Status` of Kubernetes."""
+    """The Kubernetes `Status` of a denial."""
     patch: tuple[JsonObject, ...] = ()
-    """What to change: operations of RFC 6902, from mutators only."""
+    """A JSON patch (RFC 6902), from mutators only."""
     warnings: tuple[str, ...] = ()
-    """Shown by kubectl, whatever the decision."""
+    """Shown by kubectl, whether the write is allowed or not."""
 
 
 def allow(*warnings: str) -> Decision:
@@ -112,12 +112,12 @@ def allow(*warnings: str) -> Decision:
 
 
 def change(operations: Sequence[JsonObject], *warnings: str) -> Decision:
-    """Allow it, changed by these operations."""
+    """Allow the write, with the object changed by this JSON patch."""
     return Decision(allowed=True, patch=tuple(operations), warnings=warnings)
 
 
 def deny(message: str, *causes: JsonObject, warnings: Sequence[str] = ()) -> Decision:
-    """Refuse. With causes the refusal says which fields are wrong, as a schema would."""
+    """Deny the write: Forbidden, or Invalid with `causes` that name the fields."""
     status: JsonObject = {"message": message, "reason": "Forbidden", "code": 403}
     if causes:
         status.update(reason="Invalid", code=422, details={"causes": list(causes)})
@@ -125,7 +125,7 @@ def deny(message: str, *causes: JsonObject, warnings: Sequence[str] = ()) -> Dec
 
 
 def cause(field: str, message: str, reason: str = "FieldValueInvalid") -> JsonObject:
-    """What is wrong with one field."""
+    """The cause of a denial: what is wrong with one field."""
     return {"reason": reason, "message": message, "field": field}
 
 
@@ -144,7 +144,7 @@ class Webhook:
 
     @property
     def path(self) -> str:
-        """Where it is served, by the convention of controller-runtime."""
+        """The path at which it is served, by the convention of controller-runtime."""
         verb = "mutate" if self.mutating else "validate"
         return f"/{verb}-{self.kind.group.replace('.', '-')}-{self.kind.version}-{self.kind.kind.lower()}"
 
@@ -152,25 +152,25 @@ class Webhook:
 def validating(kind: Kind, validator: Validator, on_error: Literal["deny", "allow"] = "deny") -> Webhook:
     """The webhook that applies the rules of a kind. Each problem is a cause of the refusal, with its field."""
 
-    async def rule(asked: Admission) -> Decision:
-        if _is_exempt(asked):
+    async def rule(admission: Admission) -> Decision:
+        if _is_exempt(admission):
             return allow()
-        problems = await validator.validate(asked.old, asked.object, asked.user)
+        problems = await validator.validate(admission.old, admission.object, admission.user)
         if not problems:
             return allow()
-        told = "; ".join(f"{problem.field}: {problem.message}" for problem in problems)
-        return deny(told, *(cause(problem.field, problem.message) for problem in problems))
+        message = "; ".join(f"{problem.field}: {problem.message}" for problem in problems)
+        return deny(message, *(cause(problem.field, problem.message) for problem in problems))
 
     return Webhook(kind, rule, on_error=on_error)
 
 
-def _is_exempt(asked: Admission) -> bool:
-    """Whether a write must pass, whatever the rules say now: finalizers go, and metadata of old objects is written."""
-    if dig(asked.object, "metadata", "deletionTimestamp"):
+def _is_exempt(admission: Admission) -> bool:
+    """Whether the rules do not apply: the object is being deleted, or spec, labels and annotations are unchanged."""
+    if dig(admission.object, "metadata", "deletionTimestamp"):
         return True
-    if asked.object is None or asked.old is None:
+    if admission.object is None or admission.old is None:
         return False
-    return _ruled(asked.old) == _ruled(asked.object)
+    return _ruled(admission.old) == _ruled(admission.object)
 
 
 def _ruled(obj: JsonObject) -> tuple[Any, ...]:
@@ -182,7 +182,7 @@ def _ruled(obj: JsonObject) -> tuple[Any, ...]:
 
 
 class Admissions:
-    """Answers reviews."""
+    """The HTTP handler of all webhooks: decodes reviews, applies the rules and counts the results."""
 
     def __init__(self, webhooks: Sequence[Webhook], metrics: Metrics) -> None:
         self._webhooks = {each.path: (each, metrics.webhook(each.path)) for each in webhooks}
@@ -190,13 +190,13 @@ class Admissions:
             raise ValueError("a kind has at most one validating and one mutating webhook")
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        found = self._webhooks.get(request.path)
-        if found is None:
+        entry = self._webhooks.get(request.path)
+        if entry is None:
             return refusal(404, "not found")
-        webhook, tally = found
+        webhook, tally = entry
         loop = asyncio.get_running_loop()
         began = loop.time()
-        code = 499  # the caller left
+        code = 499  # if the client closes the connection
         tally.review_started()
         try:
             response = await _answer(request, webhook, tally)
@@ -215,14 +215,14 @@ async def _answer(request: web.BaseRequest, webhook: Webhook, tally: WebhookTall
     if body is None:
         return refusal(413, f"a review has at most {LARGEST_REVIEW} bytes")
     try:
-        asked = _read(body, webhook)
+        admission = _read(body, webhook)
     except _NoReviewError as error:
         return refusal(400, str(error))
-    return _written(asked, await _decide(asked, webhook, tally))
+    return _written(admission, await _decide(admission, webhook, tally))
 
 
 class _NoReviewError(Exception):
-    """What was posted is no review that this webhook could answer."""
+    """The body is not an AdmissionReview that this webhook can answer."""
 
 
 def _read(body: bytes, webhook: Webhook) -> Admission:
@@ -232,20 +232,20 @@ def _read(body: bytes, webhook: Webhook) -> Admission:
         raise _NoReviewError(f"this is no AdmissionReview: {error}") from error
     if (review.api_version, review.kind) != (_API_VERSION, "AdmissionReview"):
         raise _NoReviewError(f"only an AdmissionReview of {_API_VERSION} is understood")
-    asked = review.request
-    if asked is None or not asked.uid:
+    admission = review.request
+    if admission is None or not admission.uid:
         raise _NoReviewError("the review asks for nothing: it has no request with a uid")
     kind = webhook.kind
-    if (asked.kind.group, asked.kind.kind) != (kind.group, kind.kind):
+    if (admission.kind.group, admission.kind.kind) != (kind.group, kind.kind):
         raise _NoReviewError(f"this path reviews {kind.kind} of {kind.api_version}")
-    return asked
+    return admission
 
 
-async def _decide(asked: Admission, webhook: Webhook, tally: WebhookTally) -> Decision:
-    about = {"webhook": webhook.path, "namespace": asked.namespace, "name": asked.name}
+async def _decide(admission: Admission, webhook: Webhook, tally: WebhookTally) -> Decision:
+    about = {"webhook": webhook.path, "namespace": admission.namespace, "name": admission.name}
     try:
         async with asyncio.timeout(webhook.limit.total_seconds()):
-            decision = await webhook.rule(asked)
+            decision = await webhook.rule(admission)
     except TimeoutError:
         log.warning("Admission rule took too long", **about)
         return _undecided(webhook, f"it did not decide within {webhook.limit.total_seconds():g} s")
@@ -257,19 +257,19 @@ async def _decide(asked: Admission, webhook: Webhook, tally: WebhookTally) -> De
         tally.panicked()
         log.error("Validator wants to change the object", **about)
         return _undecided(webhook, "it failed")
-    log.debug("Admission reviewed", allowed=decision.allowed, operation=asked.operation, **about)
+    log.debug("Admission reviewed", allowed=decision.allowed, operation=admission.operation, **about)
     return decision
 
 
 def _undecided(webhook: Webhook, why: str) -> Decision:
-    told = f"the rule for {webhook.kind.kind} could not be checked: {why}"
+    message = f"the rule for {webhook.kind.kind} could not be checked: {why}"
     if webhook.on_error == "allow":
-        return allow(told)
-    return Decision(allowed=False, status={"message": told, "reason": "InternalError", "code": 500})
+        return allow(message)
+    return Decision(allowed=False, status={"message": message, "reason": "InternalError", "code": 500})
 
 
-def _written(asked: Admission, decision: Decision) -> web.Response:
-    answer: dict[str, Any] = {"uid": asked.uid, "allowed": decision.allowed}
+def _written(admission: Admission, decision: Decision) -> web.Response:
+    answer: dict[str, Any] = {"uid": admission.uid, "allowed": decision.allowed}
     if decision.status is not None:
         answer["status"] = decision.status
     if decision.patch:

@@ -183,7 +183,7 @@ async def test_dry_run_sends_no_write(verb: Verb) -> None:
     assert set(transport.methods) <= {"GET"}
     assert witness.records[0].mutating
     assert [(line["event"], line["operation"]) for line in logs] == [
-        ("write kept back by dry run", witness.records[0].operation)
+        ("write not sent because of dry run", witness.records[0].operation)
     ]
 
 
