@@ -1,19 +1,19 @@
-"""What the server serves: which kinds there are, where their objects live, and which verbs they take.
+"""Discovery: which kinds the server serves, with their scope, verbs and names.
 
     discovery = Discovery(client, clock)
-    stop = discovery.follow(informers)                 # definitions that come and go are noticed at once
+    stop = discovery.follow(informers)                 # invalidated when a CustomResourceDefinition changes
     served = await discovery.find("example.com", "Widget")
     if served is not None and "watch" in served.verbs: …
 
-One question is asked for all groups together (aggregated discovery). A server that does not know that form is asked
-group by group, as needed.
+All groups are read with two requests (aggregated discovery). From a server that does not support it, the kinds of a
+group are read when they are needed.
 
 Guarantees
-    - None means that the server says it does not serve the kind. Where it cannot tell, because an extension of it does
-      not answer, UnreachableError says so.
-    - Answers are remembered for `lifetime`, or until `invalidate`: whoever gets a 404 for a kind calls it, and `follow`
-      calls it when a CustomResourceDefinition changes. A kind that is not found is asked for anew, though not more often
-      than every two seconds.
+    - None means that the server does not serve the kind. If that is unknown, because an aggregated API server does not
+      respond, UnreachableError is raised.
+    - Results are cached for `lifetime`, or until `invalidate`: call it after a 404 for a kind; `follow` calls it when a
+      CustomResourceDefinition changes. If a kind is not in the cache, the server is asked again, at most every two
+      seconds.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class ServedKind:
 
 @dataclass(slots=True)
 class _Version:
-    """A version of a group. `kinds` is None until it is asked for."""
+    """A version of a group. `kinds` is None until they are read."""
 
     name: str
     kinds: tuple[ServedKind, ...] | None
     stale: bool = False
-    """Whether the server repeats what an extension told it earlier, which may be nothing."""
+    """Whether the aggregated API server does not respond, so that the kinds may be out of date or missing."""
 
 
 class Discovery:
-    """The kinds of one server."""
+    """A cache of the kinds that one server serves."""
 
     def __init__(self, client: KubeClient, clock: Clock, lifetime: timedelta = LIFETIME) -> None:
         self._client = client
@@ -75,15 +75,15 @@ class Discovery:
         self._asking = asyncio.Lock()
 
     async def find(self, group: str, kind: str, version: str = "") -> ServedKind | None:
-        """The kind of this name, in `version` or else in the first one that has it, the preferred version before others."""
+        """The kind of this name, in `version` or else in the first version that has it, the preferred one first."""
         return await self._find(group, version, lambda served: served.kind.kind == kind)
 
     async def find_resource(self, group: str, plural: str, version: str = "") -> ServedKind | None:
-        """The same by its plural."""
+        """As `find`, by the plural name."""
         return await self._find(group, version, lambda served: served.kind.plural == plural)
 
     async def is_served(self, kind: Kind) -> bool:
-        """Whether this very version of the kind is served."""
+        """Whether exactly this version of the kind is served."""
         return await self.find_resource(kind.group, kind.plural, kind.version) is not None
 
     async def kinds(self, group: str) -> list[ServedKind]:
@@ -95,11 +95,11 @@ class Discovery:
             ]
 
     def invalidate(self) -> None:
-        """Ask the server again before the next answer."""
+        """Empty the cache: the next call reads from the server."""
         self._asked_at = None
 
     def follow(self, informers: Informers) -> Callable[[], None]:
-        """Forget what is known when a CustomResourceDefinition changes, until the result is called."""
+        """Invalidate the cache whenever a CustomResourceDefinition changes, until the result is called."""
         definitions = informers.acquire(CUSTOM_RESOURCE_DEFINITION, metadata_only=True)
 
         def changed(change: Change) -> None:
@@ -132,17 +132,17 @@ class Discovery:
                     yield served
 
     async def _in(self, group: str, version: _Version) -> tuple[ServedKind, ...]:
-        """The kinds of a version, which a server without aggregated discovery has to be asked for."""
+        """The kinds of a version, read from the server if it does not support aggregated discovery."""
         if version.kinds is None:
             path = f"/apis/{group}/{version.name}" if group else f"/api/{version.name}"
             try:
                 version.kinds = tuple(_listed(group, version.name, await self._client.fetch(path)))
             except NotFoundError:
-                version.kinds = ()  # it went between the two questions
+                version.kinds = ()  # removed between the two requests
         return version.kinds
 
     async def _refresh(self, oldest: float) -> None:
-        """Ask the server, unless what is known is younger than `oldest` seconds."""
+        """Read the groups from the server, unless the cache is younger than `oldest` seconds."""
         now = self._clock.monotonic()
         if self._asked_at is not None and now - self._asked_at < oldest:
             return
@@ -153,7 +153,7 @@ class Discovery:
 
 
 def _groups_in(answer: JsonObject) -> dict[str, list[_Version]]:
-    """The groups of an answer, in whichever form it came."""
+    """The groups of a response, aggregated or not."""
     if answer.get("kind") == _AGGREGATED:
         return {
             _text(group, "metadata", "name"): list(_aggregated(group)) for group in dig_list(answer, "items")
@@ -164,7 +164,7 @@ def _groups_in(answer: JsonObject) -> dict[str, list[_Version]]:
 
 
 def _in_order(group: JsonObject) -> list[_Version]:
-    """The versions of a group in the old form, the preferred one first."""
+    """The versions of a group that is not aggregated, the preferred one first."""
     preferred = dig(group, "preferredVersion", "version")
     names = [_text(each, "version") for each in dig_list(group, "versions")]
     return [_Version(name, None) for name in sorted(names, key=lambda name: name != preferred)]
@@ -192,7 +192,7 @@ def _aggregated_kinds(group: str, version: str, resources: Iterable[JsonObject])
 
 
 def _listed(group: str, version: str, answer: JsonObject) -> Iterator[ServedKind]:
-    """The kinds of an APIResourceList, where subresources stand beside them as `plural/name`."""
+    """The kinds of an APIResourceList, which lists subresources beside them as `plural/name`."""
     entries = dig_list(answer, "resources")
     for each in entries:
         plural = _text(each, "name")

@@ -1,19 +1,19 @@
-"""Credentials made by a program: the exec plugins of a kubeconfig, as cloud providers ship them.
+"""Credentials from the exec plugin of a kubeconfig, as cloud providers ship them.
 
 *Expected flow*
- 1. The plugin runs when credentials are needed for the first time. It is told what is asked of it in the environment
-    variable KUBERNETES_EXEC_INFO, and prints an `ExecCredential` with a token, a certificate or both.
- 2. It runs again before what it made expires, and when the server answers 401.
- 3. While a new run fails, credentials that have not expired stay in use.
+ 1. The plugin runs when credentials are needed for the first time. It gets its input in the environment variable
+    KUBERNETES_EXEC_INFO, and prints an `ExecCredential` with a token, a certificate or both.
+ 2. It runs again before the credentials expire, and when the server answers 401.
+ 3. If a run fails, credentials that have not expired stay in use.
 
-*Guarantees*: at most one run at a time, which callers wait for together and whose failure they share. A run ends within
-its time limit, or with the caller on whose behalf it was started, and whatever it started then ends with it; the next
-caller starts another one. Its output is never logged.
+*Guarantees*: at most one run at a time, whose result all waiting callers share. A run ends within its time limit, or
+when the caller that started it is cancelled; its process group is then killed, and the next caller starts another run.
+The output is never logged.
 
-*Assumptions*: there is no terminal, so a plugin that wants to talk to somebody cannot be used here.
+*Assumptions*: there is no terminal, so interactive plugins cannot be used.
 
-Lifetimes are measured on the monotonic clock from the moment a credential was made: a wall clock that jumps neither
-makes us run the plugin for every request nor keeps us from running it.
+Lifetimes are measured on the monotonic clock from the time of the run: when the wall clock jumps, the plugin runs
+neither for every request nor too late.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io
 TIME_LIMIT = timedelta(seconds=30)
 
 _MARGIN = 60.0
-"""Seconds before the end of a credential's life at which it is replaced; a fifth of its life where that is less."""
+"""How many seconds before its expiry a credential is renewed; a fifth of its lifetime if that is less."""
 _SHORTEST_USE = 10.0
-"""Seconds for which a credential is used whatever it says about itself: a plugin must not run for every request."""
-_LONGEST_COMPLAINT = 500
+"""How many seconds a credential is used at least, whatever its expiry: the plugin must not run for every request."""
+_LONGEST_MESSAGE = 500
 _LARGEST_OUTPUT = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """A program that makes credentials."""
+    """The command of an exec plugin, and its input."""
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     api_version: str = API_VERSIONS[0]
     cluster: JsonObject | None = None
-    """What the plugin is told about the cluster, if it wants to know."""
+    """The information about the cluster for `spec.cluster`; None without `provideClusterInfo`."""
     install_hint: str = ""
 
     def info(self) -> str:
-        """What the plugin finds in KUBERNETES_EXEC_INFO."""
+        """The value of KUBERNETES_EXEC_INFO."""
         spec: JsonObject = {"interactive": False}
         if self.cluster is not None:
             spec["cluster"] = self.cluster
@@ -71,26 +71,25 @@ class ExecPlugin:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """What one run of the plugin made."""
+class _Issued:
+    """The credentials of one run of the plugin."""
 
     headers: Mapping[str, str] = field(repr=False)
     certificate: ClientCertificate | None
-    made_at: float
+    issued_at: float
     renew_at: float
-    """When to make another one."""
-    ends_at: float
-    """From when on it is of no use."""
+    """When to run the plugin again."""
+    expires_at: float
 
 
 class ExecCredentials:
-    """What a plugin last made, kept fresh."""
+    """The credentials of an exec plugin, renewed before they expire."""
 
     def __init__(self, plugin: ExecPlugin, clock: Clock, time_limit: timedelta = TIME_LIMIT) -> None:
         self._plugin = plugin
         self._clock = clock
         self._time_limit = time_limit
-        self._made: _Made | None = None
+        self._issued: _Issued | None = None
         self._running = asyncio.Lock()
         self._runs = 0
         self._failure: str | None = None
@@ -102,27 +101,27 @@ class ExecCredentials:
         return (await self._current()).certificate
 
     async def on_unauthorized(self, refused: Mapping[str, str]) -> bool:
-        made = self._made
-        if made is None or made.headers != refused:
+        issued = self._issued
+        if issued is None or issued.headers != refused:
             return True
-        if self._clock.monotonic() - made.made_at < _SHORTEST_USE:
+        if self._clock.monotonic() - issued.issued_at < _SHORTEST_USE:
             return False
         await self._renew()
         return True
 
-    async def _current(self) -> _Made:
-        made = self._made
-        if made is not None and self._clock.monotonic() < made.renew_at:
-            return made
+    async def _current(self) -> _Issued:
+        issued = self._issued
+        if issued is not None and self._clock.monotonic() < issued.renew_at:
+            return issued
         try:
             return await self._renew()
         except CredentialsError as error:
-            if made is None or self._clock.monotonic() >= made.ends_at:
+            if issued is None or self._clock.monotonic() >= issued.expires_at:
                 raise
             log.warning("credentials cannot be renewed yet; the present ones stay in use", error=str(error))
-            return made
+            return issued
 
-    async def _renew(self) -> _Made:
+    async def _renew(self) -> _Issued:
         """Run the plugin, or share the result of the run that was under way."""
         runs = self._runs
         async with self._running:
@@ -130,13 +129,13 @@ class ExecCredentials:
                 await self._run()
         if self._failure is not None:
             raise CredentialsError(self._failure)
-        assert self._made is not None  # noqa: S101 - a run either failed or made something
-        return self._made
+        assert self._issued is not None  # noqa: S101 - a run either failed or returned credentials
+        return self._issued
 
     async def _run(self) -> None:
         try:
             output = await _output_of(self._plugin, self._time_limit)
-            self._made = _parse(self._plugin, output, self._clock)
+            self._issued = _parse(self._plugin, output, self._clock)
             self._failure = None
         except CredentialsError as error:
             self._failure = str(error)
@@ -144,23 +143,21 @@ class ExecCredentials:
 
 
 async def _output_of(plugin: ExecPlugin, time_limit: timedelta) -> bytes:
-    # Files, not pipes: a pipe ends when the last process lets go of it, which may be one that the plugin left behind.
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
-        code = await _run_to_end(plugin, output, complaints, time_limit)
+    # Files, not pipes: a pipe stays open until the last process closes it, perhaps one that the plugin left running.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as stderr:
+        code = await _run_to_end(plugin, output, stderr, time_limit)
         if code != 0:
-            said = redact_text(_content(complaints).decode(errors="replace").strip())[-_LONGEST_COMPLAINT:]
+            message = redact_text(_content(stderr).decode(errors="replace").strip())[-_LONGEST_MESSAGE:]
             raise CredentialsError(
-                f"cannot get credentials: {plugin.command} failed with exit code {code}: {said}"
+                f"cannot get credentials: {plugin.command} failed with exit code {code}: {message}"
             )
         return _content(output)
 
 
-async def _run_to_end(
-    plugin: ExecPlugin, output: IO[bytes], complaints: IO[bytes], time_limit: timedelta
-) -> int:
-    starting = asyncio.create_task(_start(plugin, output, complaints))
+async def _run_to_end(plugin: ExecPlugin, output: IO[bytes], stderr: IO[bytes], time_limit: timedelta) -> int:
+    starting = asyncio.create_task(_start(plugin, output, stderr))
     try:
-        # To be cancelled half way would leave a process of which we know nothing.
+        # A cancellation while the process starts would leave it running unnoticed.
         process = await asyncio.shield(starting)
     except asyncio.CancelledError:
         await _end(await starting)
@@ -176,7 +173,7 @@ async def _run_to_end(
         await _end(process)
 
 
-async def _start(plugin: ExecPlugin, output: IO[bytes], complaints: IO[bytes]) -> asyncio.subprocess.Process:
+async def _start(plugin: ExecPlugin, output: IO[bytes], stderr: IO[bytes]) -> asyncio.subprocess.Process:
     environment = {**os.environ, **plugin.env, "KUBERNETES_EXEC_INFO": plugin.info()}
     try:
         return await asyncio.create_subprocess_exec(
@@ -185,8 +182,8 @@ async def _start(plugin: ExecPlugin, output: IO[bytes], complaints: IO[bytes]) -
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
-            stderr=complaints,
-            start_new_session=True,  # so that what the plugin starts can be ended with it
+            stderr=stderr,
+            start_new_session=True,  # so that child processes of the plugin can be killed with it
         )
     except OSError as error:
         hint = f"; {plugin.install_hint.strip()}" if plugin.install_hint else ""
@@ -201,38 +198,38 @@ def _content(file: IO[bytes]) -> bytes:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a plugin that is still running, and what it started."""
+    """Kill a plugin that is still running, with its child processes."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
 
-def _parse(plugin: ExecPlugin, output: bytes, clock: Clock) -> _Made:
-    """Read an ExecCredential. Messages tell what is wrong with it, never what is in it."""
+def _parse(plugin: ExecPlugin, output: bytes, clock: Clock) -> _Issued:
+    """Parse an ExecCredential. Messages of errors never contain its content."""
     try:
         tree = msgspec.json.decode(output)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _useless(plugin, "its output is not JSON") from error
+        raise _unusable(plugin, "its output is not JSON") from error
     if dig(tree, "kind") != "ExecCredential" or dig(tree, "apiVersion") != plugin.api_version:
-        raise _useless(plugin, f"its output is no ExecCredential of {plugin.api_version}")
+        raise _unusable(plugin, f"its output is no ExecCredential of {plugin.api_version}")
     status = dig_object(tree, "status")
     token, certificate, key = (
         _text(status, name) for name in ("token", "clientCertificateData", "clientKeyData")
     )
     if not token and not certificate and not key:
-        raise _useless(plugin, "it returned neither a token nor a certificate")
+        raise _unusable(plugin, "it returned neither a token nor a certificate")
     if bool(certificate) != bool(key):
-        raise _useless(plugin, "it returned a certificate without a key, or a key without a certificate")
+        raise _unusable(plugin, "it returned a certificate without a key, or a key without a certificate")
     pair = ClientCertificate(certificate.encode(), key.encode()) if certificate else None
     lifetime = _lifetime(plugin, status.get("expirationTimestamp"), clock)
-    made_at = clock.monotonic()
-    return _Made(
+    issued_at = clock.monotonic()
+    return _Issued(
         headers=bearer(token) if token else {},
         certificate=pair,
-        made_at=made_at,
-        renew_at=made_at + max(_SHORTEST_USE, lifetime - min(_MARGIN, lifetime / 5)),
-        ends_at=made_at + lifetime,
+        issued_at=issued_at,
+        renew_at=issued_at + max(_SHORTEST_USE, lifetime - min(_MARGIN, lifetime / 5)),
+        expires_at=issued_at + lifetime,
     )
 
 
@@ -242,14 +239,14 @@ def _text(status: JsonObject, name: str) -> str:
 
 
 def _lifetime(plugin: ExecPlugin, expiry: Any, clock: Clock) -> float:
-    """Seconds that a credential has left; those without an end are used until the server refuses them."""
+    """The remaining lifetime in seconds; infinite without an expiry, until the server answers 401."""
     if expiry is None:
         return float("inf")
     try:
         return (parse_timestamp(expiry) - clock.now()).total_seconds()
     except (TypeError, ValueError) as error:
-        raise _useless(plugin, "its expirationTimestamp is no time") from error
+        raise _unusable(plugin, "its expirationTimestamp is not a time") from error
 
 
-def _useless(plugin: ExecPlugin, why: str) -> CredentialsError:
+def _unusable(plugin: ExecPlugin, why: str) -> CredentialsError:
     return CredentialsError(f"cannot get credentials from {plugin.command}: {why}")

@@ -1,4 +1,4 @@
-"""The objects of a kind, within one selection, and the news of them: what `kube.informers` shares."""
+"""The informer of one kind and selection: a store, and subscriptions to its changes. `kube.informers` shares them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Handler = Callable[[Change], None]
 
 
 class Informer:
-    """The objects of a kind, within one selection, and the news of them."""
+    """The store of one kind and selection, with handlers that are called for its changes."""
 
     def __init__(self, kind: Kind, selection: Selection) -> None:
         self.kind = kind
         self.selection = selection
         self.store = Store(kind)
-        self.store.on_state = self._tell_state
+        self.store.on_state = self._notify_state
         self._handlers: dict[object, Handler] = {}
         self._state_handlers: dict[object, Callable[[], None]] = {}
         self._watcher: Watcher | None = None
@@ -33,17 +33,17 @@ class Informer:
 
     @property
     def stale_since(self) -> float | None:
-        """Since when, by the monotonic clock, the store may be out of date; None while it follows the server."""
+        """Since when, by the monotonic clock, the store may be out of date; None while a watch is open."""
         return self._watcher.health.stale_since if self._watcher is not None else None
 
     @property
     def trouble(self) -> str:
-        """What keeps the store from following the server, in words; empty where nothing does."""
+        """The text of the last error, while the store may be out of date because of it; else empty."""
         return self._watcher.health.trouble if self._watcher is not None else ""
 
     @property
     def is_denied(self) -> bool:
-        """Whether it is our rights that keep the store from following the server."""
+        """Whether the last error was a missing permission (403)."""
         return self._watcher is not None and self._watcher.health.is_denied
 
     @property
@@ -53,7 +53,7 @@ class Informer:
 
     @property
     def blocked(self) -> SyncState | None:
-        """Why the server does not let us list the kind: it is not served, or forbidden. None where neither is known."""
+        """Why the kind cannot be listed: it is not served, or forbidden. None if neither is the case so far."""
         if not self.is_served:
             return SyncState.NOT_SERVED
         return SyncState.FORBIDDEN if self.is_denied else None
@@ -76,7 +76,7 @@ class Informer:
         return unsubscribe
 
     def subscribe(self, handler: Handler) -> Callable[[], None]:
-        """Call `handler` for every object that is there, and for every change from now on, until the result is called."""
+        """Call `handler` for every stored object, and for every change from now on, until the result is called."""
         token = object()
         self._handlers[token] = handler
         for key, raw in self.store.snapshot():
@@ -88,7 +88,7 @@ class Informer:
         return unsubscribe
 
     def wake(self) -> None:
-        """Try again at once, where the watch pauses after a failure: the definition has just appeared, say."""
+        """End the pause of the watch after a failure, for example because the definition was just created."""
         if self._watcher is not None:
             self._watcher.wake()
 
@@ -96,12 +96,12 @@ class Informer:
         self._watcher = watcher
 
     def deliver(self, change: Change) -> None:
-        """Tell everybody. Handlers may subscribe and unsubscribe others, and themselves, meanwhile."""
+        """Call all handlers. They may subscribe and unsubscribe handlers, themselves included, meanwhile."""
         for token, handler in list(self._handlers.items()):
             if token in self._handlers:
                 self._call(handler, change)
 
-    def _tell_state(self) -> None:
+    def _notify_state(self) -> None:
         for token, handler in list(self._state_handlers.items()):
             if token in self._state_handlers:
                 handler()

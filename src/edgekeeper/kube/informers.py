@@ -1,4 +1,4 @@
-"""Stores that keep themselves up to date, shared by whoever needs them.
+"""Shared informers: one watch and one store for each kind and selection, used by all controllers.
 
     informers = Informers(client, clock)
     widgets = informers.acquire(WIDGET)              # any number of times; one watch, one store
@@ -9,20 +9,19 @@
     stop()
     informers.release(widgets)                       # the last one ends the watch
 
-Kinds can be acquired and released while running, as definitions of custom resources come and go.
+Kinds can be acquired and released while running, as CustomResourceDefinitions are created and deleted.
 
-A kind that the server does not serve, or that may not be listed, is waited for: it is asked for again and again, and at
-once when its definition changes, where definitions may be watched. The log says so once for each kind and namespace, and
-once more when it is over. Meanwhile nothing is known about its objects, which is not the same as that there are none
-(`kube.store`).
+A kind that the server does not serve, or that may not be listed, is retried with backoff, and at once when its
+definition changes, if definitions may be watched. That is logged once for each kind and namespace, and once more when
+the kind can be listed. Meanwhile its store is not synced, which is not the same as having no objects (`kube.store`).
 
 Guarantees
     - There is one watch for each kind and selection (namespace, labels, fields), however many users it has.
-    - A handler is called for every change, in the order of the changes, after the store shows it. What it raises is
-      logged, and concerns neither the store nor the other handlers.
-    - A handler that subscribes late is first told every object that is there, as `initial` changes.
+    - A handler is called for every change, in the order of the changes, after the store contains it. An exception of a
+      handler is logged, and affects neither the store nor other handlers.
+    - A handler that subscribes late first gets all stored objects, as `initial` changes.
 
-Handlers run within the watch and must not block: they put keys into queues, and nothing else.
+Handlers run within the watch and must not block: they should only add keys to queues.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ __all__ = ["Handler", "Informer", "Informers"]
 
 
 class _Shared:
-    """An informer, how many use it, and the task of its watch."""
+    """An informer, its number of users, and the task of its watch."""
 
     def __init__(self, informer: Informer) -> None:
         self.informer = informer
@@ -71,7 +70,7 @@ class Informers:
         self._client = client
         self._clock = clock
         self._options = WatchOptions(page_size=page_size, silence=silence, initial_events=initial_events)
-        # From the module's generator, so that seeding that one makes every pause of a run repeatable.
+        # Derived from the global generator, so that seeding it makes all pauses reproducible.
         self._random = random or Random(shared_random.getrandbits(64))
         self._shared: dict[tuple[Kind, Selection], _Shared] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -90,7 +89,7 @@ class Informers:
         fields: str = "",
         metadata_only: bool = False,
     ) -> Informer:
-        """The informer of a selection, which is watched from now on, or from `start` on. Release it after use."""
+        """The informer of a selection. It watches from now on, or from `start` on. Release it after use."""
         selection = Selection(namespace, labels, fields, metadata_only)
         shared = self._shared.get((kind, selection))
         if shared is None:
@@ -101,9 +100,9 @@ class Informers:
         return shared.informer
 
     def acquire_object(self, kind: Kind, key: Key, *, metadata_only: bool = False) -> Informer:
-        """The informer that knows one object: one that is synced and knows all its neighbours, or else one by its name.
+        """An informer for one object: that of its namespace or of all namespaces if synced, else one for its name.
 
-        By its name, no more is asked for than the right to list and watch that one object (`resourceNames` of RBAC).
+        The one for its name needs only the permission to list and watch that object (`resourceNames` of RBAC).
         """
         for namespace in dict.fromkeys(("", key.namespace)):
             shared = self._shared.get((kind, Selection(namespace, metadata_only=metadata_only)))
@@ -113,7 +112,7 @@ class Informers:
         return self.acquire(kind, namespace=key.namespace, fields=fields, metadata_only=metadata_only)
 
     def release(self, informer: Informer) -> None:
-        """Give an informer back. After the last user its watch ends, and its store is no longer kept up to date."""
+        """Release an informer. With its last user the watch ends, and its store is no longer updated."""
         shared = self._shared.get((informer.kind, informer.selection))
         if shared is None or shared.informer is not informer:
             raise ValueError(f"the informer of {informer.kind.qualified_plural} is released already")
@@ -124,7 +123,7 @@ class Informers:
             self._awaited.released(informer.kind)
 
     async def start(self) -> None:
-        """Start to watch what is acquired."""
+        """Start the watches of all acquired informers."""
         if self._running:
             return
         self._running = True
@@ -132,7 +131,7 @@ class Informers:
             self._watch(shared)
 
     async def stop(self) -> None:
-        """End every watch. Stores stay readable as they are."""
+        """End all watches. Stores stay readable as they are."""
         self._running = False
         for shared in self._shared.values():
             self._end(shared)
@@ -140,12 +139,12 @@ class Informers:
             await asyncio.wait(self._ending)
 
     async def wait_synced(self) -> None:
-        """Wait until every store has its first list."""
+        """Wait until all stores are synced."""
         for informer in self:
             await informer.wait_synced()
 
     async def wait_settled(self) -> None:
-        """Wait until every store has its first list, or its kind is known not to be served, or not to be ours to list."""
+        """Wait until every store is synced, or its kind turns out not to be served, or not to be listable."""
         for informer in self:
             await informer.wait_settled()
 
@@ -165,7 +164,7 @@ class Informers:
 
     def _end(self, shared: _Shared) -> None:
         task, shared.task = shared.task, None
-        # A watch does not end by itself. Where one did, cancelling it would hide the reason from the event loop.
+        # A watch does not end by itself. If one did, cancelling it would hide its exception from the event loop.
         if task is not None and not task.done():
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)

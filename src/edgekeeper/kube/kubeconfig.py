@@ -1,7 +1,7 @@
-"""From a kubeconfig to a cluster: a context chosen, its cluster and user looked up, what they name found and checked.
+"""Builds a ClusterConfig from a kubeconfig: chooses a context, and resolves and checks its cluster and user.
 
-Everything that is wrong is told at once, at the start, with the file it is written in and what to do about it; a client
-that starts has what it needs. What can change later is read again later: tokens and certificates in files.
+All errors are raised here, at the start, with the file that contains the error and the remedy. Tokens and certificates
+in files may change later, and are read again when they are used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cluster_config(kubeconfig: Kubeconfig, context: str | None, clock: Clock) ->
     name = context or kubeconfig.current_context
     if not name and not kubeconfig.contexts:
         raise ConfigError(
-            f"kubeconfig {kubeconfig} has no contexts, so it leads to no cluster: name another one with --kubeconfig "
+            f"kubeconfig {kubeconfig} has no contexts, so no cluster can be chosen: name another one with --kubeconfig "
             "or $KUBECONFIG"
         )
     if not name:
@@ -46,7 +46,7 @@ def cluster_config(kubeconfig: Kubeconfig, context: str | None, clock: Clock) ->
     return ClusterConfig(
         server=_server(cluster, where),
         trust=trust,
-        credentials=_credentials(kubeconfig, chosen.value, _Told(cluster, trust), clock, where),
+        credentials=_credentials(kubeconfig, chosen.value, _ClusterInfo(cluster, trust), clock, where),
         proxy=_proxy(cluster.value.proxy_url, cluster.file),
         compression=not cluster.value.disable_compression,
         namespace=chosen.value.namespace or "default",
@@ -110,7 +110,7 @@ def _trust(cluster: Entry[Cluster], where: str) -> Trust:
 
 
 def _pem(entry: Entry[T], name: str, path: str, encoded: str) -> Pem | None:
-    """Data wins over a file, which must be there."""
+    """The inline data, else the file, which must exist, else None."""
     if encoded:
         try:
             return b64decode(encoded, validate=True)
@@ -127,8 +127,8 @@ def _existing(path: Path, name: str, file: Path) -> Path:
     return path
 
 
-class _Told:
-    """What an exec plugin may be told about the cluster."""
+class _ClusterInfo:
+    """The information about the cluster that an exec plugin may get (`provideClusterInfo`)."""
 
     def __init__(self, cluster: Entry[Cluster], trust: Trust) -> None:
         self._cluster = cluster.value
@@ -157,9 +157,9 @@ class _Told:
 
 
 def _credentials(
-    kubeconfig: Kubeconfig, context: Context, told: _Told, clock: Clock, where: str
+    kubeconfig: Kubeconfig, context: Context, cluster_info: _ClusterInfo, clock: Clock, where: str
 ) -> Credentials:
-    """Who we are: what is written down, else what a plugin makes, else nobody."""
+    """The stored credentials of the user, else those of its exec plugin, else none (anonymous)."""
     if not context.user:
         return StoredCredentials()
     problem = f"{where} names the user {context.user!r}, who is not in kubeconfig {kubeconfig}"
@@ -171,7 +171,7 @@ def _credentials(
     if stored is not None:
         return stored
     if user.exec is not None:
-        return ExecCredentials(_plugin(entry, user.exec, told, whom), clock)
+        return ExecCredentials(_plugin(entry, user.exec, cluster_info, whom), clock)
     if user.auth_provider is not None:
         raise ConfigError(
             f"{whom} has an `auth-provider`, which Kubernetes has removed: use an `exec` plugin"
@@ -200,7 +200,7 @@ def _headers(user: User) -> dict[str, str]:
     return basic(user.username, user.password) if user.username else {}
 
 
-def _plugin(entry: Entry[User], plugin: Exec, told: _Told, whom: str) -> ExecPlugin:
+def _plugin(entry: Entry[User], plugin: Exec, cluster_info: _ClusterInfo, whom: str) -> ExecPlugin:
     if not plugin.command:
         raise ConfigError(f"{whom} has an `exec` plugin without a `command`: add it")
     if plugin.api_version not in API_VERSIONS:
@@ -209,13 +209,13 @@ def _plugin(entry: Entry[User], plugin: Exec, told: _Told, whom: str) -> ExecPlu
         )
     if plugin.interactive_mode == "Always":
         raise ConfigError(f"{whom} has an `exec` plugin that needs a terminal: there is none here")
-    # A command with a slash in it is a path like any other; one without is looked for in $PATH.
+    # A command with a slash is a path relative to the kubeconfig; one without is looked up in $PATH.
     command = str(entry.path(plugin.command)) if "/" in plugin.command else plugin.command
     return ExecPlugin(
         command=command,
         args=tuple(plugin.args),
         env={variable.name: variable.value for variable in plugin.env},
         api_version=plugin.api_version,
-        cluster=told.info() if plugin.provide_cluster_info else None,
+        cluster=cluster_info.info() if plugin.provide_cluster_info else None,
         install_hint=plugin.install_hint,
     )

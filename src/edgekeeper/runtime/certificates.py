@@ -1,19 +1,19 @@
-"""The certificates that our servers show: from a directory that others keep fresh, or made for the occasion.
+"""Server certificates: from a directory, reloaded when its files change, or self-signed.
 
-Certificates are replaced while we run, by cert-manager or by hand. OpenSSL reads the certificate of a context when a
-connection is opened, so replacing it in the living context is all it takes: new handshakes show the new certificate,
-open connections go on with the one they began with.
+Certificates are replaced while the process runs, by cert-manager or by hand. OpenSSL reads the certificate of a context
+when a connection is opened, so it is replaced in the context that the server uses: new connections get the new
+certificate, open ones keep theirs.
 
 Expected flow
-    1. `DirectoryCertificate(directory, flag)` reads `tls.crt` and `tls.key`, or says what is wrong with them.
+    1. `DirectoryCertificate(directory, flag)` reads `tls.crt` and `tls.key`, or raises CertificateError.
     2. A server listens with its `context`.
-    3. `follow` looks at the files every ten seconds, and loads them when either of them has changed.
+    3. `follow` checks the files every ten seconds, and loads them when either of them has changed.
 
 Guarantees
-    - Files that are missing, torn, encrypted or do not belong together change nothing: the present certificate stays,
-      and one line of the log says why. A certificate and its key are two files, so in between they never fit.
-    - Only what was found good reaches the living context. OpenSSL forgets the old key before it refuses a new one, so
-      every pair is tried on a context of its own first, and then loaded from the same bytes.
+    - Files that are missing, incomplete, encrypted or do not match are not used: the present certificate stays, and the
+      reason is logged. (While a certificate and its key are being replaced, the two files do not match for a moment.)
+    - Only a valid pair is loaded into the context in use. OpenSSL drops the old key before it rejects a new one, so
+      every pair is first loaded into a new context, and then from the same bytes into the one in use.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ POLL_INTERVAL = timedelta(seconds=10)
 _LARGEST_FILE = 1024 * 1024
 
 _State: TypeAlias = tuple[tuple[int, int, int], ...] | None
-"""What tells one version of the files from another; None while one of them is missing."""
+"""Modification time, inode and size of both files; None if one of them is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """How the files of a directory are called."""
+    """The names of the files in a directory."""
 
     certificate: str = "tls.crt"
     key: str = "tls.key"
 
 
 USUAL_FILES = CertificateFiles()
-"""As a mounted Secret has them."""
+"""The names in a mounted Secret of type kubernetes.io/tls."""
 
 
 class CertificateError(Exception):
-    """There is no certificate to serve with. The message says where it was looked for and what to do."""
+    """There is no usable certificate. The message contains its location and the remedy."""
 
 
 class _EncryptedError(ValueError):
@@ -86,13 +86,13 @@ class DirectoryCertificate:
         _log_loaded(directory, pair)
 
     async def follow(self) -> NoReturn:
-        """Keep the certificate as fresh as its files, until cancelled."""
+        """Call `refresh` every `POLL_INTERVAL` until cancelled."""
         while True:
             await asyncio.sleep(POLL_INTERVAL.total_seconds())
             self.refresh()
 
     def refresh(self) -> bool:
-        """Load the files if they have changed. Return whether there is a new certificate now."""
+        """Load the files if they have changed. Return whether a new certificate is in use."""
         state = self._state()
         if state == self._seen:
             return False
@@ -113,10 +113,10 @@ class DirectoryCertificate:
 
     def _state(self) -> _State:
         try:
-            found = [(self._directory / name).stat() for name in (self._files.certificate, self._files.key)]
+            stats = [(self._directory / name).stat() for name in (self._files.certificate, self._files.key)]
         except OSError:
             return None
-        return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in found)
+        return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in stats)
 
     def _read(self) -> Pair:
         return Pair(
@@ -133,7 +133,7 @@ def _read(path: Path) -> bytes:
 
 
 def server_context(pair: Pair) -> ssl.SSLContext:
-    """TLS for a server. Raise ValueError or ssl.SSLError where certificate and key are no pair."""
+    """The TLS context of a server. Raise ValueError or ssl.SSLError if certificate and key do not match."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -142,8 +142,8 @@ def server_context(pair: Pair) -> ssl.SSLContext:
 
 
 def show(context: ssl.SSLContext, pair: Pair) -> None:
-    """Show the certificate on every connection that is opened from now on."""
-    # The standard library reads certificates from files only: this one lives just that long, and only we can read it.
+    """Use the certificate for all connections that are opened from now on."""
+    # The standard library loads certificates from files only. This one is deleted at once, and has mode 0600.
     with tempfile.NamedTemporaryFile(prefix="edgekeeper-", suffix=".pem") as pem:
         pem.write(pair.certificate + b"\n" + pair.key)
         pem.flush()
@@ -151,12 +151,12 @@ def show(context: ssl.SSLContext, pair: Pair) -> None:
 
 
 def _no_password() -> str:
-    """OpenSSL would ask the terminal."""
+    """Prevents OpenSSL from asking for a password on the terminal."""
     raise _EncryptedError
 
 
 def self_signed(hosts: Sequence[str], now: datetime) -> Pair:
-    """A certificate that proves nothing, for connections that need encryption and no more."""
+    """A self-signed certificate, for connections that need encryption but no authentication of the server."""
     from edgekeeper.runtime.x509 import make_self_signed  # noqa: PLC0415 - see there
 
     return Pair(*make_self_signed(hosts, now))
@@ -168,15 +168,15 @@ def _log_loaded(directory: Path, pair: Pair) -> None:
     try:
         expires = timestamp(expiry_of(pair.certificate))
     except ValueError:
-        expires = "unknown"  # OpenSSL takes it, and is the one who has to
+        expires = "unknown"  # OpenSSL accepts it although `cryptography` cannot parse it
     log.info("Serving with certificate", directory=str(directory), expires=expires)
 
 
 def _why(error: Exception, files: CertificateFiles) -> str:
-    """What is wrong, without the names of C functions."""
+    """A description of the error, without the names of C functions."""
     match error:
         case _EncryptedError():
-            return f"{files.key} is encrypted, and there is nobody to ask for its password"
+            return f"{files.key} is encrypted, which is not supported"
         case FileNotFoundError():
             return f"{Path(error.filename).name} is missing"
         case ssl.SSLError(reason="KEY_VALUES_MISMATCH"):

@@ -1,25 +1,25 @@
-"""Finalizers: how an object stays until what it stands for has been cleaned up.
+"""Finalizers: keep an object in the cluster until its external resources have been cleaned up.
 
 Expected flow
-    1. Somebody creates an object. Its first pass adds our finalizer, in a write of its own, and ends.
-    2. The next pass sees the finalizer in the store and makes the first thing outside the cluster.
-    3. Somebody deletes the object. The server sets `deletionTimestamp` and keeps it, since a finalizer is left.
+    1. An object is created. Its first pass adds our finalizer, in a write of its own, and ends.
+    2. The next pass sees the finalizer in the store and creates the first external resource.
+    3. The object is deleted. The server sets `deletionTimestamp` and keeps the object because of the finalizer.
     4. Passes clean up, one step each (`Finalizing.finalize`), until one has nothing left to do or to write.
-    5. That pass removes our finalizer and no other, and the object goes, unless other finalizers hold it.
+    5. That pass removes our finalizer and no other, and the server deletes the object unless it has other finalizers.
 
 Guarantees
-    - Nothing is made for an object that could vanish without us noticing: the finalizer is stored first.
-    - An object that is being deleted never gets our finalizer, and is never reconciled as if it were to stay.
-    - Each change of the list carries the resourceVersion that was read, so that a finalizer which somebody else has
-      added or removed since then is neither lost nor brought back.
-    - Once our finalizer is gone we have nothing more to do with the object.
+    - No external resource is created before the finalizer is stored, so none is left behind by a deletion.
+    - An object that is being deleted never gets our finalizer, and is never reconciled, only finalized.
+    - Each change of the list carries the resourceVersion that was read, so that a finalizer which another client has
+      added or removed since then is neither lost nor restored.
+    - Once our finalizer is removed, the object gets no further pass.
 
 Assumptions
-    - The finalizer's name is ours alone, and the same in every version of this program.
+    - The name of the finalizer is used by nothing else, and is the same in every version of this program.
 
 Caveats
-    - People can remove finalizers. What was made for the object is then found by the marks of ownership it carries.
-    - A finalizer whose controller is not running keeps its object, and its namespace, for ever.
+    - Users can remove finalizers. The external resources are then found by their ownership marks.
+    - A finalizer whose controller is not running keeps its object, and its namespace, indefinitely.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from edgekeeper.core.outcome import MetadataWrite
 
 
 def is_deleting(obj: JsonObject) -> bool:
-    """Whether somebody has asked for the object to go."""
+    """Whether the object has a deletionTimestamp."""
     return dig(obj, "metadata", "deletionTimestamp") is not None
 
 
@@ -38,12 +38,12 @@ def has_finalizer(obj: JsonObject, finalizer: str) -> bool:
 
 
 def claim(finalizer: str) -> MetadataWrite:
-    """Keep the object until `release`."""
+    """The write that adds our finalizer."""
     return MetadataWrite(add_finalizers=(finalizer,))
 
 
 def release(finalizer: str) -> MetadataWrite:
-    """Let the object go: nothing is left to clean up."""
+    """The write that removes our finalizer, when nothing is left to clean up."""
     return MetadataWrite(remove_finalizers=(finalizer,))
 
 

@@ -1,12 +1,12 @@
-"""Servers that listen: what probes, metrics and admission have in common.
+"""The HTTP server that probes, metrics and admission webhooks share.
 
-A listener is aiohttp's bare server with limits around it. Whoever can reach a port can send anything to it, so:
+A listener is aiohttp's low-level server with limits. Its port is open to untrusted clients, so:
 
  - a connection without a complete request within ten seconds is closed, before the first request and between them;
  - a request has a time limit, after which its handler is cancelled and the answer is 503;
  - bodies are read by `read_body` alone, which has a size limit, and never decompressed;
- - an exception of a handler is logged, and answered by 500 without a word about it;
- - no answer says what software this is, not even one to what is no HTTP at all.
+ - an exception of a handler is logged, and answered by 500 without details;
+ - no response names the server software, not even one to malformed requests.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PATIENCE = timedelta(seconds=10)
 """How long a connection may take to send a request."""
 DRAIN = timedelta(seconds=2)
 """How long requests may take to end when the server stops."""
-_FAREWELL_SECONDS = 1.0
+_TLS_SHUTDOWN_SECONDS = 1.0
 
 _FORM = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^:\[\]\s]*):(?P<port>\d{1,5})")
 
@@ -50,19 +50,19 @@ _PROBLEMS = {
 
 
 class ListenError(OSError):
-    """We cannot listen there. The message says why, and which option to change."""
+    """The address cannot be bound. The message contains the reason, and the option to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen: `:8081` is every address of this machine."""
+    """An address to listen on: `:8081` is every address of this machine."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str) -> Address | None:
-        """Read `HOST:PORT`. Return None for `0` and nothing, which switch a server off. Raise ValueError otherwise."""
+        """Parse `HOST:PORT`. Return None for `0` and the empty string, which disable a server. Raise ValueError otherwise."""
         if text in {"", "0"}:
             return None
         match = _FORM.fullmatch(text)
@@ -75,7 +75,7 @@ class Address:
 
 
 class _Server(web.Server):
-    """aiohttp's bare server, which knows when the last of its connections is closed, not merely closing."""
+    """aiohttp's low-level server, with a way to wait until all connections are closed."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -116,13 +116,13 @@ class Listener:
         self._tls = tls
         self._limit = limit
         self._silent: dict[web.RequestHandler, asyncio.TimerHandle] = {}
-        """The connections that have not sent a request yet, and what ends them if they never do."""
+        """The connections that have not sent a request yet, with the timers that close them."""
         self._web: _Server | None = None
         self._sockets: asyncio.Server | None = None
 
     @property
     def port(self) -> int:
-        """The port in use, which the system chose where the address has none."""
+        """The port in use, which the system chose if that of the address is 0."""
         if self._sockets is None:
             return self._address.port
         port: int = self._sockets.sockets[0].getsockname()[1]
@@ -134,7 +134,7 @@ class Listener:
         return len(self._web.open) if self._web is not None else 0
 
     async def start(self) -> None:
-        """Listen. Raise ListenError where that is impossible."""
+        """Start listening. Raise ListenError if the address cannot be bound."""
         loop = asyncio.get_running_loop()
         self._web = _Server(
             self._serve,
@@ -153,7 +153,7 @@ class Listener:
                 self._address.port,
                 ssl=self._tls,
                 ssl_handshake_timeout=PATIENCE.total_seconds() if self._tls else None,
-                ssl_shutdown_timeout=_FAREWELL_SECONDS if self._tls else None,
+                ssl_shutdown_timeout=_TLS_SHUTDOWN_SECONDS if self._tls else None,
             )
         except OSError as error:
             raise ListenError(
@@ -161,16 +161,16 @@ class Listener:
             ) from error
 
     async def stop(self) -> None:
-        """Take no further requests, and let those that are running end."""
+        """Accept no further requests, and wait up to `DRAIN` for those that are running."""
         if self._sockets is None or self._web is None:
             return
         self._sockets.close()
-        await asyncio.sleep(0)  # what was accepted a moment ago becomes a request
+        await asyncio.sleep(0)  # let connections that were just accepted start their request
         self._web.pre_shutdown()
         await self._web.shutdown(DRAIN.total_seconds())
-        # TLS says goodbye before it closes. Who does not answer is left to the limit of the shutdown.
+        # A TLS connection is closed by a handshake. A peer that does not respond is dropped by the shutdown timeout.
         with suppress(TimeoutError):
-            async with asyncio.timeout(_FAREWELL_SECONDS / 2):
+            async with asyncio.timeout(_TLS_SHUTDOWN_SECONDS / 2):
                 await self._web.wait_closed()
         for timer in self._silent.values():
             timer.cancel()
@@ -180,12 +180,14 @@ class Listener:
     def _connect(self) -> web.RequestHandler:
         assert self._web is not None  # noqa: S101 - `start` has made it
         connection = self._web()
-        timer = asyncio.get_running_loop().call_later(PATIENCE.total_seconds(), self._hang_up, connection)
+        timer = asyncio.get_running_loop().call_later(
+            PATIENCE.total_seconds(), self._close_silent, connection
+        )
         self._silent[connection] = timer
         return connection
 
-    def _hang_up(self, connection: web.RequestHandler) -> None:
-        """The first request is late. Between requests aiohttp's own timer does this."""
+    def _close_silent(self, connection: web.RequestHandler) -> None:
+        """Close a connection whose first request is late. Between requests aiohttp's own timer does this."""
         del self._silent[connection]
         connection.force_close()
 
@@ -205,14 +207,14 @@ class Listener:
 
 
 class _Request(web.BaseRequest):
-    """A request whose answer keeps quiet about the software. aiohttp asks it about every answer, malformed requests included."""
+    """A request that removes the `Server` header of its response, also for malformed requests."""
 
     async def _prepare_hook(self, resp: web.StreamResponse) -> None:
         resp.headers.popall("Server", None)
 
 
-class _OurOwn(logging.Filter):
-    """Leaves out what clients did wrong: they were told, and a traceback would help nobody."""
+class _WithoutClientErrors(logging.Filter):
+    """Drops log records about errors of clients, which got a 4xx response."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -220,11 +222,11 @@ class _OurOwn(logging.Filter):
 
 
 _logger = logging.getLogger(__name__)
-_logger.addFilter(_OurOwn())
+_logger.addFilter(_WithoutClientErrors())
 
 
 def plain(text: str, status: int = 200) -> web.Response:
-    """An answer for people and simple programs. Nothing is kept, and nothing is guessed about its type."""
+    """A plain text response that is not cached, and whose type is not sniffed."""
     return web.Response(
         status=status,
         text=text,
@@ -233,7 +235,7 @@ def plain(text: str, status: int = 200) -> web.Response:
 
 
 def refusal(status: int, why: str) -> web.Response:
-    """No, in one line. The connection ends where something of the request may be left unread."""
+    """An error response of one line. The connection is closed if part of the request may be unread."""
     response = plain(f"{why}\n", status)
     if status in {400, 408, 413, 415, 503}:
         response.force_close()
@@ -241,7 +243,7 @@ def refusal(status: int, why: str) -> web.Response:
 
 
 async def read_body(request: web.BaseRequest, largest: int) -> bytes | None:
-    """The body, or None where it is too large."""
+    """The body, or None if it is too large."""
     if (request.content_length or 0) > largest:
         return None
     body = bytearray()
@@ -255,5 +257,5 @@ async def read_body(request: web.BaseRequest, largest: int) -> bytes | None:
 def _problem(error: OSError) -> str:
     if error.errno in _PROBLEMS:
         return _PROBLEMS[error.errno]
-    # Names that nobody knows have codes of their own, which `strerror` of the operating system does not explain.
+    # Errors of name resolution have codes of their own, which `os.strerror` does not know.
     return error.strerror or (os.strerror(error.errno) if error.errno else str(error))

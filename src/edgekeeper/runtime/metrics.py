@@ -1,4 +1,4 @@
-"""What the process tells about itself on `/metrics`, under the names that controller-runtime has made a standard.
+"""The metrics of the process, under the names of controller-runtime where it has them.
 
     metrics = Metrics()
     metrics.controller("widget", 16)        a controller: `controller_runtime_…` and `workqueue_…`
@@ -6,14 +6,14 @@
     metrics.requests("10.96.0.1:443")       for `KubeClient.observe`: `rest_client_requests_total`
     metrics.leadership("edgekeeper")        for an elector's `on_change`: `leader_election_master_status`
     metrics.loop_lag(seconds)               `edgekeeper_event_loop_lag_seconds`
-    metrics.add(collect)                    whatever is counted best when it is asked for
-    await metrics.text()                    what a scrape gets
+    metrics.add(collect)                    metrics that are computed on each scrape
+    await metrics.text()                    the response to a scrape
 
-Whatever is registered is there from the start, at zero, so that alerts and rates work before the first event. Labels
-name controllers, results, paths and codes, which are few and known; never objects, which are neither.
+All series exist from the start, at zero, so that alerts and rates work before the first event. Labels are controllers,
+results, paths and codes, whose number is bounded; never objects.
 
-Dashboards and alerts for controller-runtime work unchanged. The registry belongs to the instance: two managers in one
-process, as tests have them, do not meet.
+Dashboards and alerts for controller-runtime work unchanged. Each instance has a registry of its own, so that several
+managers in one process, as in tests, are independent.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ log = get_logger(__name__)
 _LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 _LARGE = 50_000
-"""Bytes of text that take about five milliseconds to write, which is how long threads leave each other alone."""
+"""Above so many bytes the text, which takes about five milliseconds to render then, is rendered in a thread."""
 
 _WITH_CREATION = frozenset({"counter", "histogram", "summary"})
-"""The types of metrics for which prometheus_client tells when they were made."""
+"""The types of metrics for which prometheus_client adds a `_created` series."""
 
 NO_ANSWER = "<error>"
-"""The code of requests that were never answered, as client-go writes it."""
+"""The code of requests without a response, as in client-go."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """A function that collects, as a registry wants it. One that fails leaves its metrics out, and nobody else's."""
+    """Adapts a function to a collector. If it raises, its metrics are missing, and all others are still collected."""
 
     gather: Callable[[], Iterable[Metric]]
 
@@ -62,7 +62,7 @@ class _Guarded:
 
 @dataclass(frozen=True, slots=True)
 class _Collected:
-    """What was collected a moment ago, for whoever writes it down."""
+    """A collector of metrics that are already collected, for rendering."""
 
     families: list[Metric]
 
@@ -75,7 +75,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        """For kinds with counters of their own: `prometheus_client.Counter(…, registry=metrics.registry)`."""
+        """The registry, for metrics of kinds: `prometheus_client.Counter(…, registry=metrics.registry)`."""
         self._size = 0
         ProcessCollector(registry=self.registry)
         GCCollector(registry=self.registry)
@@ -112,7 +112,7 @@ class Metrics:
         return ControllerTally(self._controllers, name, max_concurrent)
 
     def forget_controller(self, name: str) -> None:
-        """The controller is gone for good, and its metrics with it."""
+        """Remove the metrics of a controller that was removed."""
         self._controllers.forget(name)
 
     def webhook(self, path: str) -> WebhookTally:
@@ -120,7 +120,7 @@ class Metrics:
         return WebhookTally(self._webhooks, path)
 
     def requests(self, host: str) -> Callable[[str, int], None]:
-        """Count the requests to an API server: the function is told the method and status of each; 0 is no answer."""
+        """A function that counts requests to an API server by method and status; 0 stands for no response."""
 
         def observe(method: str, status: int) -> None:
             self._requests.labels(status or NO_ANSWER, host, method).inc()
@@ -128,7 +128,7 @@ class Metrics:
         return observe
 
     def leadership(self, name: str) -> Callable[[bool], None]:
-        """Tell whether we lead: the function is told whenever that changes. Nobody leads at first."""
+        """A function that sets whether this process leads; at first it does not."""
         status = self._leadership.labels(name)
         status.set(0)
 
@@ -138,15 +138,15 @@ class Metrics:
         return changed
 
     def loop_lag(self, seconds: float) -> None:
-        """The event loop ran something that much later than asked for."""
+        """Observe how much later than scheduled a timer of the event loop fired."""
         self._lag.observe(seconds)
 
     def add(self, collect: Callable[[], Iterable[Metric]]) -> None:
-        """Ask `collect` on every scrape: on the event loop, so that it may look at stores. It must not take long."""
+        """Call `collect` on every scrape. It runs on the event loop, so it may read stores and must be fast."""
         self.registry.register(_Guarded(collect))
 
     async def text(self) -> bytes:
-        """Everything, in the text format of Prometheus. What is large is written down in a thread."""
+        """All metrics in the text format of Prometheus. Large texts are rendered in a thread."""
         collected = _Collected([_as_go_writes(family) for family in self.registry.collect()])
         if self._size > _LARGE:
             text = await asyncio.to_thread(generate_latest, collected)
@@ -157,9 +157,9 @@ class Metrics:
 
 
 def _as_go_writes(family: Metric) -> Metric:
-    """The family as client libraries in Go write it, so that it adds up with theirs.
+    """The family as Go client libraries render it, so that it can be aggregated with theirs.
 
-    Bounds of buckets are written without ".0", and nothing says when a metric was made.
+    Bounds of buckets have no ".0", and there are no `_created` series.
     """
     if family.type in _WITH_CREATION:
         family.samples = [sample for sample in family.samples if sample.name != f"{family.name}_created"]

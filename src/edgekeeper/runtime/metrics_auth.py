@@ -1,14 +1,13 @@
-"""`/metrics`: who may read it, and how it travels.
+"""The `/metrics` endpoint, with authentication and authorization by the API server.
 
-With `--metrics-secure`, which is the default, callers show a bearer token. The API server says whom it stands for
-(TokenReview) and whether they may `get` the path `/metrics` (SubjectAccessReview), so access is granted by ordinary RBAC:
+With `--metrics-secure`, which is the default, callers need a bearer token. The API server authenticates it
+(TokenReview) and authorizes `get` of the path `/metrics` (SubjectAccessReview), so access is granted by ordinary RBAC:
 
     kind: ClusterRole
     rules: [{nonResourceURLs: ["/metrics"], verbs: ["get"]}]
 
-Answers of the API server are remembered for a minute, refusals for ten seconds. A token is remembered by its digest. At
-most a few questions are asked at once, and one token is asked about once, so that a crowd at this door does not become
-a crowd at the API server's.
+Results are cached by the digest of the token: a minute if allowed, ten seconds if refused. The number of concurrent
+reviews is limited, and there is one at a time for each token, so that many scrapes do not become many reviews.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ ACCESS_REVIEW = Kind(
 )
 _ALLOWED_SECONDS = 60.0
 _REFUSED_SECONDS = 10.0
-_REMEMBERED = 256
-_QUESTIONS_AT_ONCE = 4
+_CACHE_SIZE = 256
+_CONCURRENT_REVIEWS = 4
 _LONGEST_TOKEN = 16 * 1024
 
 
 class Verdict(Enum):
-    """What becomes of a caller."""
+    """The result of authentication and authorization, with its HTTP status."""
 
     ALLOWED = 200
     UNKNOWN = 401
@@ -54,50 +53,50 @@ class Verdict(Enum):
 
 
 class ReviewClient(Protocol):
-    """What is needed of `KubeClient`."""
+    """The methods of `KubeClient` that the authorizer uses."""
 
     async def review(self, kind: Kind, obj: JsonObject) -> JsonObject: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _CachedVerdict:
     verdict: Verdict
     until: float
 
 
 class MetricsAuthorizer:
-    """Asks the API server who a caller is and what they may do."""
+    """Authenticates and authorizes callers by reviews of the API server, with a cache."""
 
     def __init__(self, client: ReviewClient, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._cache: OrderedDict[bytes, _CachedVerdict] = OrderedDict()
         self._asking: dict[bytes, asyncio.Lock] = {}
-        self._turn = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
+        self._turn = asyncio.Semaphore(_CONCURRENT_REVIEWS)
 
     async def judge(self, token: str) -> Verdict:
-        """Whether whoever has this token may read metrics. Raise ApiError where nobody can tell."""
+        """Whether the owner of this token may read metrics. Raise ApiError if a review fails."""
         digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
         lock = self._asking.setdefault(digest, asyncio.Lock())
         try:
             async with lock:
-                return self._recall(digest) or await self._ask(digest, token)
+                return self._cached(digest) or await self._ask(digest, token)
         finally:
             if not lock.locked():
                 self._asking.pop(digest, None)
 
-    def _recall(self, digest: bytes) -> Verdict | None:
-        found = self._known.get(digest)
-        return found.verdict if found is not None and self._clock.monotonic() < found.until else None
+    def _cached(self, digest: bytes) -> Verdict | None:
+        cached = self._cache.get(digest)
+        return cached.verdict if cached is not None and self._clock.monotonic() < cached.until else None
 
     async def _ask(self, digest: bytes, token: str) -> Verdict:
         async with self._turn:
             verdict = await self._review(token)
         lasts = _ALLOWED_SECONDS if verdict is Verdict.ALLOWED else _REFUSED_SECONDS
-        self._known[digest] = _Remembered(verdict, self._clock.monotonic() + lasts)
-        self._known.move_to_end(digest)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        self._cache[digest] = _CachedVerdict(verdict, self._clock.monotonic() + lasts)
+        self._cache.move_to_end(digest)
+        while len(self._cache) > _CACHE_SIZE:
+            self._cache.popitem(last=False)
         return verdict
 
     async def _review(self, token: str) -> Verdict:
@@ -113,17 +112,17 @@ class MetricsAuthorizer:
 
 
 def _subject(user: JsonObject) -> JsonObject:
-    """A user as one review tells of them and the other asks for them: the one name differs."""
+    """The user of a TokenReview in the form of a SubjectAccessReview, which has `user` instead of `username`."""
     subject: JsonObject = {"user": user.get("username", "")}
     subject.update({name: user[name] for name in ("groups", "uid", "extra") if name in user})
     return subject
 
 
 class MetricsEndpoint:
-    """Answers scrapes."""
+    """The HTTP handler of scrapes."""
 
     def __init__(self, metrics: Metrics, authorizer: MetricsAuthorizer | None) -> None:
-        """Without an authorizer everybody may read."""
+        """Without an authorizer the endpoint is open to all callers."""
         self._metrics = metrics
         self._authorizer = authorizer
 
@@ -135,10 +134,10 @@ class MetricsEndpoint:
         try:
             verdict = await self._judge(request)
         except ApiError as error:
-            log.warning("Cannot tell who may read metrics", why=str(error))
-            return refusal(503, "cannot tell who you are")
+            log.warning("Cannot authorize a scrape of metrics", why=str(error))
+            return refusal(503, "cannot authorize the request")
         if verdict is not Verdict.ALLOWED:
-            return _turned_away(verdict)
+            return _refused(verdict)
         response = web.Response(
             body=await self._metrics.text(),
             headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4, "X-Content-Type-Options": "nosniff"},
@@ -155,7 +154,7 @@ class MetricsEndpoint:
         return await self._authorizer.judge(token.strip())
 
 
-def _turned_away(verdict: Verdict) -> web.Response:
+def _refused(verdict: Verdict) -> web.Response:
     if verdict is Verdict.DENIED:
         return refusal(403, "forbidden")
     response = refusal(401, "unauthorized")
@@ -164,7 +163,7 @@ def _turned_away(verdict: Verdict) -> web.Response:
 
 
 def _coding(request: web.BaseRequest) -> web.ContentCoding:
-    """Compressed where the caller understands it: the text shrinks to a tenth."""
+    """gzip if the caller accepts it, which reduces the text to a tenth."""
     accepted = request.headers.get("Accept-Encoding", "").lower()
     offers = [offer.replace(" ", "").partition(";") for offer in accepted.split(",")]
     wanted = any(name == "gzip" and quality not in {"q=0", "q=0.0"} for name, _, quality in offers)

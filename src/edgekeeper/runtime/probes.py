@@ -1,14 +1,14 @@
-"""`/healthz` and `/readyz`: whether we are alive, and whether we can do our work.
+"""The liveness and readiness probes, `/healthz` and `/readyz`.
 
-Each is a list of named checks, and asks all of them:
+Each probe is a list of named checks, and runs all of them:
 
     GET /readyz               ok, or 500 with the list
     GET /readyz?verbose       the list
     GET /readyz?exclude=name  without that check
     GET /readyz/name          that check alone
 
-The answers have the form of kube-apiserver's, which people and tools know. They are given to anybody, so they name
-checks and nothing else: no objects, no tenants, no reasons. Those are in the log.
+Responses have the format of kube-apiserver's. There is no authentication, so they contain the names of checks only: no
+objects and no reasons. Those are in the log.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Check = Callable[[], bool]
 
 
 class Checks:
-    """The checks of one probe. Without any it always succeeds."""
+    """The checks of one probe. Without checks it always succeeds."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class Checks:
         self._failing: frozenset[str] = frozenset()
 
     def add(self, name: str, check: Check) -> None:
-        """Ask `check` from now on. It answers at once, from what is known already."""
+        """Add a check. It must return at once, from state that is already in memory."""
         self._checks[name] = check
 
     def names(self) -> list[str]:
@@ -67,13 +67,13 @@ def _passes(name: str, check: Check) -> bool:
 
 
 class Probes:
-    """Answers probes."""
+    """The HTTP handler of both probes."""
 
     def __init__(self) -> None:
         self.live = Checks("healthz")
-        """Whether this process should go on. That it answers at all is the most of it: the event loop is alive."""
+        """Liveness: a response shows that the event loop runs; further checks may be added."""
         self.ready = Checks("readyz")
-        """Whether this process can do its work, or could once it leads."""
+        """Readiness: whether this process can reconcile, or could once it leads."""
         self._checks = {f"/{checks.name}": checks for checks in (self.live, self.ready)}
         self.live.add("ping", lambda: True)
 

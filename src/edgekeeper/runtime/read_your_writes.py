@@ -1,17 +1,17 @@
-"""What a controller reads of its own kind, and never older than what it wrote.
+"""A controller's view of its own kind, which is never older than the controller's own writes.
 
-A process may be limited to some namespaces, because its rights are, and a controller to some names. Each then has a watch
-and a store of its own, and an object is looked up in the one that would have it (`ScopedView`). What lies elsewhere does
-not concern us, so there it is absent. Namespaces may come and go while the controller works.
+A process may be limited to some namespaces, because its permissions are, and a controller to some names. Each then has a
+watch and a store of its own, and an object is looked up in the store that covers it (`ScopedView`). Objects that no
+store covers are treated as absent. Namespaces may be added and removed while the controller runs.
 
-Watches lag. After a write of ours, or after one that was refused because somebody else had been quicker, the store
-still shows a version that is certainly not the latest. A pass that started from it would do its work twice, or run
-into the same refusal. So the key waits until the store shows anything newer (`OutdatedKeys`), and no longer than
-`patience`, since a watch may be broken: what a pass does then carries preconditions and does no harm.
+Watches lag. After a write, or after one that was refused with a conflict, the store still contains a version that is
+certainly not the latest. A pass that started from it would repeat its work, or run into the same conflict. So the key
+waits until the store has a newer version (`OutdatedKeys`), but no longer than `patience`, because the watch may be
+broken: a pass on the old version does no harm then, since its writes carry preconditions.
 
-    refused or written         outdated: the key is not looked at
-    the store shows news       looked at again, if somebody wanted to meanwhile
-    patience is over           looked at all the same
+    written, or a conflict          outdated: the key gets no pass
+    the store has a newer version   the key is queued, if it was taken meanwhile
+    `patience` is over              the key gets a pass with the old version
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from edgekeeper.kube.store import NotSyncedError, Store
 from edgekeeper.runtime.watches import Place
 
 PATIENCE = timedelta(seconds=10)
-"""How long a key waits for its own write: a watch tells of it within milliseconds, or something is broken."""
+"""How long a key waits for its own write, which a healthy watch delivers within milliseconds."""
 
 
 _ANYWHERE = Place()
 
 
 class View(Protocol):
-    """Where objects are looked up."""
+    """Something from which objects can be read."""
 
     def raw(self, key: Key) -> bytes | None:
-        """The object as JSON. Raise NotSyncedError while nothing is known for certain."""
+        """The object as JSON, or None if it does not exist. Raise NotSyncedError if the store is not synced."""
 
 
 class ScopedView:
-    """The stores of a kind as one, each by the place that it covers."""
+    """The stores of a kind as one, by the namespace and name that each covers."""
 
     def __init__(self) -> None:
         self._stores: dict[Place, Store] = {}
 
     def cover(self, stores: Mapping[Place, Store]) -> bool:
-        """Look into these stores from now on, and into no others. Return whether they are others than before."""
+        """Replace the stores. Return whether they have changed."""
         before, self._stores = self._stores, dict(stores)
         return before != self._stores
 
@@ -60,7 +60,7 @@ class ScopedView:
         return None
 
     def keys(self) -> list[Key]:
-        """The objects of all stores that are synced."""
+        """The keys of all objects in the stores that are synced."""
         stores = [store for store in self._stores.values() if store.synced]
         return [key for store in stores for key in store.keys()]  # noqa: SIM118 - a store is no dict
 
@@ -73,7 +73,7 @@ class _Outdated:
 
 
 class OutdatedKeys:
-    """Which keys wait for the store, by the loop's clock."""
+    """The keys that wait for the store, with time limits by the event loop's clock."""
 
     def __init__(self, store: View, patience: timedelta = PATIENCE) -> None:
         self._store = store
@@ -84,17 +84,17 @@ class OutdatedKeys:
         return len(self._outdated)
 
     def mark(self, key: Key, raw: bytes) -> None:
-        """The object was like this when it was read, and is not any more."""
-        with suppress(NotSyncedError):  # the kind went meanwhile: there is no news to wait for
+        """Mark a key as outdated for as long as the store has `raw`, which is no longer the latest version."""
+        with suppress(NotSyncedError):  # the kind is no longer served: there is nothing to wait for
             if self._store.raw(key) == raw:
                 self._outdated[key] = _Outdated(raw, _now() + self._patience)
 
     def wait_for(self, key: Key) -> timedelta | None:
-        """How long the key may have to wait for the store, or None where there is no need. It counts as wanted."""
+        """How long the key has to wait at most, or None if it need not. A key that waits is queued by `caught_up`."""
         outdated = self._outdated.get(key)
         if outdated is None:
             return None
-        # What is left of a microsecond is nothing: a pause of it would end before it began, again and again.
+        # Rounded to microseconds: a fraction of one would requeue the key in a busy loop.
         left = timedelta(seconds=outdated.until - _now())
         if left <= timedelta(0) or self._store.raw(key) != outdated.raw:
             del self._outdated[key]
@@ -103,11 +103,11 @@ class OutdatedKeys:
         return left
 
     def clear(self) -> None:
-        """Let nobody wait: what is watched is another selection now, or nothing is known of the kind any more."""
+        """Let no key wait, because the selection has changed, or a store is no longer synced."""
         self._outdated.clear()
 
     def caught_up(self, key: Key) -> bool:
-        """The store has news of the key. Return whether somebody wanted to look at it meanwhile."""
+        """The store has a newer version. Return whether the key was taken from the queue meanwhile, and is to be queued."""
         outdated = self._outdated.pop(key, None)
         return outdated is not None and outdated.wanted
 

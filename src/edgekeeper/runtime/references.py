@@ -1,20 +1,19 @@
-"""The one place where an object may come to refer to another: nobody else builds a key from what a user wrote.
+"""References between objects, with the permission checks of ReferenceGrants. All keys from users' specs are built here.
 
-A name in a spec is a wish. Whether it is granted depends on where the object that *refers* lives:
+Whether an object may refer to another depends on the namespaces of both:
 
     the target's namespace        granted
     ────────────────────────────  ────────────────────────────────────────────────────────────────────────────
     none given, or the same       always
     another one                   if a ReferenceGrant there names the referrer's group, kind and namespace in
                                   `from`, and the target's group and kind, and its name or none, in `to`
-    the target is cluster-scoped  always: there is no namespace whose owner could be asked
+    the target is cluster-scoped  always: there is no namespace that could hold a ReferenceGrant
 
 Guarantees
-    - A grant counts in the namespace of the target only; in the referrer's it would be a permission that one gives
-      oneself.
-    - Grants are looked up at every use, and nothing remembers them: a grant that is taken back is gone.
-    - As long as it is not known which grants there are, nothing is granted, and nothing is denied either. Where the
-      cluster does not serve ReferenceGrants, or we may not list them, that is said: nobody could grant anything.
+    - Only grants in the namespace of the target count, so that a referrer cannot grant itself a permission.
+    - Grants are looked up at every use and not cached: a deleted grant has no effect any more.
+    - While the grants are not listed yet, a reference is neither granted nor denied (NotSyncedError). If the cluster
+      does not serve ReferenceGrants, or they may not be listed, the reference is denied with a message that says so.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ _UNAVAILABLE = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One object's wish to use another."""
+    """A reference from one object to another."""
 
     referrer: Kind
     referrer_namespace: str
     target: Kind
     name: str
     namespace: str = ""
-    """The target's; empty for the referrer's own."""
+    """The namespace of the target; empty for that of the referrer."""
 
 
 class References:
@@ -57,7 +56,7 @@ class References:
         grants.add_index(BY_NAMESPACE, _namespace_of)
 
     def resolve(self, reference: Reference) -> Key:
-        """The target's key. Raise `Stall` where the reference is not granted, NotSyncedError where that is unknown."""
+        """The key of the target. Raise `Stall` if the reference is not granted, NotSyncedError if that is unknown."""
         if not reference.target.namespaced:
             return Key("", reference.name)
         namespace = reference.namespace or reference.referrer_namespace
@@ -75,7 +74,7 @@ class References:
 
 
 def grants_reference(grant: JsonObject, reference: Reference) -> bool:
-    """Whether a ReferenceGrant allows a reference. Whatever it does not say exactly, it does not allow."""
+    """Whether a ReferenceGrant allows a reference. Malformed entries allow nothing."""
     if dig(grant, "metadata", "namespace") != reference.namespace:
         return False
     return any(_is_from(entry, reference) for entry in dig_list(grant, "spec", "from")) and any(
@@ -105,7 +104,7 @@ def _refusal(reference: Reference) -> str:
 
 
 def grants_to(referrer: Kind, referrers: Callable[[str], Iterable[Key]]) -> Mapped:
-    """The source that wakes objects when grants to them change: `referrers` lists those of a namespace."""
+    """A source that queues referrers when their grants change: `referrers` lists those in a namespace."""
 
     def concerned(grant: JsonObject) -> Iterable[Key]:
         for entry in dig_list(grant, "spec", "from"):

@@ -1,17 +1,16 @@
-"""Where work comes from: which changes of which kinds concern which objects of a controller.
+"""The sources of a controller: which kinds it watches, and which objects are queued when they change.
 
-    Primary    the controller's own kind: an object concerns itself, if what changed is not merely its status
-    Owned      a kind whose objects are owned: they concern the owner that `controller: true` names
-    Mapped     any kind: a function says whom an object concerns
+    Primary    the controller's own kind: queues the object itself, unless only its status has changed
+    Owned      a kind that is owned by the controller's kind: queues the owner that has `controller: true`
+    Mapped     any kind: a function maps an object to keys
 
-Each is watched in the namespaces that the process looks at, and `Scope` says otherwise: in namespaces of its own choice
-(the operator's own, say), single objects by their names, metadata only.
+Each is watched in the namespaces of the process, unless a `Scope` chooses other namespaces (the operator's own, say),
+single objects by name, or metadata only.
 
-A source answers with keys, never with the change itself: what a pass does follows from how things are, not from what
-happened. What does not come by a watch, such as a mirror of a cloud, calls `Controller.wake`.
+A source returns keys, never the change itself: a pass depends on the present state, not on events (level-triggered).
+Whatever has no watch, such as a mirror of a cloud, calls `Controller.wake`.
 
-A change is asked about twice, before and after, so that an object which moves from one owner to another, or out of
-a selector, concerns both.
+Both the old and the new version of an object are mapped, so that a move from one owner to another queues both.
 """
 
 from __future__ import annotations
@@ -32,32 +31,33 @@ class Scope:
     """Which objects of a kind are watched, and how much of them."""
 
     namespaces: tuple[str, ...] | None = None
-    """In these namespaces, whatever the process looks at; empty for all. None for those that the process looks at."""
+    """The namespaces to watch; empty for all. None for those of the process."""
     names: tuple[str, ...] = ()
-    """Only objects of these names. Each is a watch of its own, which needs no right to see any other object."""
+    """Only objects of these names. Each has a watch of its own, which needs no permission for other objects."""
     metadata_only: bool = False
-    """Their metadata and nothing else (PartialObjectMetadata): cheap for many objects, and harmless for Secrets."""
+    """Only their metadata (PartialObjectMetadata): cheaper for many objects, and does not read the data of Secrets."""
 
 
 ANYWHERE = Scope()
 
 
 class Source(Protocol):
-    """A kind to watch, and whom its changes concern."""
+    """A kind to watch, and the mapping of its changes to keys."""
 
     @property
     def kind(self) -> Kind: ...
 
     @property
     def labels(self) -> str:
-        """A label selector: other objects of the kind are not even fetched."""
+        """A label selector: other objects of the kind are not listed."""
 
-    def concerned(self, change: Change) -> Iterable[Key]: ...
+    def concerned(self, change: Change) -> Iterable[Key]:
+        """The keys of the objects to queue after a change."""
 
 
 @runtime_checkable
 class Scoped(Protocol):
-    """A source that says where it looks. Others look where the process does."""
+    """A source with a scope. Others are watched in the namespaces of the process."""
 
     @property
     def scope(self) -> Scope: ...
@@ -83,7 +83,7 @@ class _OwnedObject(msgspec.Struct, gc=False):
 
 
 class _Marks(msgspec.Struct, gc=False):
-    """Everything about an object but its status and what only the server writes; texts are compared as they are."""
+    """The metadata that changes with anything but the status. Raw values are compared as text."""
 
     uid: str = ""
     generation: int = 0
@@ -108,7 +108,7 @@ class Primary:
     kind: Kind
     labels: str = ""
     generation_predicate: bool = True
-    """Ignore changes of the status: our own writes would otherwise cause a pass each."""
+    """Ignore changes of the status, so that our own status writes cause no pass."""
     scope: Scope = ANYWHERE
 
     def concerned(self, change: Change) -> Iterable[Key]:
@@ -119,7 +119,7 @@ class Primary:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A kind whose objects our objects own."""
+    """A kind whose objects are owned by objects of the controller's kind."""
 
     kind: Kind
     owner: Kind
@@ -132,7 +132,7 @@ class Owned:
     def _owners(self, key: Key, raw: bytes) -> Iterable[Key]:
         namespace = key.namespace if self.owner.namespaced else ""
         for owner in _owned_object(raw).metadata.owners or ():
-            # The version may be another one: what counts is the group.
+            # Only the group is compared: the version may be another one.
             group = owner.api_version.rpartition("/")[0]
             if owner.controller and (group, owner.kind) == (self.owner.group, self.owner.kind):
                 yield Key(namespace, owner.name)
@@ -140,11 +140,11 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A kind that our objects refer to in ways of their own."""
+    """Any kind, with a function that maps its objects to keys."""
 
     kind: Kind
     keys: Callable[[JsonObject], Iterable[Key]]
-    """Whom an object concerns. Asked about objects that users wrote, so it must expect anything in them."""
+    """The keys to queue for an object. It gets users' objects, so it must handle any content."""
     labels: str = ""
     scope: Scope = ANYWHERE
 
@@ -153,7 +153,7 @@ class Mapped:
 
 
 def is_meaningful(change: Change) -> bool:
-    """Whether more than the status has changed. Kinds without a generation have no status to tell apart."""
+    """Whether more than the status has changed. Always true for kinds without a generation."""
     if change.old is None or change.new is None:
         return True
     old, new = _marked_object(change.old).metadata, _marked_object(change.new).metadata

@@ -1,7 +1,7 @@
-"""What a controller watches: an informer for each source, namespace and name, which may change while it works.
+"""The watches of a controller: an informer for each source, namespace and name, which may change while it runs.
 
-A namespace that is left out from now on takes its objects along without a word: no change is delivered that a reconciler
-could take for a deletion. One that comes in delivers its objects as they are found, as at the start.
+When a namespace is removed, its objects are no longer visible, but no deletions are delivered for them. When one is
+added, its objects are delivered as at the start.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ EVERYWHERE = ""
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a source looks; empty for every namespace, and for every name."""
+    """A namespace and a name that a source watches; each empty for all."""
 
     namespace: str = EVERYWHERE
     name: str = ""
 
 
 class Watcher(Protocol):
-    """Who is told of what is watched: the controller."""
+    """Receives the changes of all watches: the controller."""
 
     def changed(self, source: Source, change: Change) -> None:
-        """An object that a source looks at has changed."""
+        """An object that a source watches has changed."""
 
     def watches_changed(self) -> None:
-        """Other informers are watched now. Those that are new have not been subscribed to yet."""
+        """The set of informers has changed. New ones are not subscribed to yet."""
 
     def state_changed(self) -> None:
-        """The objects of some informer have become known, or unknown."""
+        """The sync state of an informer has changed."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Watches:
         self._namespaces = namespaces
         self._sources: dict[int, Source] = {}
         self._watches: dict[tuple[int, Place], _Watch] = {}
-        """By the identity of the source: two of them may be equal, and each is told for itself."""
+        """By the `id` of the source: equal sources are watched separately."""
         self._is_running = False
 
     def __iter__(self) -> Iterator[Informer]:
@@ -63,21 +63,23 @@ class Watches:
     def of(self, source: Source) -> dict[Place, Informer]:
         """The informers of one source."""
         return {
-            place: watch.informer for (known, place), watch in self._watches.items() if known == id(source)
+            place: watch.informer
+            for (source_id, place), watch in self._watches.items()
+            if source_id == id(source)
         }
 
     def start(self) -> None:
-        """Watch from now on. Everybody is subscribed once all are acquired, since handlers may look at any store."""
+        """Start watching. Handlers are subscribed after all informers are acquired, because they may read any store."""
         self._is_running = True
         self._adjust()
 
     def stop(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._is_running = False
         self._adjust()
 
     def add(self, source: Source) -> None:
-        """Watch one more source."""
+        """Watch another source."""
         self._sources[id(source)] = source
         self._adjust()
 
@@ -88,12 +90,12 @@ class Watches:
         self._adjust()
 
     def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
-        """Look at these namespaces from now on; empty for all. Sources with namespaces of their own stay there."""
+        """Watch these namespaces from now on; empty for all. Sources with namespaces of their own are not affected."""
         self._namespaces = namespaces
         self._adjust()
 
     def _adjust(self) -> None:
-        """Acquire what is wanted and missing, release what is there and not wanted."""
+        """Acquire informers that are missing, and release those that are no longer needed."""
         wanted = dict(self._wanted()) if self._is_running else {}
         missing = [at for at in wanted if at not in self._watches]
         spare = [at for at in self._watches if at not in wanted]
@@ -108,9 +110,9 @@ class Watches:
             self._subscribe(wanted[at], self._watches[at])
 
     def _wanted(self) -> Iterable[tuple[tuple[int, Place], Source]]:
-        for known, source in self._sources.items():
+        for source_id, source in self._sources.items():
             for place in places_of(source, self._namespaces):
-                yield (known, place), source
+                yield (source_id, place), source
 
     def _acquire(self, source: Source, place: Place) -> Informer:
         return self._informers.acquire(
@@ -133,7 +135,7 @@ class Watches:
 
 
 def places_of(source: Source, namespaces: tuple[str, ...]) -> list[Place]:
-    """Where a source looks, in a process that looks at these namespaces."""
+    """What a source watches, in a process that watches these namespaces."""
     scope = scope_of(source)
     chosen = namespaces if scope.namespaces is None else scope.namespaces
     return [
@@ -144,5 +146,5 @@ def places_of(source: Source, namespaces: tuple[str, ...]) -> list[Place]:
 
 
 def watched_namespaces(kind: Kind, namespaces: tuple[str, ...]) -> tuple[str, ...]:
-    """The namespaces in which a kind is watched. Cluster-scoped kinds are in none, so limits do not concern them."""
+    """The namespaces in which a kind is watched. Limits do not apply to cluster-scoped kinds."""
     return tuple(dict.fromkeys(namespaces)) if kind.namespaced and namespaces else (EVERYWHERE,)

@@ -1,22 +1,22 @@
-"""The one write of a pass: from what a reconciler wants to one call, or to none.
+"""The write of a pass: turns what a reconciler wants into one request, or into none if nothing would change.
 
-    what is wanted   is sent as                                    is dropped when
+    write            request                                       not sent if
     ───────────────  ────────────────────────────────────────────  ─────────────────────────────────────────────
-    StatusWrite      merge patch of /status                        the status is that already; lists whose
-                                                                   entries have a `type` are maps, without order
+    StatusWrite      merge patch of /status                        the status is equal; the order of lists whose
+                                                                   entries have a `type` is ignored
     MetadataWrite    merge patch of the object                     nothing in it would change
     ApplyWrite       server-side apply under the given manager     each field has its value already
 
 Guarantees
-    - Each call carries the resourceVersion that was read. What somebody else wrote in between is never overwritten,
-      and an object that was deleted, or deleted and created anew, is never touched: patches find nothing, and an
-      apply that names a uid creates nothing.
+    - Each request carries the resourceVersion that was read. Concurrent writes of others are never overwritten, and an
+      object that was deleted, or deleted and created again, is never changed: patches get a 404 or a conflict, and an
+      apply with a uid does not create an object.
     - A write that would change nothing is not sent.
 
 Caveats
-    - The store knows no managedFields, so an apply is compared by value. A field of None is one to give up: it is
-      left out of what is applied, and the write is sent as long as the object has any value there.
-    - A status cannot hold null: there, None means that the field is absent.
+    - The store has no managedFields, so an apply is compared by value. None gives up the ownership of a field: the field
+      is not applied, and the write is sent as long as the object has a value there.
+    - A status cannot contain null: there, None means that the field is absent.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ INVALID_OBJECT = "InvalidObject"
 FIELD_CONFLICT = "FieldManagerConflict"
 THROTTLED = "Throttled"
 DEFAULT_THROTTLE = timedelta(seconds=5)
-"""How long to leave a server alone that is busy and does not say for how long."""
+"""The requeue time after a 429 without `Retry-After`."""
 
 
 class _Outer(TypedDict, total=False):
-    """An object without what it declares."""
+    """An object without its spec."""
 
     metadata: Any
     status: Any
@@ -61,7 +61,7 @@ _decode_outer = cast("Callable[[bytes], JsonObject]", msgspec.json.Decoder(_Oute
 
 
 class WritingClient(Protocol):
-    """What a writer needs of `KubeClient`."""
+    """The methods of `KubeClient` that a writer uses."""
 
     async def merge_patch_version(
         self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
@@ -74,12 +74,12 @@ class WritingClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A write as it is sent: with preconditions, and without what would not change."""
+    """The request of a write: with preconditions, and without fields that would not change."""
 
     body: JsonObject
     subresource: str = ""
     manager: str = ""
-    """For server-side apply; a merge patch has none."""
+    """The field manager of a server-side apply; empty for a merge patch."""
     force: bool = True
 
 
@@ -91,10 +91,10 @@ class Writer:
         self._kind = kind
 
     async def perform(self, key: Key, obj: JsonObject, patch: Patch) -> bool:
-        """Send a patch of the object that was read. Return whether the server has a new version of it now.
+        """Send a patch of the object that was read. Return whether the version that was read is outdated now.
 
-        Raise what a failure means for the pass: `Conflict` where the object has changed since it was read, `Stall`
-        where it is refused for good. An object that is gone needs no write.
+        Raise a PassError on failure: `Conflict` if the object has changed since it was read, `Stall` if the write is
+        invalid. An object that no longer exists needs no write.
         """
         try:
             version = await self._send(key, patch)
@@ -105,7 +105,7 @@ class Writer:
         return bool(version != dig(obj, "metadata", "resourceVersion"))
 
     async def _send(self, key: Key, patch: Patch) -> str:
-        """Return the version that the object has now."""
+        """Send a patch and return the new resourceVersion."""
         if patch.manager:
             applied = await self._client.apply(
                 self._kind, key, patch.body, manager=patch.manager, force=patch.force
@@ -118,7 +118,7 @@ class Writer:
 
 
 def as_pass_error(error: ApiError) -> PassError:
-    """What a refusal of the API server means for a pass."""
+    """The error of a pass for an error of the API server."""
     match error:
         case FieldConflictError():
             return Stall(FIELD_CONFLICT, str(error))
@@ -133,12 +133,12 @@ def as_pass_error(error: ApiError) -> PassError:
 
 
 def read_for(write: Write | None, raw: bytes) -> JsonObject:
-    """As much of the object as it takes to plan a write: its spec is most of it, and only an apply looks at that."""
+    """The parts of the object that `plan_write` needs: the spec, which is most of it, is decoded for an apply only."""
     return _decode_all(raw) if isinstance(write, ApplyWrite) else _decode_outer(raw)
 
 
 def plan_write(obj: JsonObject, write: Write | None) -> Patch | None:
-    """What to send so that `obj` becomes as `write` says, or None where it is so already. Pure."""
+    """The patch that makes `obj` as `write` wants it, or None if nothing would change. Pure."""
     match write:
         case StatusWrite():
             return _status_patch(obj, write)
@@ -184,21 +184,21 @@ def _version_of(obj: JsonObject) -> JsonObject:
 
 
 def merge_difference(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> JsonObject:
-    """The merge patch that turns `present` into `wanted`; empty where they mean the same."""
+    """The merge patch that turns `present` into `wanted`; empty if they are equivalent."""
     changes: JsonObject = {}
     for name, value in wanted.items():
-        known = present.get(name)
-        if isinstance(value, dict) and isinstance(known, dict):
-            if inner := merge_difference(known, value):
+        current = present.get(name)
+        if isinstance(value, dict) and isinstance(current, dict):
+            if inner := merge_difference(current, value):
                 changes[name] = inner
-        elif not means_same(known, value):
+        elif not means_same(current, value):
             changes[name] = _without_none(value)
     changes |= {name: None for name, value in present.items() if value is not None and name not in wanted}
     return changes
 
 
 def means_same(left: Any, right: Any) -> bool:
-    """Whether two values say the same: fields of None do not count, nor does the order of lists that are maps."""
+    """Whether two values are equivalent: fields of None, and the order of lists whose entries have types, are ignored."""
     if isinstance(left, dict) and isinstance(right, dict):
         return all(means_same(left.get(name), right.get(name)) for name in left.keys() | right.keys())
     if isinstance(left, list) and isinstance(right, list):
@@ -207,7 +207,7 @@ def means_same(left: Any, right: Any) -> bool:
 
 
 def _in_order(entries: list[Any]) -> list[Any]:
-    """The entries by `type`, where each has one and no two the same, as conditions do; else as they are."""
+    """The entries sorted by `type` if each has a different one, as conditions do; else as they are."""
     types = [entry.get("type") if isinstance(entry, dict) else None for entry in entries]
     if all(isinstance(name, str) for name in types) and len(set(types)) == len(types):
         return [entry for _, entry in sorted(zip(types, entries, strict=True), key=lambda pair: str(pair[0]))]
@@ -215,10 +215,10 @@ def _in_order(entries: list[Any]) -> list[Any]:
 
 
 def _covers(present: Any, wanted: Any) -> bool:
-    """Whether everything in `wanted` is as it says there; what else there is does not matter."""
+    """Whether all values in `wanted` are the same in `present`; further fields are ignored."""
     if isinstance(wanted, dict):
-        known = present if isinstance(present, dict) else {}
-        return all(_covers(known.get(name), value) for name, value in wanted.items())
+        fields = present if isinstance(present, dict) else {}
+        return all(_covers(fields.get(name), value) for name, value in wanted.items())
     return means_same(present, wanted)
 
 

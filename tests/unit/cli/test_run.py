@@ -230,7 +230,7 @@ def test_flags_mean_the_same_where_they_are_left_out(name: str, default: object)
     ("arguments", "message"),
     [
         (["--kubeconfig", "/no/such"], "'/no/such' does not exist"),
-        (["--kubeconfig", os.devnull], "has no contexts, so it leads to no cluster"),
+        (["--kubeconfig", os.devnull], "has no contexts, so no cluster can be chosen"),
         (["--aws-endpoint-url", "http://aws.example.com"], "refusing the endpoint http://aws.example.com"),
         (["--drift-policy", "Report"], "'Report' is not one of"),
         (["--metrics-bind-address", "x"], "--metrics-bind-address"),

@@ -329,7 +329,7 @@ async def test_deadline_includes_the_wait_for_the_rate_limit() -> None:
     transport = ScriptedTransport()
     client = client_of(transport, requests_per_second=0.1, burst=1, deadline=timedelta(seconds=5))
     await client.get(WIDGET, KEY)
-    with pytest.raises(ThrottledError, match="our own rate limit"):
+    with pytest.raises(ThrottledError, match="the client's own rate limit"):
         await client.get(WIDGET, KEY)
     assert asyncio.get_running_loop().time() == pytest.approx(5)
     assert len(transport.sent) == 1

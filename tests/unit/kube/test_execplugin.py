@@ -261,8 +261,8 @@ async def test_plugin_that_fails_is_quoted_without_its_secrets(plugin: Plugin) -
         (credential(), "neither a token nor a certificate"),
         (credential(token=7), "neither a token nor a certificate"),
         (credential(clientCertificateData="CERT"), "without a key"),
-        (credential(token="s3cret", expirationTimestamp="soon"), "is no time"),
-        (credential(token="s3cret", expirationTimestamp=7), "is no time"),
+        (credential(token="s3cret", expirationTimestamp="soon"), "is not a time"),
+        (credential(token="s3cret", expirationTimestamp=7), "is not a time"),
     ],
     ids=[
         *(

@@ -243,10 +243,10 @@ def test_context_is_the_current_one_unless_another_is_named(write: Write) -> Non
             "context 'gone' is not in kubeconfig .*: it has 'main'",
         ),
         ({**kubeconfig(), "current-context": ""}, "choose one of 'main' with --context"),
-        ("", "has no contexts, so it leads to no cluster: name another one with --kubeconfig or"),
+        ("", "has no contexts, so no cluster can be chosen: name another one with --kubeconfig or"),
         (
             {**kubeconfig(), "contexts": [], "current-context": ""},
-            "has no contexts, so it leads to no cluster",
+            "has no contexts, so no cluster can be chosen",
         ),
         ({**kubeconfig(), "contexts": []}, "context 'main' is not in kubeconfig .*: it has none"),
         ("[]", "is not as it should be: Expected `object`, got `array`"),

@@ -286,7 +286,7 @@ def test_memory_of_harmless_texts_is_bounded() -> None:
 def logs_memory() -> tuple[set[str], set[str]]:
     from edgekeeper.core import logline  # noqa: PLC0415 - looks behind the scenes, here only
 
-    return logline._known_texts, logline._known_keys
+    return logline._clean_texts, logline._clean_keys
 
 
 # Exceptions

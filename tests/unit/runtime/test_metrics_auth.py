@@ -129,7 +129,7 @@ async def test_operator_that_may_not_ask_lets_nobody_in() -> None:
         )
         async with listening(endpoint.handle) as port:
             answer = await scrape(f"http://{LOOPBACK}:{port}/metrics", plane.admin_token)
-    assert answer == (503, "cannot tell who you are\n")
+    assert answer == (503, "cannot authorize the request\n")
 
 
 # What is remembered

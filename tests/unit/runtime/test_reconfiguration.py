@@ -244,7 +244,7 @@ async def test_log_level_of_a_pass_may_come_from_elsewhere() -> None:
                     await settle()
     told = [number for number in range(1, 6) if f'"number":{number}' in stream.getvalue().replace(" ", "")]
     assert told == [1, 3, 5], "the object's own level counts where the reconciler has none to offer"
-    assert "Cannot tell the log level" in stream.getvalue()
+    assert "Cannot determine the log level" in stream.getvalue()
 
 
 @virtual_time
