@@ -1,1 +1,1 @@
-"""Pure building blocks: no I/O, no clock reads, nothing of ours imported."""
+"""Pure building blocks: no I/O, no clock reads, no imports from other packages of edgekeeper."""

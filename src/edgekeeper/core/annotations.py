@@ -1,4 +1,4 @@
-"""The annotations with which users steer how an object is reconciled, on every kind.
+"""The annotations by which users control how an object of any kind is reconciled.
 
     edgekeeper.io/paused            true | false                    leave the object alone
     edgekeeper.io/deletion-policy   Delete | Orphan                 what happens to external resources on deletion
@@ -7,7 +7,7 @@
 
 Values are matched without regard to case. An unknown value, or a key that looks like a misspelling of one of these, is a
 problem: the object stalls with `InvalidAnnotation`, and nothing is created, changed or deleted for it until the annotation
-is corrected. A misspelt wish is never taken for the default. Other keys under the prefix mean nothing.
+is corrected. A misspelt annotation is never treated as missing. Other keys under the prefix are ignored.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ E = TypeVar("E", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the annotations of one object ask for."""
+    """The parsed annotations of one object."""
 
     paused: bool = False
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
     drift_policy: Policy | None = None
-    """None where the object leaves it to the operator's default."""
+    """None for the operator's default."""
     adopt: bool = False
     problems: tuple[str, ...] = ()
-    """What is wrong with the annotations, each with its remedy. Where there is any, nothing may be done."""
+    """What is wrong with the annotations, each with its remedy. If there is any, nothing may be done."""
 
     @classmethod
     def of(cls, obj: JsonObject) -> Wishes:
-        """The wishes of an object."""
+        """Parse the annotations of an object."""
         annotations = dig_object(obj, "metadata", "annotations")
         return cls(
             paused=_parse(annotations, PAUSED, _Switch) is _Switch.ON,
@@ -78,7 +78,7 @@ class Wishes:
         )
 
     def confirm(self) -> None:
-        """Raise Stall where an annotation is invalid."""
+        """Raise Stall if an annotation is invalid."""
         if self.problems:
             raise Stall(INVALID_ANNOTATION, "; ".join(self.problems))
 
@@ -100,10 +100,10 @@ def _problems(annotations: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _misspelt(key: str) -> str:
-    """The key of ours that this one is most likely meant to be, if any."""
+    """The supported key that this one is most likely a misspelling of; empty if there is none."""
     prefix, _, name = key.rpartition("/")
     if f"{prefix}/" != PREFIX:
         return ""
-    names = [known.removeprefix(PREFIX) for known in KEYS]
+    names = [supported.removeprefix(PREFIX) for supported in KEYS]
     near = difflib.get_close_matches(name.casefold().replace("_", "-"), names, n=1, cutoff=0.8)
     return f"{PREFIX}{near[0]}" if near else ""

@@ -1,10 +1,10 @@
-"""How long to wait before trying again: arithmetic only. The queue counts the failures and holds the timers.
+"""Computes exponential backoff with jitter. The queue counts the failures and sets the timers.
 
     failures   1      2      3     …   18        19 and more
-    delay      5 ms   10 ms  20 ms …   655 s     1000 s         each less up to `jitter` of itself
+    delay      5 ms   10 ms  20 ms …   655 s     1000 s         each shortened by up to `jitter` of itself
 
-Jitter only ever shortens, so that `longest` is a promise, and it is drawn from a generator handed in, so that a run
-can be repeated.
+Jitter only shortens a delay, so that `longest` is an upper bound. It comes from a generator that the caller passes, so
+that runs are reproducible.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from random import Random
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses that grow by a factor from `first` to `longest`."""
+    """Delays that grow by a factor from `first` to `longest`."""
 
     first: timedelta = timedelta(milliseconds=5)
     factor: float = 2.0
     longest: timedelta = timedelta(seconds=1000)
     jitter: float = 0.2
-    """The part of a pause, at most, by which it is shortened."""
+    """The maximum part by which a delay is shortened."""
 
     def __post_init__(self) -> None:
         if not timedelta(0) < self.first <= self.longest:
@@ -34,7 +34,7 @@ class Backoff:
             raise ValueError("the jitter of a backoff is a part of the pause: at least 0 and below 1")
 
     def delay(self, failures: int, random: Random) -> timedelta:
-        """The pause after this many failures in a row. After none there is none."""
+        """The delay after this many consecutive failures; zero without a failure."""
         if failures <= 0:
             return timedelta(0)
         return spread(self._pause(failures - 1), self.jitter, random)
@@ -47,5 +47,5 @@ class Backoff:
 
 
 def spread(interval: timedelta, jitter: float, random: Random) -> timedelta:
-    """The interval, or up to `jitter` of it less, so that what started together does not stay together."""
+    """The interval, shortened at random by up to `jitter` of it, so that timers that started together spread out."""
     return interval * (1 - jitter * random.random())

@@ -1,8 +1,8 @@
-"""Calls to the outside, numbered: what makes every fault plan a loop over numbers.
+"""Numbered records of all calls to Kubernetes and the clouds, with hooks for fault injection.
 
-There are two choke points, one for Kubernetes and one for the clouds. Each gives every call a number, tells the hooks
-before it is sent and again after it took effect, and keeps no secret from them but secrets. A test that crashes the
-operator at every call boundary replays a scenario once per number and mode.
+The client of Kubernetes and that of the clouds give every call a number, and call the hooks before it is sent and after
+it took effect. Records contain no secrets. A test that crashes the operator at every call replays a scenario once for
+each number, before and after the call.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ class CallRecord:
 
     number: int
     target: str
-    """Whom: `kubernetes`, `cloudfront`, `route53`, `cloudflare`, …"""
+    """The API: `kubernetes`, `cloudfront`, `route53`, `cloudflare`, …"""
     operation: str
-    """What, in the target's own words: `PATCH widgets/status`, `CreateDistributionTenant`."""
+    """The operation as the API names it: `PATCH widgets/status`, `CreateDistributionTenant`."""
     subject: str
-    """On which object: a path, a name, an id."""
+    """The object: a path, a name, an id."""
     mutating: bool
 
 
 class CallHook(Protocol):
-    """Watches calls and may break them. Raising from either method is how faults are injected."""
+    """Is called for every call, and may inject faults by raising."""
 
     async def before(self, call: CallRecord) -> None:
-        """The call is about to be sent; raising means that it never left."""
+        """The call is about to be sent; if this raises, it is not sent."""
 
     async def after(self, call: CallRecord) -> None:
-        """The call took effect; raising means that its answer was lost."""
+        """The call took effect; if this raises, its response is lost."""
 
 
 class Calls:
-    """Numbers the calls of one process and tells its hooks. Both choke points share one."""
+    """Numbers the calls of one process and calls its hooks. All clients of the process share one."""
 
     def __init__(self, *hooks: CallHook) -> None:
         self._numbers = count(1)

@@ -1,8 +1,8 @@
-"""Time as something handed in: wall time for people, monotonic time for intervals.
+"""Clocks as dependencies: wall time for display, monotonic time for intervals.
 
-Nothing reads a clock by itself. Production hands in `SystemClock`; tests hand in `VirtualClock`, or run on an event
-loop whose time is virtual (`kubesim.virtual`). Wall time may jump, be wrong or go back, so it is only ever
-shown or compared with expiry dates, with a margin; every interval is measured with `monotonic`.
+Code gets its clock as a parameter: `SystemClock` in production; in tests `VirtualClock`, or an event loop with virtual
+time (`kubesim.virtual`). Wall time may jump, be wrong or go back, so it is only displayed, or compared with expiry dates
+with a margin; every interval is measured with `monotonic`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What tells the time."""
+    """A source of wall time and monotonic time."""
 
     def now(self) -> datetime:
         """Wall time, UTC. May jump."""
@@ -25,7 +25,7 @@ class Clock(Protocol):
 
 
 _SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Goes on while the machine sleeps, where the system has such a clock: a leader that slept must know how long."""
+"""A clock that runs while the machine is suspended, if the system has one: a leader must notice the time that passed."""
 
 
 class SystemClock:
@@ -39,7 +39,7 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that only moves when told to."""
+    """A clock that only moves by `advance` and `jump`."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._now = start
@@ -52,12 +52,12 @@ class VirtualClock:
         return self._monotonic
 
     def advance(self, interval: timedelta) -> None:
-        """Let time pass: both clocks move."""
+        """Move both clocks forward."""
         self._now += interval
         self._monotonic += interval.total_seconds()
 
     def jump(self, interval: timedelta) -> None:
-        """Set the wall clock forward or back, as an administrator or NTP does. No time passes."""
+        """Set the wall clock forward or back, as NTP may do. The monotonic clock does not move."""
         self._now += interval
 
 
@@ -68,7 +68,7 @@ def timestamp(moment: datetime) -> str:
 
 @lru_cache(maxsize=64)
 def _spelled(second: int) -> str:
-    """Whoever writes much writes the same second many times."""
+    """Cached, because the same second is formatted many times."""
     return datetime.fromtimestamp(second, UTC).isoformat()[:19] + "Z"
 
 
@@ -78,7 +78,7 @@ def micro_timestamp(moment: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Read a time as Kubernetes writes it. Raise ValueError for anything else."""
+    """Parse a time as Kubernetes writes it. Raise ValueError for anything else."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"a time without its zone: {text!r}")

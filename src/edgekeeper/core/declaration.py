@@ -1,4 +1,4 @@
-"""What a kind says about its conditions, once: which there are, and what they mean for Ready."""
+"""The declaration of a kind's conditions: which there are, and what they mean for Ready."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 
 READY = "Ready"
 PENDING = "Pending"
-"""The reason of what has not been found out yet."""
+"""The reason of a condition that is not known yet."""
 LONGEST_MESSAGE = 32_768
-"""As Kubernetes declares it for conditions; the reason's bound too."""
+"""The limit of Kubernetes for messages of conditions; the next is that for reasons."""
 LONGEST_REASON = 1_024
 
 Status: TypeAlias = Literal["True", "False", "Unknown"]
@@ -20,7 +20,7 @@ _TYPE = re.compile(r"(?:[a-z0-9.-]+/)?[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def is_reason(text: str) -> bool:
-    """Is this a CamelCase word that fits into a reason?"""
+    """Whether a text is a valid reason: CamelCase, and not too long."""
     return len(text) <= LONGEST_REASON and _CAMEL_CASE.fullmatch(text) is not None
 
 
@@ -29,13 +29,13 @@ class Declaration:
     """The conditions of a kind."""
 
     required: tuple[str, ...]
-    """True when all is well; Ready needs all of them. The order is the order of cause and effect."""
+    """Conditions that must all be True for Ready. Causes come before effects: the first that fails explains Ready."""
     negative: tuple[str, ...] = ()
-    """True when something is wrong (Degraded, Stalled); Ready needs that none of them is."""
+    """Conditions that are True when something is wrong (Degraded, Stalled); none may be True for Ready."""
     informative: tuple[str, ...] = ()
-    """Worth knowing, but without bearing on Ready."""
+    """Conditions that do not affect Ready."""
     unpublished: tuple[str, ...] = ()
-    """Those of the required ones that only give Ready its reason, and do not appear in status themselves."""
+    """Required conditions that only explain Ready, and do not appear in status themselves."""
     ready_reason: str = READY
     ready_message: str = ""
 
@@ -47,7 +47,7 @@ class Declaration:
             raise ValueError("a condition is declared once, and Ready never")
         if not set(self.unpublished) <= set(self.required):
             raise ValueError("only required conditions can be left unpublished")
-        if malformed := [one for one in types if not _TYPE.fullmatch(one)]:
+        if malformed := [type_ for type_ in types if not _TYPE.fullmatch(type_)]:
             raise ValueError(f"not a condition type: {malformed[0]!r}")
         if not is_reason(self.ready_reason):
             raise ValueError(f"not a CamelCase reason: {self.ready_reason!r}")
@@ -60,4 +60,4 @@ class Declaration:
     @property
     def published(self) -> tuple[str, ...]:
         """The declared types that appear in status, without Ready."""
-        return tuple(one for one in self.types if one not in self.unpublished)
+        return tuple(type_ for type_ in self.types if type_ not in self.unpublished)

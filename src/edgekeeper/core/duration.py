@@ -1,6 +1,6 @@
-"""Durations as people read and write them: `1h`, `1m30s`, `2.5s`, `200ms`, as in Go and on the command line.
+"""Formats durations as Go does: `1h`, `1m30s`, `2.5s`, `200ms`.
 
-Every duration in a message, an event, a condition or a log line of ours has this form.
+All durations in messages, events, conditions and log lines have this form.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from datetime import timedelta
 
 
 def format_duration(duration: timedelta) -> str:
-    """The duration in short: milliseconds below a second, tenths below ten seconds, whole seconds from there on."""
+    """The duration, rounded: to milliseconds below a second, tenths below ten seconds, else whole seconds."""
     if duration < timedelta():
         return f"-{format_duration(-duration)}"
     seconds = duration.total_seconds()

@@ -1,7 +1,7 @@
-"""JSON trees, the currency of Kubernetes, and the one safe way to look into them.
+"""Safe access to JSON trees.
 
-Objects travel as plain dictionaries wherever their kind is not known in advance. Users write them, so any
-level may be missing or of the wrong type; `dig` answers `None` there instead of raising.
+Objects whose kind is not known in advance are plain dictionaries. Users write them, so any level may be missing or of
+the wrong type; `dig` returns `None` then instead of raising.
 """
 
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 def dig(tree: Any, *path: str | int) -> Any:
-    """Return the value at `path`, or `None` where any step of it is missing or of another type."""
+    """Return the value at `path`, or `None` if any step of it is missing or of another type."""
     for step in path:
         if isinstance(tree, dict):
             tree = tree.get(step)

@@ -1,17 +1,16 @@
-"""Deterministic names within the limits of whoever has to take them.
+"""Deterministic names of bounded length, made of several parts.
 
     bounded_name("widgets", "team-a")                       widgets-team-a
     bounded_name("team-a", "web")                           team-a-web-…          team-a and web, or team and a-web?
-    bounded_name("Web_Site")                                web-site-…            characters had to give way
+    bounded_name("Web_Site")                                web-site-…            invalid characters were replaced
     bounded_name("a" * 80)                                  aaa…aaa-…             too long
 
-The same parts always make the same name, so a create can be repeated and its effect be found again. Different parts,
-as many of them, never make the same name: where the readable form could be that of others, it ends with a hash of the
-parts (58 bits), and a readable form that could be mistaken for such a one gets a hash as well. A hash begins with a
-digit, so that no word is ever mistaken for one.
+The same parts always result in the same name, so a create can be repeated and its result be found again. Different
+lists of parts of the same length result in different names: if the readable form is ambiguous, it ends with a hash of
+the parts (58 bits), and so does a readable form that could be mistaken for one with a hash. A hash begins with a digit,
+so that ordinary words are not mistaken for one.
 
-Names are how we find again what we created, so this format never changes: it is a contract with every object that is
-out there already, and golden tests hold it.
+Existing objects are found by their names, so this format never changes; golden tests check that.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ _DIGITS: Final = "0123456789"
 HASH_LENGTH: Final = 12
 _HASH: Final = re.compile(rf"[0-9][a-z2-7]{{{HASH_LENGTH - 1}}}")
 _STAND_IN: Final = "x"
-"""What is left of parts without any character that may stay."""
+"""The readable form of parts without any valid character."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Which characters a name may have."""
+    """The characters that a name may have."""
 
     edges: str
-    """At the beginning and at the end."""
+    """Valid everywhere, also at the beginning and at the end."""
     inner: str
-    """Between them only."""
+    """Valid between other characters only."""
     separator: str = "-"
 
     @cached_property
@@ -53,7 +52,7 @@ class Alphabet:
         return re.compile(f"[^{re.escape(self.edges + self.inner)}]+")
 
     def readable(self, text: str) -> str:
-        """What can stay of a text."""
+        """The text with invalid characters replaced by the separator."""
         folded = text if _UPPER[0] in self.edges else text.lower()
         return self.trimmed(self.foreign.sub(self.separator, folded))
 
@@ -62,9 +61,9 @@ class Alphabet:
 
 
 DNS_LABEL: Final = Alphabet(edges=_LOWER + _DIGITS, inner="-")
-"""Kubernetes names of the strict kind, parts of domain names."""
+"""RFC 1123 labels: names of namespaces and some other kinds, parts of domain names."""
 DNS_SUBDOMAIN: Final = Alphabet(edges=_LOWER + _DIGITS, inner="-.")
-"""Kubernetes names of most kinds."""
+"""RFC 1123 subdomains: names of most kinds of Kubernetes."""
 AWS_NAME: Final = Alphabet(edges=_LOWER + _UPPER + _DIGITS, inner="-.")
 """CloudFront's names of distribution tenants."""
 AWS_IDENTIFIER: Final = Alphabet(edges=_LOWER + _UPPER + _DIGITS, inner="-_")
@@ -90,7 +89,7 @@ def bounded_name(*parts: str, limit: int = 63, alphabet: Alphabet = DNS_LABEL) -
 
 
 def _ambiguous(parts: tuple[str, ...], plain: str, separator: str) -> bool:
-    """Could other parts, as many, or a shortened name, read the same?"""
+    """Whether other parts of the same number, or a name with a hash, could result in the same name."""
     *leading, last = parts
     if not last or any(separator in part or not part for part in leading):
         return True
@@ -100,6 +99,8 @@ def _ambiguous(parts: tuple[str, ...], plain: str, separator: str) -> bool:
 
 def fingerprint(*parts: str) -> str:
     """A hash of the parts: a digit, then lower-case letters and digits."""
-    spelled = "".join(f"{len(part)}:{part}," for part in parts)  # no two lists of parts are spelled alike
+    spelled = "".join(
+        f"{len(part)}:{part}," for part in parts
+    )  # unambiguous: each part is preceded by its length
     digest = sha256(spelled.encode("utf-8", "surrogatepass")).digest()
     return f"{digest[0] % 10}{b32encode(digest[1:]).decode().lower()[: HASH_LENGTH - 1]}"

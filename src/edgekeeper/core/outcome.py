@@ -1,14 +1,14 @@
-"""What a pass comes to: one value that says everything the runtime has to do.
+"""The outcome of a pass: the write, the events and the requeue that the runtime performs for a reconciler.
 
-A reconciler returns an `Outcome`; it never writes its object itself. There is room for one write and no more, so two
-writes of the reconciled object in one pass are impossible by construction:
+A reconciler returns an `Outcome`; it never writes its object itself. An outcome has at most one write, so a pass cannot
+write its object twice:
 
-    StatusWrite       the status as it should be; dropped when it is that already
+    StatusWrite       the desired status; not sent if it is unchanged
     MetadataWrite     finalizers, labels and annotations to add or remove
-    ApplyWrite        server-side apply of fields that a field manager of ours owns, of spec say
+    ApplyWrite        server-side apply of fields that a field manager of ours owns, for example of the spec
 
-    done()                 nothing left to do; a change or an event brings the object back
-    requeue(after, …)      look again after that time at the latest
+    done()            nothing left to do until the object or something that it depends on changes
+    requeue(after)    another pass after that time at the latest
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from edgekeeper.core.json import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A fact for people, shown by `kubectl describe`. The recorder aggregates repetitions."""
+    """A Kubernetes Event, shown by `kubectl describe`. The recorder aggregates repetitions."""
 
     type: Literal["Normal", "Warning"]
     reason: str
@@ -40,7 +40,7 @@ class StatusWrite:
 
 @dataclass(frozen=True, slots=True)
 class MetadataWrite:
-    """Change what metadata says about the object. A label or annotation of None is removed."""
+    """Change finalizers, labels and annotations. A label or annotation of None is removed."""
 
     add_finalizers: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class MetadataWrite:
 
 @dataclass(frozen=True, slots=True)
 class ApplyWrite:
-    """Own some fields of the object by server-side apply, under a field manager of this purpose alone."""
+    """Own fields of the object by server-side apply, with a field manager that is used for nothing else."""
 
     fields: JsonObject
     """The applied configuration without apiVersion, kind and metadata identity, such as `{"spec": {…}}`."""
@@ -63,16 +63,16 @@ Write: TypeAlias = StatusWrite | MetadataWrite | ApplyWrite
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a pass."""
+    """The result of a pass that did not raise."""
 
     requeue_after: timedelta | None = None
     write: Write | None = None
     events: tuple[Event, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What the log line of the pass should say beside the object, such as what changed."""
+    """Further fields of the log line of the pass, such as the changes."""
 
     def writing(self, write: Write) -> Outcome:
-        """The same outcome with its one write. A second one is a mistake of the reconciler, and refused."""
+        """The same outcome with a write. Raise ValueError if it has one already."""
         if self.write is not None:
             raise ValueError("a pass writes its object at most once")
         return replace(self, write=write)
@@ -82,10 +82,10 @@ class Outcome:
 
 
 def done() -> Outcome:
-    """Nothing is left to do until something changes."""
+    """Nothing is left to do until something changes. The object is requeued after the resync interval only."""
     return Outcome()
 
 
 def requeue(after: timedelta) -> Outcome:
-    """Something is unfinished or will need a look: come back after `after` at the latest."""
+    """Requeue the object after `after` at the latest."""
     return Outcome(requeue_after=after)

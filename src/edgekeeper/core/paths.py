@@ -1,7 +1,7 @@
-"""Paths into JSON trees, as people read and write them: `spec.rules[api].host`, `annotations[example.com/owner]`.
+"""Paths into JSON trees in readable form: `spec.rules[api].host`, `annotations[example.com/owner]`.
 
-A step is a field's name, or in brackets whatever is no simple name: an item of a list, a name with dots in it. What
-could be misread even there is quoted as in JSON.
+A step is the name of a field; in brackets, it is an item of a list or a name with other characters, such as dots. What
+would be ambiguous even in brackets is quoted as in JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 LONGEST_STEP = 80
-"""Characters of a step that are shown."""
+"""The maximum number of characters of a step that are shown."""
 
 _SIMPLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _MISLEADING = re.compile(r"[\[\]\"]")
@@ -33,7 +33,7 @@ def field_path(parent: str, name: str) -> str:
 
 
 def item_path(parent: str, identity: str) -> str:
-    """The path of an item of a list, by whatever tells it from the others."""
+    """The path of an item of a list, by its identity: an index, a key or the item itself."""
     shown = identity if len(identity) <= LONGEST_STEP else f"{identity[: LONGEST_STEP - 1]}…"
     if not shown or not shown.isprintable() or _MISLEADING.search(shown):
         shown = json.dumps(shown)
@@ -42,13 +42,13 @@ def item_path(parent: str, identity: str) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_path(path: str) -> tuple[str, ...]:
-    """The steps of a path. The empty path has none. Raise ValueError where it cannot be read."""
+    """The steps of a path. The empty path has none. Raise ValueError for a malformed path."""
     steps, position = [], 0
     while position < len(path):
-        found = _STEP.match(path, position)
-        if found is None:
+        match = _STEP.match(path, position)
+        if match is None:
             raise ValueError(f"not a path: {path!r}")
-        name, quoted, bracketed = found.group("name", "quoted", "bracketed")
+        name, quoted, bracketed = match.group("name", "quoted", "bracketed")
         steps.append(json.loads(quoted) if quoted else name or bracketed)
-        position = found.end()
+        position = match.end()
     return tuple(steps)

@@ -1,17 +1,17 @@
-"""Secrets taken out of whatever is about to be shown: log lines, events, condition messages, exception texts.
+"""Redacts secrets in whatever is shown: log lines, events, condition messages, exception texts.
 
     redact(value)         any tree: a log line's key/values, a request, an object
     redact_text(text)     one text
-    is_secret_key(key)    does a field of this name hold a secret?
+    is_secret_key(key)    whether a field of this name contains a secret
 
-Two signs give a secret away: the name of its field (`client_secret`, `Authorization`, everything in a Secret's data),
-and its own looks (a private key, a JSON web token, `token=…`, a password in an address). The first is reliable, so
-adapters keep secrets under their proper names; the second is a net under texts that others wrote, such as a cloud's
-error message, and is knotted so that ordinary prose comes through word for word.
+A secret is recognised by the name of its field (`client_secret`, `Authorization`, everything in a Secret's data), or by
+its format (a private key, a JSON web token, `token=…`, a password in a URL). The first is reliable, so adapters keep
+secrets under telling names. The second is a fallback for texts of others, such as error messages of a cloud, with
+patterns that leave ordinary prose unchanged.
 
-Every log line passes here, so the common case is cheap: a text without any of a few needles is returned as it is.
-Nothing here raises, whatever it is given, and neither depth nor size of a tree is trusted: a logger that fails, or
-hangs, would hide the very incident that it should report.
+Every log line is redacted, so the common case is cheap: a text without any of a few substrings is returned as it is.
+Nothing here raises, whatever it is given, and the depth and size of a tree are limited: a logger that fails or hangs
+would hide the incident that it should report.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 REDACTED = "[redacted]"
-"""Stands where a secret was."""
+"""The replacement of a secret."""
 
 DEEPEST = 12
-"""Levels of a tree that are looked at. What is below is not shown."""
+"""The maximum depth of a tree. Deeper levels are not shown."""
 MOST_VALUES = 5_000
-"""Values of one tree that are looked at. The rest is not shown."""
+"""The maximum number of values of a tree. The rest is not shown."""
 LONGEST_TEXT = 32_768
-"""Characters of one text that are looked at. The rest is not shown."""
+"""The maximum length of a text in characters. The rest is not shown."""
 
 _TOO_DEEP = "[nested too deeply]"
 _TOO_MUCH = "[too much to show]"
@@ -47,26 +47,26 @@ _HARMLESS_NAMES = re.compile(
 _PUNCTUATION = re.compile(r"[^a-z0-9]")
 
 _AS_THEY_ARE = (int, float, type(None), date, timedelta)
-"""Types without room for a secret; bool and datetime are among them by inheritance."""
+"""Types that cannot contain a secret, including bool and datetime, which are subclasses."""
 
 
 @lru_cache(maxsize=2048)
 def is_secret_key(key: str) -> bool:
-    """Does the name say that the value is secret? `secretName`, `tokenId` and the like only point at one."""
+    """Whether a field of this name contains a secret. `secretName`, `tokenId` and the like only refer to one."""
     name = _PUNCTUATION.sub("", key.lower())
     return _SECRET_NAMES.search(name) is not None and _HARMLESS_NAMES.search(name) is None
 
 
 def redact(value: Any) -> Any:
-    """A copy of `value` that may be shown. Containers become plain dicts and lists, unknown objects their text."""
+    """A redacted copy of `value`. Containers become dicts and lists, unknown objects strings."""
     try:
         return _Walk().visit(value, DEEPEST)
-    except Exception:  # noqa: BLE001 - hostile objects may raise anything, and a log line must not
+    except Exception:  # noqa: BLE001 - methods of unknown objects may raise anything, and logging must not
         return _UNPRINTABLE
 
 
 class _Walk:
-    """One tree being copied, and how much of it may still be looked at."""
+    """The copying of one tree, with the number of values that may still be copied."""
 
     def __init__(self) -> None:
         self.left = MOST_VALUES
@@ -117,7 +117,7 @@ class _Walk:
 
 
 def _secret_fields(mapping: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Fields that are secret because of what stands beside them."""
+    """Fields that are secret because of other fields of the same object."""
     if mapping.get("kind") == "Secret":
         return ("data", "stringData")
     name = mapping.get("name")
@@ -129,7 +129,7 @@ def _secret_fields(mapping: Mapping[Any, Any]) -> tuple[str, ...]:
 
 
 def _hide(value: Any) -> Any:
-    """What is shown of a secret: that there is one. The keys of an object are names, not secrets."""
+    """The replacement of a secret value. The keys of an object are shown: they are names, not secrets."""
     match value:
         case None | bool() | int() | float() | "":
             return value
@@ -142,14 +142,14 @@ def _hide(value: Any) -> Any:
 def _text_of(value: Any) -> str:
     try:
         return str(value)
-    except Exception:  # noqa: BLE001 - as above: the object's own code may raise anything
+    except Exception:  # noqa: BLE001 - `__str__` of unknown objects may raise anything
         return _UNPRINTABLE
 
 
 _SHORTEST: Final = 7
-"""Characters that it takes at least to give a secret away: `token=x`."""
+"""The length of the shortest text that a pattern can match: `token=x`."""
 _SHORTEST_BARE: Final = 20
-"""And without any of the signs that stand between a name and its value."""
+"""The same for a text without a space, `=` or `:`."""
 
 _NEEDLES: Final = (
     *("token", "secret", "passw", "passphrase", "authorization", "credential", "cookie", "signature"),
@@ -157,25 +157,24 @@ _NEEDLES: Final = (
     *("bearer ", "basic ", "private key-", "eyj", "akia", "asia", "://"),
     *("ghp_", "gho_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "cfut_", "cfat_", "cfk_"),
 )
-"""A text has one of these, in lower case, or no pattern below can match it."""
+"""Every text that a pattern below matches contains one of these, in lower case."""
 
 _WORD = (
     r"(?P<name>(?:token|secret|passw(?:or)?d|passphrase|authorization|credential|cookie|signature"
     r"|(?:api|access|auth)[-_]?key)[\w-]{0,40})"
 )
 _RANDOM = r"(?=[^\s\"',;&]{0,200}[0-9])[^\s\"',;&]{8,}"
-"""Something with a digit in it and no gap: not a word of a sentence."""
+"""Eight or more characters with a digit and without a space: not a word of a sentence."""
 
 
-def _value_hidden(found: re.Match[str]) -> str:
-    """A named value without the value, unless the name only points at a secret, as `secretName` does."""
-    return f"{found['before']}{REDACTED}" if is_secret_key(found["name"]) else found[0]
+def _value_hidden(match: re.Match[str]) -> str:
+    """Redact the value, unless its name only refers to a secret, as `secretName` does."""
+    return f"{match['before']}{REDACTED}" if is_secret_key(match["name"]) else match[0]
 
 
-# Repetitions are bounded and words are only looked for where they begin, so that the time grows with the length of a
-# text and not with its square, whoever wrote it.
+# Repetitions are bounded, so that the time is linear in the length of a text, also for hostile texts.
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    # A private key, whole or cut off.
+    # A private key, complete or truncated.
     (
         re.compile(
             r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
@@ -208,7 +207,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     (re.compile(rf"(?i)(?P<before>{_WORD}=)(?![\"'\\])[^\s\"'&;,]+"), _value_hidden),
     # password: abc123; but not "cannot read secret: not found"
     (re.compile(rf"(?i)(?P<before>{_WORD}:\s{{1,4}}[\"']?){_RANDOM}"), _value_hidden),
-    # A JSON web token; an AWS key id; tokens that carry their maker's prefix
+    # A JSON web token; an AWS key id; tokens with the prefix of their issuer
     (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), REDACTED),
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), REDACTED),
     (
@@ -219,7 +218,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
 
 
 def redact_text(text: str) -> str:
-    """The text without what looks like a secret in it, and cut where it is endless."""
+    """The text with everything that looks like a secret redacted, truncated to `LONGEST_TEXT`."""
     if len(text) < _SHORTEST:
         return text
     if len(text) < _SHORTEST_BARE and not (" " in text or "=" in text or ":" in text):
@@ -234,7 +233,7 @@ def redact_text(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    if REDACTED in text:  # what has been redacted stays as it is when it comes by again
+    if REDACTED in text:  # so that redacting is idempotent
         return REDACTED.join(map(_without_secrets, text.split(REDACTED)))
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)

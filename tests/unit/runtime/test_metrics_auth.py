@@ -231,7 +231,7 @@ async def test_crowd_of_strangers_does_not_become_a_crowd_at_the_api_server() ->
     authorizer = MetricsAuthorizer(oracle, VirtualClock())
     await asyncio.gather(*(authorizer.judge(f"token-{number}") for number in range(1000)))
     assert oracle.most_at_once <= 4
-    assert len(authorizer._known) <= 256
+    assert len(authorizer._cache) <= 256
     assert not authorizer._asking
 
 
