@@ -1,8 +1,8 @@
-"""Kinds that are not served, or may not be listed: who waits for them, and what the log says about it.
+"""Logs kinds that are not served, or may not be listed, and retries their watches when their definitions change.
 
-The log tells once for each kind and namespace, however many watches there are, and once more when it is over. While a
-kind is not served its CustomResourceDefinition is watched by its name, if that is allowed, and the watches of the kind
-try again whenever it changes.
+Each kind and namespace is logged once, however many watches there are, and once more when it can be listed. While a kind
+is not served its CustomResourceDefinition is watched by name, if that is allowed, and the watches of the kind are
+retried whenever it changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 class InformerPool(Protocol):
-    """What is needed of `kube.informers.Informers`."""
+    """The methods of `kube.informers.Informers` that are used here."""
 
     def __iter__(self) -> Iterator[Informer]: ...
 
@@ -29,30 +29,30 @@ class InformerPool(Protocol):
 
 
 class AwaitedKinds:
-    """The kinds of a pool of informers that are waited for."""
+    """The kinds of a pool of informers that cannot be listed at present."""
 
     def __init__(self, informers: InformerPool) -> None:
         self._informers = informers
-        self._said: dict[tuple[Kind, str], SyncState] = {}
-        """What the log says about a kind in a namespace."""
+        self._logged: dict[tuple[Kind, str], SyncState] = {}
+        """The state of a kind in a namespace that was logged last."""
         self._definitions: dict[Kind, Callable[[], None]] = {}
-        """How to stop looking at the definitions of kinds."""
+        """The functions that end the watches of definitions."""
 
     def note(self, informer: Informer) -> None:
-        """A watch has failed, or goes well: say once what that means, and look at the definition while it is missing."""
+        """Handle a failure or recovery of a watch: log it once, and watch the definition while the kind is not served."""
         place = (informer.kind, informer.selection.namespace)
         blocked = informer.blocked
         if blocked is not None:
             if blocked is SyncState.NOT_SERVED:
                 self._follow_definition(informer.kind)
-            if self._said.get(place) is not blocked:
-                self._said[place] = blocked
-                _say_blocked(informer, blocked)
-        elif informer.stale_since is None and place in self._said and not self._is_blocked(*place):
-            del self._said[place]
+            if self._logged.get(place) is not blocked:
+                self._logged[place] = blocked
+                _log_blocked(informer, blocked)
+        elif informer.stale_since is None and place in self._logged and not self._is_blocked(*place):
+            del self._logged[place]
             self._unfollow_definition(informer.kind)
             if not _is_helper(informer):
-                log.info("kind can be listed again", **_facts(informer))
+                log.info("kind can be listed again", **_fields(informer))
 
     def _is_blocked(self, kind: Kind, namespace: str) -> bool:
         return any(
@@ -61,7 +61,7 @@ class AwaitedKinds:
         )
 
     def _follow_definition(self, kind: Kind) -> None:
-        """Watch the definition of a kind that is not served, by its name, and try again whenever it changes."""
+        """Watch the definition of a kind that is not served, by name, and retry its watches whenever it changes."""
         if kind in self._definitions or not kind.group or kind == CUSTOM_RESOURCE_DEFINITION:
             return
         name = Key("", kind.qualified_plural)
@@ -80,16 +80,16 @@ class AwaitedKinds:
         self._definitions[kind] = stop
 
     def _unfollow_definition(self, kind: Kind) -> None:
-        if not any(place[0] == kind for place in self._said):
+        if not any(place[0] == kind for place in self._logged):
             stop = self._definitions.pop(kind, None)
             if stop is not None:
                 stop()
 
     def released(self, kind: Kind) -> None:
-        """An informer is released: what was said about its kind counts only while others watch it."""
+        """Drop the state of a kind whose informer was released, unless others watch it."""
         places = {(each.kind, each.selection.namespace) for each in self._informers}
-        for place in [place for place in self._said if place[0] == kind and place not in places]:
-            del self._said[place]
+        for place in [place for place in self._logged if place[0] == kind and place not in places]:
+            del self._logged[place]
         self._unfollow_definition(kind)
 
     def _wake(self, kind: Kind) -> None:
@@ -99,23 +99,23 @@ class AwaitedKinds:
 
 
 def _is_helper(informer: Informer) -> bool:
-    """Whether it is for finding out when a definition comes: without it that just takes longer."""
+    """Whether an informer only watches definitions in order to retry sooner, so that its failure is no problem."""
     return informer.kind == CUSTOM_RESOURCE_DEFINITION and informer.selection.metadata_only
 
 
-def _say_blocked(informer: Informer, blocked: SyncState) -> None:
-    facts = _facts(informer)
+def _log_blocked(informer: Informer, blocked: SyncState) -> None:
+    fields = _fields(informer)
     if _is_helper(informer):
-        log.debug("definitions cannot be watched", **facts, error=informer.trouble)
+        log.debug("definitions cannot be watched", **fields, error=informer.trouble)
     elif blocked is SyncState.NOT_SERVED:
-        log.warning("kind is not served; it is watched as soon as its definition is installed", **facts)
+        log.warning("kind is not served; it is watched as soon as its definition is installed", **fields)
     else:
         log.warning(
             "kind may not be listed; it is watched as soon as that is allowed",
-            **facts,
+            **fields,
             error=informer.trouble,
         )
 
 
-def _facts(informer: Informer) -> dict[str, str]:
+def _fields(informer: Informer) -> dict[str, str]:
     return {"resource": informer.kind.qualified_plural, "namespace": informer.selection.namespace}

@@ -1,4 +1,4 @@
-"""A cluster and how to reach it: what a kubeconfig or a service account comes to, and all that a transport needs."""
+"""The configuration of a cluster that a transport needs, built from a kubeconfig or a service account."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import TypeAlias
 from edgekeeper.kube.credentials import Credentials, StoredCredentials
 
 Pem: TypeAlias = bytes | Path
-"""Certificates or a key: the text itself, or a file that has it and may get another one."""
+"""Certificates or a key: the PEM itself, or a file, which may be replaced."""
 
 
 class ConfigError(Exception):
-    """We cannot tell which cluster to talk to, or how. The message says where that is written and what to do."""
+    """The configuration of the cluster is missing or wrong. The message contains its location and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How the server proves that it is the right one."""
+    """How the certificate of the server is verified."""
 
     authorities: Pem | None = None
-    """Who may sign its certificate; without them those that the machine trusts."""
+    """The trusted certificate authorities; None for those of the system."""
     server_name: str = ""
-    """The name that its certificate must have, where that is not the host of the address."""
+    """The name that its certificate must have; empty for the host of the address."""
     insecure: bool = False
-    """Believe whoever answers."""
+    """Do not verify the certificate."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterConfig:
-    """One cluster, and who we are there."""
+    """The address of a cluster, and the credentials for it."""
 
     server: str
-    """`https://host:port`, followed by a path where the API is not at the root."""
+    """`https://host:port`, followed by a path if the API is not at the root."""
     trust: Trust = Trust()
     credentials: Credentials = field(default_factory=StoredCredentials)
     proxy: str = ""
-    """The proxy to use, whatever the environment says; empty leaves it to the environment."""
+    """The proxy; empty for that of the environment variables."""
     compression: bool = True
     namespace: str = "default"
-    """Where to look for what names no namespace."""
+    """The default namespace."""
     origin: str = ""
-    """Where all this is written, for messages."""
+    """Where the configuration comes from, for messages."""

@@ -1,8 +1,8 @@
-"""Which cluster: where the answer is looked for, and in which order.
+"""Finds the configuration of the cluster. The first of these that is present is used:
 
-1. the kubeconfig that is named explicitly
-2. the files that $KUBECONFIG names, merged
-3. the cluster that this process runs in, unless a context is asked for
+1. the kubeconfig of the option
+2. the files in $KUBECONFIG, merged
+3. the service account of the pod, unless a context is given
 4. ~/.kube/config
 """
 
@@ -24,7 +24,7 @@ __all__ = ["ClusterConfig", "ConfigError", "Surroundings", "load_config"]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is around this process."""
+    """The environment of the process, as far as the configuration depends on it."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     home: Path = field(default_factory=Path.home)
@@ -35,7 +35,7 @@ class Surroundings:
 def load_config(
     kubeconfig: Path | None = None, context: str | None = None, around: Surroundings | None = None
 ) -> ClusterConfig:
-    """Find the cluster to talk to. Raise ConfigError, which says what to do, where there is none."""
+    """Load the configuration of the cluster. Raise ConfigError, with a remedy, if there is none."""
     around = around or Surroundings()
     if kubeconfig is not None:
         return cluster_config(read_kubeconfig([kubeconfig]), context, around.clock)

@@ -1,11 +1,11 @@
-"""Who we are: tokens and certificates, which expire and are replaced while we run.
+"""Credentials for the API server: tokens and certificates, which expire and are replaced while the process runs.
 
     Credentials
-      ├ StoredCredentials     written down: in a kubeconfig, or in files that others keep fresh
-      └ ExecCredentials       made by a program (`kube.execplugin`)
+      ├ StoredCredentials     in a kubeconfig, or in files that are replaced by others
+      └ ExecCredentials       from an exec plugin (`kube.execplugin`)
 
-The transport asks before every request, so that a new token is used from the moment it is there. When the server
-answers 401 all the same, the transport says so, and repeats the request if there is something better to offer.
+The transport gets the credentials before every request, so that a new token is used at once. After a 401 it calls
+`on_unauthorized`, and repeats the request if the credentials have changed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from edgekeeper.kube.transport import TransportError
 log = get_logger(__name__)
 
 READ_INTERVAL = 60.0
-"""Seconds for which what was read from a file is used. Kubelets replace tokens long before they expire."""
+"""After so many seconds a file is read again. Kubelets replace tokens long before they expire."""
 
 
 class CredentialsError(TransportError):
-    """There is nothing to identify ourselves with, so the request was not sent."""
+    """There are no usable credentials, so the request was not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class ClientCertificate:
 
 
 class Credentials(Protocol):
-    """Proof of an identity. Raises CredentialsError where there is none to be had."""
+    """The credentials of a client. Methods raise CredentialsError if there are none."""
 
     async def headers(self) -> Mapping[str, str]:
-        """The headers that identify us, at this moment."""
+        """The current authentication headers."""
 
     async def certificate(self) -> ClientCertificate | None:
-        """The certificate to show when a connection is opened."""
+        """The client certificate for new connections, if any."""
 
     async def on_unauthorized(self, refused: Mapping[str, str]) -> bool:
-        """The server does not accept these headers. Return whether there are better ones now."""
+        """The server answered 401 to these headers. Return whether there are different ones now."""
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -60,9 +60,9 @@ def basic(username: str, password: str) -> dict[str, str]:
 
 
 class WatchedFile:
-    """A file that is replaced now and then: read again when a while has passed, or on demand.
+    """A file that may be replaced: read again after `READ_INTERVAL`, or by `refresh`.
 
-    What was read once stays in use while the file cannot be read, as in the moment of its replacement.
+    The last content stays in use while the file cannot be read, for example while it is being replaced.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -98,7 +98,7 @@ def _read_filled(path: Path) -> bytes:
 
 
 class StoredCredentials:
-    """Credentials that are written down. Without any of them we are anonymous."""
+    """Credentials from a kubeconfig or from files. Without any, requests are anonymous."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class StoredCredentials:
         key: bytes | Path | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """A token file takes precedence over what `headers` say."""
+        """A token file takes precedence over `headers`."""
         self._headers = dict(headers or {})
         clock = clock or SystemClock()
         self._token_file = WatchedFile(token_file, clock) if token_file else None
@@ -131,7 +131,7 @@ class StoredCredentials:
 
 
 class _Pair:
-    """A certificate and its key, which are replaced together though not at once."""
+    """A certificate and its key, each as bytes or as a file."""
 
     def __init__(self, certificate: bytes | WatchedFile | None, key: bytes | WatchedFile | None) -> None:
         self._certificate = certificate

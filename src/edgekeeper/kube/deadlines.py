@@ -1,14 +1,15 @@
-"""Deadlines for waits that nearly always end in time.
+"""Cheap deadlines for waits that rarely time out.
 
-`asyncio.timeout` sets a timer for every wait and takes it back afterwards, and a pass that writes waits several times.
-Here many waits share one timer:
+`asyncio.timeout` sets and cancels a timer for every wait, and a pass that writes waits several times. Here many waits
+share one timer:
 
     deadlines = Deadlines()
-    with deadlines.within(30.0) as limit:    # TimeoutError, if it takes longer; then `limit.expired` tells that it was us
+    with deadlines.within(30.0) as limit:    # raises TimeoutError if it takes longer; `limit.expired` is True then
         await answer
 
-The timer is never taken back. When it rings it looks who has waited for too long, most often nobody, and is set anew for
-whoever will be next. So a wait costs an entry in a dictionary, and a timer is set every few seconds, however many waits there are.
+The timer is never cancelled. When it fires, it interrupts the waits that are overdue, usually none, and is set for the
+next deadline. So a wait costs an entry in a dictionary, and a timer is set every few seconds, however many waits there
+are.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from types import TracebackType
 
 
 class Deadlines:
-    """The waits of one place, within one event loop."""
+    """Waits with deadlines that share a timer, within one event loop."""
 
     def __init__(self) -> None:
         self._waits: dict[Wait, None] = {}
-        """In the order of their beginning, so that those which end together end in the same order in every run."""
+        """In the order in which they began, so that those which expire together do so in a reproducible order."""
         self._rings_at = float("inf")
         self._alarm: asyncio.TimerHandle | None = None
 
     def within(self, seconds: float) -> Wait:
-        """A block that is to end within so many seconds from now."""
+        """A context whose body is interrupted with TimeoutError after so many seconds."""
         return Wait(self, asyncio.get_running_loop().time() + seconds)
 
     def begin(self, wait: Wait) -> None:
@@ -54,7 +55,7 @@ class Deadlines:
 
 
 class Wait:
-    """One wait of one task: a block of code with a deadline. What `asyncio.timeout` promises holds here, too."""
+    """One wait of one task: a context with a deadline, with the guarantees of `asyncio.timeout`."""
 
     __slots__ = ("_deadlines", "_requests_before", "_task", "due", "expired")
 
@@ -62,7 +63,7 @@ class Wait:
         self._deadlines = deadlines
         self.due = due
         self.expired = False
-        """Whether the block was interrupted because its time was over."""
+        """Whether the body was interrupted because of the deadline."""
 
     def __enter__(self) -> Wait:
         task = asyncio.current_task()
@@ -79,7 +80,7 @@ class Wait:
         self._deadlines.end(self)
         if not self.expired:
             return
-        # Somebody else may have asked for the end of the task meanwhile; that wish is not ours to grant or to refuse.
+        # The task may have been cancelled from outside, too; that cancellation must be passed on.
         is_ours = self._task.uncancel() <= self._requests_before
         if is_ours and kind is asyncio.CancelledError:
             raise TimeoutError from error

@@ -1,8 +1,8 @@
-"""What a write would have made, for runs that write nothing.
+"""Simulates the results of writes for dry runs.
 
-Callers go on with the object that a write returns, so a dry run hands them a plausible one: the live object with the
-change applied as far as that can be known without the server, whose defaults, webhooks and other owners are missing
-here. The resourceVersion of a patched object stays that of the live one, which is the only one there will ever be.
+Callers use the object that a write returns, so a dry run computes it: the live object with the change applied locally,
+without the defaults, webhooks and field owners of the server. The resourceVersion of a patched object stays that of the
+live one.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from edgekeeper.kube.kinds import Key, Kind
 
 
 def imagine_created(kind: Kind, tree: JsonObject, namespace: str, number: int, now: datetime) -> JsonObject:
-    """The object as it would be after its creation. `number` makes what the server would invent."""
+    """The object after its creation. `number` is used for the values that the server would generate."""
     metadata = deepcopy(tree.get("metadata") or {})
     if namespace:
         metadata["namespace"] = namespace
     metadata.setdefault("name", f"{metadata.get('generateName', '')}{number:05d}")
-    made_up = {
+    generated = {
         "uid": str(UUID(int=number)),
         "resourceVersion": str(number),
         "generation": 1,
         "creationTimestamp": timestamp(now),
     }
     body = {name: deepcopy(value) for name, value in tree.items() if name not in _IDENTITY}
-    return {**_typed(kind), "metadata": {**metadata, **made_up}, **body}
+    return {**_typed(kind), "metadata": {**metadata, **generated}, **body}
 
 
 def imagine_merged(live: JsonObject, patch: JsonObject) -> JsonObject:
-    """The object after a JSON merge patch, which may name the resourceVersion that it expects."""
+    """The object after a JSON merge patch. Raise StaleError if the patch has another resourceVersion."""
     expected = dig(patch, "metadata", "resourceVersion")
     if expected is not None and expected != dig(live, "metadata", "resourceVersion"):
         raise StaleError(409, "Conflict", "the object has been modified")
@@ -45,7 +45,7 @@ def imagine_merged(live: JsonObject, patch: JsonObject) -> JsonObject:
 
 
 def imagine_patched(live: JsonObject, operations: list[JsonObject]) -> JsonObject:
-    """The object after a JSON patch."""
+    """The object after a JSON patch. Raise InvalidError if it does not apply."""
     root = {"": deepcopy(live)}
     for operation in operations:
         try:
@@ -58,7 +58,7 @@ def imagine_patched(live: JsonObject, operations: list[JsonObject]) -> JsonObjec
 def imagine_applied(
     kind: Kind, key: Key, live: JsonObject | None, fields: JsonObject, number: int, now: datetime
 ) -> JsonObject:
-    """The object after server-side apply: lists are taken as a whole, and nothing is removed."""
+    """The object after server-side apply: lists are replaced as a whole, and no fields are removed."""
     if live is None:
         named = {**fields, "metadata": {**fields.get("metadata", {}), "name": key.name}}
         return imagine_created(kind, named, key.namespace, number, now)
@@ -86,7 +86,7 @@ def _merge(target: Any, patch: Any) -> Any:
 
 
 def _place(root: Any, pointer: str) -> tuple[Any, str]:
-    """The container that a JSON pointer ends in, and the last step. The root itself is the member named ""."""
+    """The container and the last step of a JSON pointer. The root of the document is the member named ""."""
     first, *steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
     if first:
         raise ValueError(f"{pointer} is no JSON pointer")
@@ -103,7 +103,7 @@ def _member(container: Any, step: str) -> Any:
 
 
 def _index(step: str, last: int) -> int:
-    """A place in a list: digits only, and not beyond the end, where Python would be lenient."""
+    """The index of an item: digits only, and not beyond the end, unlike Python's indexes."""
     if not (step.isascii() and step.isdigit()) or int(step) > last:
         raise ValueError(f"there is no item {step}")
     return int(step)

@@ -1,8 +1,7 @@
-"""What a Lease says: who leads, for how long without a sign of life, and how often that changed.
+"""The spec of a Lease: its holder, its duration, and the number of transitions.
 
-The object belongs to whoever writes it last, and a person with kubectl may have been there. Every field is therefore
-read as something that may be missing, of another type, or absurd. What a Lease tells about time is written for people
-and never read: two machines need not agree on the time of day.
+A Lease may have been edited by hand, so every field may be missing, of another type, or out of range. Its timestamps are
+written for display and never read, because the wall clocks of two machines may differ.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import LEASE, Key
 
 LONGEST_DURATION = timedelta(hours=1)
-"""No holder asks to be waited for longer. A Lease that says so is taken not to say anything."""
+"""A longer duration in a Lease is considered an error, and ignored."""
 _LARGEST_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """The part of a Lease that elections are about."""
+    """The fields of a Lease that leader election uses."""
 
     holder: str
-    """Empty where nobody leads: the last leader said goodbye."""
+    """The identity of the leader; empty if the last one has released the Lease."""
     duration: timedelta
-    """How long the holder may be silent; zero where the Lease says nothing sensible."""
+    """How long after a renewal the holder keeps the Lease; zero if the value is missing or invalid."""
     acquired: str
     transitions: int
 
@@ -43,9 +42,9 @@ class LeaseRecord:
         )
 
     def handed_to(self, holder: str, duration: timedelta, now: datetime) -> JsonObject:
-        """The fields of `spec` with which `holder` takes over, renews, or (with no name) says goodbye."""
+        """The fields of `spec` with which `holder` takes over, renews, or (if it is empty) the Lease is released."""
         renewing = holder == self.holder
-        # Seconds are whole numbers there: rounded up, others wait a little longer than needed and never less.
+        # The field is an integer; rounded up, so that others never wait too short a time.
         seconds = -(-duration // timedelta(seconds=1))
         return {
             "holderIdentity": holder,
@@ -66,9 +65,9 @@ def new_lease(key: Key, holder: str, duration: timedelta, now: datetime) -> Json
 
 
 def with_spec(lease: JsonObject, fields: JsonObject) -> JsonObject:
-    """A copy of `lease` with these fields set; what others have put beside them stays.
+    """A copy of `lease` with these fields of `spec` set; other fields are kept.
 
-    Raise ValueError where the server could not tell that the Lease has changed since it was read.
+    Raise ValueError without a resourceVersion, because a concurrent change would be overwritten.
     """
     if not dig(lease, "metadata", "resourceVersion"):
         raise ValueError("the Lease has no resourceVersion and cannot be written safely")
@@ -84,6 +83,6 @@ def _duration(value: Any) -> timedelta:
 
 
 def _count(value: Any) -> int:
-    """A number that can be written back: the server refuses what does not fit its integers."""
+    """A count that fits into 32 bits, which the server requires."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return min(value, _LARGEST_INT32) if is_number and value >= 0 else 0

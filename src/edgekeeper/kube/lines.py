@@ -1,4 +1,4 @@
-"""The lines of a watch: what each of them says."""
+"""Parses the lines of a watch into events."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from edgekeeper.kube.errors import ApiError, error_from_status
 from edgekeeper.kube.raw import MalformedObjectError
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-"""The annotation of the bookmark that ends the initial events of a watch which began with them."""
+"""The annotation of the bookmark that ends the initial events of a watch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """An object was added or modified; which of both, the receiver knows better."""
+    """An object was added or modified. The two are not distinguished: the store knows whether the object is new."""
 
     object: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """An object was deleted, or has left the selection. This is its last version."""
+    """An object was deleted, or no longer matches the selection. This is its last version."""
 
     object: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Everything up to this version has been told."""
+    """All events up to this version have been sent."""
 
     resource_version: str
     ends_initial_events: bool
@@ -38,7 +38,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The server cannot go on. It has said 200 by then, so this is the only way left to tell."""
+    """The server ended the watch with an error, which it reports as an event because the status was sent before."""
 
     error: ApiError
 
@@ -66,7 +66,7 @@ _decode_status = msgspec.json.Decoder(dict).decode
 
 
 def parse_line(line: bytes) -> Line:
-    """Read a line. Raise MalformedObjectError where it is no event of a kind that we know."""
+    """Parse a line. Raise MalformedObjectError if it is not an event of a known type."""
     try:
         event = _decode_event(line)
         match event.type:

@@ -1,7 +1,7 @@
-"""Lists in pages, and watches in lines: the two answers that are cut up without being decoded.
+"""Splits pages of lists into items, and watches into lines, without decoding the objects.
 
-A list of ten thousand objects costs half a second to decode and twenty milliseconds to cut into pieces. Whoever needs
-an object decodes that one, so items and events stay the bytes that the server sent.
+A list of ten thousand objects takes half a second to decode and twenty milliseconds to split. Objects are decoded when
+they are read, so items and events stay the bytes that the server sent.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import msgspec
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes after which a line of a watch is no event but a fault: etcd holds objects of a few megabytes at most."""
+"""The maximum length of a line of a watch in bytes: etcd stores objects of a few megabytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list."""
+    """One page of a list."""
 
     items: list[bytes]
-    """Objects as JSON. Items of built-in kinds carry neither apiVersion nor kind: the list says it once for all."""
+    """Objects as JSON. Items of built-in kinds have neither apiVersion nor kind: only the list has them."""
     resource_version: str
-    """Of the whole list, and the same on each of its pages: where a watch goes on."""
+    """The version of the whole list, the same on each page, from which a watch starts."""
     last: bool
 
 
@@ -33,7 +33,7 @@ class _ListMeta(msgspec.Struct):
 
 class _ListBody(msgspec.Struct):
     items: list[msgspec.Raw] | None
-    """Required, though it may be null: an object without items is no list."""
+    """Required, though it may be null: an object without items is not a list."""
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
 
 
@@ -41,7 +41,7 @@ _DECODER = msgspec.json.Decoder(_ListBody)
 
 
 def parse_page(body: bytes) -> tuple[Page, str]:
-    """A page, and the token of the next one; raise msgspec.DecodeError where the body is no list."""
+    """A page, and the continue token of the next one. Raise msgspec.DecodeError if the body is not a list."""
     listed = _DECODER.decode(body)
     # `bytes` copies each item out of the body, which would otherwise stay in memory as long as any of its items.
     items = [bytes(item) for item in listed.items or ()]
@@ -50,11 +50,11 @@ def parse_page(body: bytes) -> tuple[Page, str]:
 
 
 class BrokenLineError(Exception):
-    """A stream ended in the middle of a line, or a line did not end."""
+    """A stream ended within a line, or a line was too long."""
 
 
 async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Complete lines, without their ends, of a stream that is cut anywhere. Empty lines are left out."""
+    """The lines of a stream of arbitrary chunks, without line ends. Empty lines are left out."""
     started: list[bytes] = []
     size = 0
     async for chunk in chunks:

@@ -1,12 +1,11 @@
-"""Objects as the bytes they came as: who they are, and without what nobody needs.
+"""Objects as raw JSON: reads their identity and removes `managedFields` without decoding them.
 
 Ten thousand objects cost half a second to decode and half a gigabyte to keep decoded. So nothing here builds a tree:
 `peek` reads the five strings that identify an object, and `compact` cuts `managedFields` out of the bytes, which is
 often half of them and is of no use to a controller.
 
-Versions (`resourceVersion`) are compared for equality. Beyond that, Kubernetes has promised since 1.35 that those of
-one resource are decimal numbers which grow; `is_older` makes use of it where both look like that, and claims nothing
-where they do not.
+Versions (`resourceVersion`) are compared for equality. Kubernetes guarantees since 1.35 that those of one resource are
+increasing decimal numbers; `is_older` uses that if both are decimal, and returns False otherwise.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from edgekeeper.kube.kinds import Key, Kind
 
 
 class MalformedObjectError(Exception):
-    """Bytes that are no object of Kubernetes: no JSON, no name, or no version."""
+    """Bytes that are not a Kubernetes object: not JSON, without a name, or without a resourceVersion."""
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
-    """Who an object is, and which version of it these bytes are."""
+    """The key, uid and resourceVersion of an object."""
 
     key: Key
     uid: str
@@ -50,14 +49,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def peek(raw: bytes) -> Header:
-    """Read who an object is. Raise MalformedObjectError where it does not say."""
+    """Read the header of an object. Raise MalformedObjectError if it has no name or resourceVersion."""
     return _header(_parsed(raw))
 
 
 def compact(raw: bytes, kind: Kind) -> tuple[Header, bytes]:
-    """The object as it is worth keeping: without managedFields, and with its type.
+    """The object as it is stored: without managedFields, and with its apiVersion and kind.
 
-    Items of lists may lack their type, and metadata that comes alone says that it is metadata.
+    Items of lists may lack them, and metadata-only objects have those of PartialObjectMetadata.
     """
     parsed = _parsed(raw)
     header = _header(parsed)
@@ -74,7 +73,7 @@ def compact(raw: bytes, kind: Kind) -> tuple[Header, bytes]:
 
 
 def is_older(version: str, other: str) -> bool:
-    """Whether `version` is certainly older than `other`. Where they are not comparable, that is not certain."""
+    """Whether `version` is certainly older than `other`. False if they are not comparable."""
     if not (_is_comparable(version) and _is_comparable(other)):
         return False
     return (len(version), version) < (len(other), other)
@@ -95,13 +94,13 @@ def _header(parsed: _Object) -> Header:
     metadata = parsed.metadata
     if not metadata.name or not metadata.resource_version:
         raise MalformedObjectError("the object has no name or no resourceVersion")
-    # Namespaces are few, and each of their objects would bring a copy of the name.
+    # Interned, because many objects share a namespace.
     key = Key(sys.intern(metadata.namespace), metadata.name)
     return Header(key, metadata.uid, metadata.resource_version)
 
 
 def _check_text(raw: bytes) -> None:
-    """Strings that the parser skipped may hold anything; better found here than by whoever decodes them."""
+    """Check that the bytes are UTF-8, which the parser does not do for strings that it skips."""
     try:
         raw.decode()
     except UnicodeDecodeError as error:
@@ -109,7 +108,7 @@ def _check_text(raw: bytes) -> None:
 
 
 def _without_managed_fields(raw: bytes, managed: bytes) -> bytes:
-    """Cut the member out where it is certain which bytes it is, which it nearly always is; else take members apart."""
+    """Cut the member out of the bytes if it occurs exactly once, which is the usual case; else decode the members."""
     member = b'"managedFields":' + managed
     start = raw.find(member)
     end = start + len(member)
@@ -127,13 +126,13 @@ def _without_managed_fields_slowly(raw: bytes) -> bytes:
     metadata = _members(tree["metadata"])
     del metadata["managedFields"]
     tree["metadata"] = msgspec.Raw(_encode(metadata))
-    # What the encoder returns has room to spare, and would keep it as long as the object is kept.
+    # Copied, because the buffer of the encoder is larger than its content.
     return bytes(memoryview(_encode(tree)))
 
 
 def _typed(raw: bytes, kind: Kind) -> bytes:
     start = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}",'.encode()
-    # An object with a name has at least one member, so the comma is followed by something.
+    # An object with a name has at least one member, so the comma is valid.
     return start + raw.lstrip()[1:]
 
 

@@ -1,4 +1,4 @@
-"""Whether a call that failed is worth another attempt, and after which pause. Pure; `kube.client` sends it again."""
+"""Decides whether a failed call is retried, and after which pause. Pure; `kube.client` sends it again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LONGEST_PAUSE = 5.0
 
 
 def pause_before_retry(error: ApiError, call: CallRecord, failures: int) -> float | None:
-    """Seconds until another attempt, or None where there is to be none.
+    """Seconds until the next attempt, or None if the call is not retried.
 
-    The jitter comes from the number of the call: reads that failed together do not come back together, and a run that
-    is repeated pauses as it did before.
+    The jitter is derived from the number of the call: reads that failed together are spread out, and the pauses of a
+    run are reproducible.
     """
     if isinstance(error.__cause__, TransportError) and error.__cause__.is_final:
         return None

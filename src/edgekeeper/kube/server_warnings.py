@@ -1,6 +1,6 @@
-"""What the API server tells people beside its answers: deprecated versions, unknown fields, risky values.
+"""Logs the `Warning` headers of the API server: deprecated versions, unknown fields, risky values.
 
-It does so in `Warning` headers, with every answer. Each text is logged once; a controller would repeat it for ever.
+The server sends them with every response. Each text is logged once, because a controller repeats its requests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 def warnings_in(headers: Mapping[str, str]) -> list[str]:
-    """The texts of the warnings that come with an answer."""
+    """The texts of the warnings in the headers of a response."""
     return [_ESCAPED.sub(r"\1", text) for text in _WARNING.findall(headers.get("warning", ""))]
 
 

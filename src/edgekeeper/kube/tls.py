@@ -1,8 +1,8 @@
-"""TLS contexts that follow the files they are made of.
+"""TLS contexts that are rebuilt when their certificate files change.
 
-Certificates are replaced while we run: those of the authorities that we trust, and our own. A context is made anew when
-one of them has changed, and since pools of connections tell connections of different contexts apart, new requests use
-new connections while those under way, watches above all, stay as they are.
+Certificates are replaced while the process runs: those of the trusted authorities, and the client's own. When one has
+changed, a new context is created. Connection pools distinguish connections by context, so new requests open new
+connections, while open ones, such as watches, are not interrupted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = get_logger(__name__)
 
 
 class TlsContexts:
-    """The context of the moment."""
+    """The current TLS context of a client, rebuilt when a certificate has changed."""
 
     def __init__(self, trust: Trust, clock: Clock) -> None:
         self._trust = trust
@@ -30,7 +30,7 @@ class TlsContexts:
         self._context: ssl.SSLContext | None = None
 
     def context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
-        """The context for showing `certificate`; the same one for as long as nothing has changed."""
+        """The context with this client certificate; the same one as long as nothing has changed."""
         source = self._authorities
         authorities = source.read() if isinstance(source, WatchedFile) else source
         if self._context is None or self._made_of != (authorities, certificate):
@@ -43,7 +43,7 @@ class TlsContexts:
         except (ssl.SSLError, ValueError) as error:
             if self._context is None:
                 raise CredentialsError(f"cannot use the certificates or their key: {error}") from error
-            # A certificate and its key are two files: in between they do not fit together.
+            # A certificate and its key are two files: while they are being replaced, they do not match.
             log.warning("new certificates cannot be used; the present ones stay in use", error=str(error))
             return self._context
         self._made_of = (authorities, certificate)
@@ -53,7 +53,7 @@ class TlsContexts:
 def build_context(
     trust: Trust, authorities: bytes | None, certificate: ClientCertificate | None
 ) -> ssl.SSLContext:
-    """A client's context. Nothing but `trust` decides whom it believes: no environment variable, no bundle of a library."""
+    """The TLS context of a client. Only `trust` decides what is trusted: no environment variable, no library's bundle."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if trust.insecure:
@@ -76,7 +76,7 @@ def _believe(context: ssl.SSLContext, authorities: bytes) -> None:
 
 
 def _show(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
-    # The standard library reads certificates from files only: this one lives just that long, and only we can read it.
+    # The standard library loads certificates from files only. This one is deleted at once, and has mode 0600.
     with tempfile.NamedTemporaryFile(prefix="edgekeeper-", suffix=".pem") as pem:
         pem.write(certificate.certificate + b"\n" + certificate.key)
         pem.flush()

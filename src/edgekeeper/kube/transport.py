@@ -1,4 +1,4 @@
-"""How requests reach an API server. HTTP in production; straight into the embedded server in tests.
+"""The interface of transports to an API server: HTTP in production, direct calls of the embedded server in tests.
 
 A transport is two methods. Everything above it (errors, retries, limits, numbering) is the client's and so the same
 for every transport.
@@ -27,7 +27,7 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """A complete answer."""
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]
@@ -37,7 +37,7 @@ class ApiResponse:
 
 @dataclass(frozen=True, slots=True)
 class ApiStream:
-    """The head of a watch, and its body as it comes: chunks of bytes, cut anywhere."""
+    """The status and headers of a watch, and its body in chunks of arbitrary size."""
 
     status: int
     headers: Mapping[str, str]
@@ -45,19 +45,19 @@ class ApiStream:
 
 
 class TransportError(Exception):
-    """No answer: the connection failed, broke or took too long. Whether the request took effect is not known."""
+    """There is no response: the connection failed, broke or timed out. The request may have taken effect."""
 
     is_final = False
-    """Whether another attempt would end the same way, as with a server that is not the one we trust."""
+    """Whether a retry would fail the same way, as with a server whose certificate is not trusted."""
 
 
 class Transport(Protocol):
     """Sends requests."""
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
-        """Return the whole answer, whatever its status. Raise TransportError when there is none in time."""
+        """Return the complete response, whatever its status. Raise TransportError if there is none in time."""
 
     def stream(self, request: ApiRequest) -> AbstractAsyncContextManager[ApiStream]:
-        """Open a request whose answer never ends. Raise TransportError when it cannot be opened or breaks."""
+        """Open a request with a streamed response. Raise TransportError if it cannot be opened or breaks."""
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""What a process of the operator can be told, as values: `cli.operator_options` reads them from flags and variables."""
+"""The options of an operator process. `cli.operator_options` reads them from flags and environment variables."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ WEBHOOK_ADDRESS = Address("", 9443)
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where we listen, and with which certificates."""
+    """The addresses to listen on, and their certificates."""
 
     health_address: Address | None = HEALTH_ADDRESS
     metrics_address: Address | None = None
     metrics_secure: bool = True
-    """HTTPS, and only for those whom the API server lets read `/metrics`."""
+    """Serve metrics by HTTPS, to callers that the API server authorizes for `/metrics`."""
     metrics_cert_path: Path | None = None
-    """A directory with a certificate and its key; without it a certificate is made for the occasion."""
+    """A directory with a certificate and its key; without it a self-signed certificate is used."""
     metrics_cert_files: CertificateFiles = USUAL_FILES
     webhook_address: Address | None = WEBHOOK_ADDRESS
     webhook_cert_path: Path | None = None
-    """A directory with a certificate and its key, which somebody else lets the API server trust."""
+    """A directory with a certificate and its key, which the webhook configuration trusts already."""
     webhook_cert_files: CertificateFiles = USUAL_FILES
     webhook_service: str = ""
-    """The Service of our webhooks: without `webhook_cert_path` a certificate for it is made, kept and published."""
+    """The Service of the webhooks: without `webhook_cert_path` a certificate for it is created, stored and published."""
     enable_http2: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """How we log; None leaves it to the environment and the terminal."""
+    """Settings of the log; None for those of the environment variables and the terminal."""
 
     format: Literal["json", "text"] | None = None
     color: Literal["auto", "always", "never"] | None = None
@@ -46,12 +46,12 @@ class LogOptions:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeOptions:
-    """Everything that a process of the operator can be told, whatever kinds it serves."""
+    """The options of a process that do not depend on the kinds it serves."""
 
     kubeconfig: Path | None = None
     context: str | None = None
     namespaces: tuple[str, ...] = ()
-    """Look at objects in these namespaces only; empty for all."""
+    """The namespaces to watch; empty for all."""
     requests_per_second: float | None = None
     burst: int = DEFAULT_OPTIONS.burst
     dry_run: bool = False

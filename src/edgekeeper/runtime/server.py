@@ -1,4 +1,4 @@
-"""Everything that listens: probes, metrics and admission webhooks, each at an address of its own.
+"""The HTTP servers of a process: probes, metrics and admission webhooks, each at an address of its own.
 
     server = Server(options, metrics, client, clock, webhooks)
     server.ready.add("manager", lambda: manager.is_ready)
@@ -7,11 +7,11 @@
 
     what         flag                           default
     ───────────  ─────────────────────────────  ────────  ────────────────────────────────────────────────────────
-    probes       --health-probe-bind-address    :8081     plain HTTP for anybody (`probes`)
-    metrics      --metrics-bind-address         0 (off)   HTTPS for those whom RBAC allows it, or plain (`metrics_auth`)
+    probes       --health-probe-bind-address    :8081     plain HTTP without authentication (`probes`)
+    metrics      --metrics-bind-address         0 (off)   HTTPS with RBAC, or plain HTTP (`metrics_auth`)
     admission    --webhook-bind-address         :9443     HTTPS, where there are webhooks and a certificate (`webhooks`)
 
-HTTP/1.1 is all that is spoken. `--enable-http2` is accepted, since manifests have it, and answered by a warning.
+Only HTTP/1.1 is supported. `--enable-http2` is accepted, because manifests have it, and causes a warning.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ log = get_logger(__name__)
 
 _PROBE_LIMIT = timedelta(seconds=2)
 _REVIEW_LIMIT = LONGEST_REVIEW * 2
-"""For a whole request: its body has as long to arrive as its rule has to decide."""
+"""The time limit of a whole request: as long for receiving its body as for its rule."""
 
 
 class Server:
@@ -58,7 +58,7 @@ class Server:
         webhooks: Sequence[Webhook] = (),
         certificate: WebhookCertificate | None = None,
     ) -> None:
-        """`certificate` serves webhooks where the options name no directory with one."""
+        """`certificate` is used for webhooks if the options name no directory."""
         self._options = options
         self._metrics = metrics
         self._client = client
@@ -72,12 +72,12 @@ class Server:
         self._following: list[asyncio.Task[None]] = []
 
     def port(self, name: str) -> int | None:
-        """The port of `probes`, `metrics` or `admission`, where it is served."""
+        """The port of `probes`, `metrics` or `admission`, if it is served."""
         listener = self._listeners.get(name)
         return listener.port if listener else None
 
     async def start(self) -> None:
-        """Listen everywhere. Raise ListenError or CertificateError where that fails, and then listen nowhere."""
+        """Start all servers. Raise ListenError or CertificateError if one fails; then none is left running."""
         if self._options.enable_http2:
             log.warning("HTTP/2 is not served", remedy="HTTP/1.1 is; leave out --enable-http2")
         try:
@@ -92,7 +92,7 @@ class Server:
         log.info("Listening", **{name: listener.port for name, listener in self._listeners.items()})
 
     async def stop(self) -> None:
-        """Take no more requests, and let those that are running end."""
+        """Accept no further requests, and wait for those that are running."""
         for task in self._following:
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Rules for objects that the API server asks us about before it stores them: what the author of a kind writes.
+"""The interface of validators: rules of a kind that are checked on admission.
 
     class NoShrinking:
         async def validate(self, old, new, user):
@@ -8,7 +8,8 @@
 
     ControllerOptions("widget", WIDGET, validator=NoShrinking())
 
-`runtime.webhooks` serves them. What a definition can say by its schema and its rules belongs there: it holds without us.
+`runtime.webhooks` serves them. Rules that the schema of the CRD can express belong there, because the API server
+enforces them even when the operator does not run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from edgekeeper.core.json import JsonObject
 
 
 class User(msgspec.Struct, frozen=True, rename="camel"):
-    """Who wants to write."""
+    """The user who sent the request."""
 
     username: str = ""
     uid: str = ""
@@ -33,7 +34,7 @@ class User(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a field, and what would be right."""
+    """What is wrong with a field, and the remedy."""
 
     field: str
     message: str

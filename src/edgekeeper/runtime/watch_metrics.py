@@ -1,4 +1,4 @@
-"""How the watches are doing, for `/metrics`: counted when somebody asks, so that kinds that are gone leave no series."""
+"""Metrics of watches, computed on each scrape, so that kinds that are no longer watched leave no series."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATES = {
 
 
 def watch_families(informers: Iterable[Informer]) -> Iterator[Metric]:
-    """`edgekeeper_watches{resource,state}`: a kind whose watches are not all `synced` is waited for."""
+    """`edgekeeper_watches{resource,state}`: the number of watches of each kind by state."""
     family = GaugeMetricFamily(
         "edgekeeper_watches",
         "Watches of a kind, by what is known of its objects: synced, stale, pending, not_served or forbidden.",
@@ -32,7 +32,7 @@ def watch_families(informers: Iterable[Informer]) -> Iterator[Metric]:
 
 
 def _state(informer: Informer) -> str:
-    """Synced once and out of date now is a state of its own here: what is known stays readable."""
+    """The state of a watch. A synced store that may be out of date is `stale`."""
     if informer.store.synced and informer.stale_since is not None:
         return "stale"
     return _STATES[informer.store.state]

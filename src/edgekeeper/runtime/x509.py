@@ -1,7 +1,7 @@
-"""What only `cryptography` can do: make a certificate, and read one.
+"""Creates and parses certificates with `cryptography`.
 
-Apart from the rest of the servers' TLS, and imported when it is needed: the library takes seven megabytes of memory, and
-a process that serves no HTTPS needs none of them.
+A module of its own that is imported when needed: the library takes seven megabytes of memory, which a process that
+serves no HTTPS does not need.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _CLOCK_SKEW = timedelta(hours=1)
 
 
 def make_self_signed(hosts: Sequence[str], now: datetime) -> tuple[bytes, bytes]:
-    """A certificate that it signs itself, for these names and addresses, and its key, both as PEM."""
+    """A self-signed certificate for these names and addresses, and its key, both as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    # Issuers are looked up by their names, so two that are trusted at once must not share one.
+    # Issuers are found by name, so two certificates that are trusted at the same time need different names.
     serial = x509.random_serial_number()
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"edgekeeper {serial:040x}")])
     certificate = (
@@ -46,12 +46,12 @@ def make_self_signed(hosts: Sequence[str], now: datetime) -> tuple[bytes, bytes]
 
 
 def expiry_of(certificate: bytes) -> datetime:
-    """Until when a certificate is valid, given as PEM. Raise ValueError where that cannot be read."""
+    """The expiry of a certificate in PEM. Raise ValueError if it cannot be parsed."""
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
 
 
 def hosts_of(certificate: bytes) -> list[str]:
-    """The names and addresses that a certificate is for, given as PEM. Raise ValueError where they cannot be read."""
+    """The names and addresses of a certificate in PEM. Raise ValueError if they cannot be parsed."""
     parsed = x509.load_pem_x509_certificate(certificate)
     try:
         names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
