@@ -28,6 +28,7 @@ from kubesim.aws.route53.records import Record
 from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
 from tests.chaos.tenant_operations import TenantWorld
+from tests.chaos.tenant_wishes import is_left_alone
 from tests.chaos.violation import Violation
 from tests.tenants.system import CLUSTER
 
@@ -65,7 +66,7 @@ class Ledger:
         self._adopting: dict[str, float] = {}
         """When an object, by its uid, was last seen to be allowed to take something over."""
         self._served: set[str] = set()
-        self._leaving: dict[str, float] = {}
+        self._leaving: dict[str, tuple[float, set[str]]] = {}
         """Names whose record we have removed, and when the world knows of it."""
         self._tenants, self._records = self._look()
         self._estate.chronicle.listeners.append(self._after_call)
@@ -167,11 +168,13 @@ class Ledger:
         return is_adopted or self.makers.get(tenant.id) == "operator"
 
     def _judge_surrender(self, before: Tenant, after: Tenant | None, entry: Entry) -> None:
-        """Names that a tenant gives up must have been gone from the world's DNS, if they were there by us."""
+        """Names that a tenant gives up must have been gone from the world's DNS, if they were there by its own object."""
         now = self._estate.cloud.time.monotonic()
+        owners = {obj["metadata"]["uid"] for obj in self._objects() if _is_marked(before, obj)}
         for name in set(before.domains) - set(after.domains if after else ()):
-            if now < self._leaving.get(name, 0.0):
-                left = self._leaving[name] - now
+            until, recorders = self._leaving.get(name, (0.0, set[str]()))
+            if now < until and (not owners or owners & recorders):
+                left = until - now
                 self._find("dangling", f"{name} is given up {left:.0f} s too early by {entry.operation}")
 
     def _judge_record(self, place: Place, before: Record | None, after: Record | None) -> None:
@@ -185,7 +188,8 @@ class Ledger:
             self.written.pop(place, None)
             self.served = {pair for pair in self.served if pair[1] != place.name}
             propagation = self._estate.cloud.world.timings.record_propagation.total_seconds()
-            self._leaving[place.name] = self._estate.cloud.time.monotonic() + propagation
+            recorders = {obj["metadata"]["uid"] for obj in self._objects() if place in places_of(obj)}
+            self._leaving[place.name] = (self._estate.cloud.time.monotonic() + propagation, recorders)
             return
         if before is not None and written is None:
             self._find(
@@ -198,8 +202,10 @@ class Ledger:
         self._leaving.pop(place.name, None)
 
     def _judge_names(self, entry: Entry) -> None:
+        """Names that were served lead to what is gone. Those of an object that is to be left alone stay as they are."""
         leading, domains = self.leading(), set(self._estate.cloud.world.edge_domains)
-        for name in sorted((self._served & leading) - domains):
+        left = {place.name for obj in self._objects() if is_left_alone(obj) for place in places_of(obj)}
+        for name in sorted((self._served & leading) - domains - left):
             self._find(
                 "dangling", f"{name} leads to CloudFront and no tenant serves it, after {entry.operation}"
             )

@@ -160,6 +160,7 @@ class Truth:
         role = dig(spec, "dns", "assumeRoleArn") or "arn:aws:iam::"
         return (
             any(name not in given for name in required)
+            or any(name not in [one.name for one in distribution.parameters] for name in given)
             or len(set(given)) < len(given)
             or (geo.get("restrictionType", "none") != "none" and not geo.get("locations"))
             or "XX" in (geo.get("locations") or ())

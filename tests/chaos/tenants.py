@@ -119,10 +119,21 @@ class TenantJudge:
                 yield Violation("orphan", f"{place.type} {place.name} in {place.zone} is in no inventory")
 
     def _inventories(self, truth: Truth) -> Iterator[Violation]:
-        """A record is in one inventory, once, and only as long as it is wanted."""
+        """A record is in one inventory, once, and only as long as it is wanted.
+
+        It is there twice while it is being replaced: as it was written, and as it is planned. That stays so where a
+        person has to act before it can be.
+        """
         places: Counter[Place] = Counter()
         for obj in truth.objects:
-            places.update(place_of(entry) for entry in dig_list(obj, "status", "inventory"))
+            entries = dig_list(obj, "status", "inventory")
+            is_refused = condition(obj, "DNSReady").get("reason") in ("DNSConflict", "DNSError")
+            written = {place_of(entry) for entry in entries if entry.get("state") != "Planned"}
+            places.update(
+                place_of(entry)
+                for entry in entries
+                if not (is_refused and entry.get("state") == "Planned" and place_of(entry) in written)
+            )
             yield from self._unwanted(obj, truth)
         for place, count in places.items():
             if count > 1:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -30,7 +31,6 @@ from edgekeeper.runtime.logs import parse_level
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
 
 Command: TypeAlias = Callable[..., Any]
-Decorator: TypeAlias = Callable[[Command], Command]
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _ENCODERS: Final[Mapping[str | None, Literal["json", "text"]]] = {"json": "json", "console": "text"}
@@ -98,20 +98,32 @@ class Namespaces(click.ParamType[tuple[str, ...]]):
         return names
 
 
-def _option(flag: str, variable: str = "", **more: Any) -> tuple[str, Decorator]:
-    """The name of a parameter, and what adds it to a command."""
+@dataclass(frozen=True)
+class _Option:
+    """A parameter, and how it is declared."""
+
+    name: str
+    flag: str
+    settings: Mapping[str, Any]
+
+    def decorate(self, command: Command, **changed: Any) -> Command:
+        decorated: Command = click.option(self.flag, self.name, **{**self.settings, **changed})(command)
+        return decorated
+
+
+def _option(flag: str, variable: str = "", **more: Any) -> _Option:
     name = flag.removeprefix("--").replace("-", "_")
     envvar = variable or f"EDGEKEEPER_{name.upper()}"
-    return name, click.option(flag, name, envvar=envvar, show_envvar=bool(variable), **more)
+    return _Option(name, flag, {"envvar": envvar, "show_envvar": bool(variable), **more})
 
 
-def _switch(flag: str, *, default: bool, **more: Any) -> tuple[str, Decorator]:
+def _switch(flag: str, *, default: bool, **more: Any) -> _Option:
     """A switch as Go has them: alone it means true."""
     form: dict[str, Any] = {"is_flag": False, "flag_value": "true", "type": bool, "metavar": "[BOOL]"}
     return _option(flag, default=default, **form, **more)
 
 
-def _file_name(flag: str, default: str, meaning: str) -> tuple[str, Decorator]:
+def _file_name(flag: str, default: str, meaning: str) -> _Option:
     return _option(flag, default=default, show_default=True, metavar="NAME", help=meaning)
 
 
@@ -277,16 +289,41 @@ _OPTIONS = (
 
 def operator_options(command: Command) -> Command:
     """Add the options to a command, which gets them as one argument: `options`."""
+    return _with_options(command, _OPTIONS, {})
 
+
+def embedded_operator_options(command: Command) -> Command:
+    """The same for a command whose operator runs beside an API server of its own.
+
+    It reaches that server in its own way, and listens only where it is told to.
+    """
+    within = tuple(option for option in _OPTIONS if option.name not in _CLUSTER_OPTIONS)
+    return _with_options(command, within, _LOCAL_ADDRESSES)
+
+
+_CLUSTER_OPTIONS: Final = ("kubeconfig", "context")
+_LOCAL_ADDRESSES: Final = {
+    "health_probe_bind_address": "0",
+    "metrics_bind_address": "0",
+    "webhook_bind_address": "127.0.0.1:0",
+}
+"""Nowhere, but for the API server beside us."""
+
+
+def _with_options(command: Command, options: Sequence[_Option], defaults: Mapping[str, str]) -> Command:
     @functools.wraps(command)
     def collected(*args: Any, **given: Any) -> Any:
-        values = {name: given.pop(name) for name, _ in _OPTIONS}
-        return command(*args, options=_options_of(values), **given)
+        values = {option.name: given.pop(option.name) for option in options}
+        return command(*args, options=_options_of({**_NO_CLUSTER, **values}), **given)
 
     decorated: Command = collected
-    for _, decorate in reversed(_OPTIONS):
-        decorated = decorate(decorated)
+    for option in reversed(options):
+        changed = {"default": defaults[option.name], "show_default": False} if option.name in defaults else {}
+        decorated = option.decorate(decorated, **changed)
     return decorated
+
+
+_NO_CLUSTER: Final[Mapping[str, Any]] = dict.fromkeys(_CLUSTER_OPTIONS)
 
 
 def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:

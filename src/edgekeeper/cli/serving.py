@@ -6,11 +6,13 @@ start  →  write the kubeconfig  →  apply, follow until ready  →  tell how 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 import shlex
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -30,8 +32,10 @@ from edgekeeper.cli.stopping import StopRequest, stop_on_signals
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.json import dig
 from edgekeeper.runtime.logs import configure
+from edgekeeper.runtime.options import LogOptions, RuntimeOptions
 
 if TYPE_CHECKING:
+    from edgekeeper.cli.kind_options import KindSettings
     from edgekeeper.cli.simulated import Simulation
 
 _PLAIN = re.compile(r"[\w@%+=:,./ -]+", re.ASCII).fullmatch
@@ -50,6 +54,12 @@ class UpSettings:
     timeout: timedelta
     controllers: bool = True
     """Start the simulated clouds, and the operator that keeps them."""
+    operator: bool = True
+    """Start the operator, not only the clouds."""
+    endpoints: Path | None = None
+    """Where to write the addresses of everything, once it can be used."""
+    runtime: RuntimeOptions | None = None
+    kinds: KindSettings | None = None
     deploy_time: timedelta = timedelta(seconds=5)
     story: bool = False
 
@@ -57,11 +67,12 @@ class UpSettings:
 async def serve(settings: UpSettings, console: Console, *, interactive: bool) -> ExitCode:
     """Run the server, first for the manifests, then for as long as nobody stops it."""
     started = time.monotonic()
-    with stop_on_signals() as stop:
+    with stop_on_signals() as stop, ExitStack() as stack:
         async with open_server(settings.plane) as server:
             with kubeconfig_file(settings.kubeconfig, settings.plane.data_dir, server.kubeconfig) as path:
                 console.print(f"edgekeeper {__version__} serves Kubernetes at [bold]{server.url}[/]")
                 async with clouds(server, settings, console) as simulation:
+                    stack.enter_context(endpoints_file(settings.endpoints, path, server.url, simulation))
                     if settings.manifests:
                         await stop.unless_stopped(apply_manifests(server, settings, console, interactive))
                         console.print(
@@ -84,13 +95,43 @@ async def clouds(
         yield None
         return
     # Loaded here, because the SDK takes a second that the API server need not wait for.
-    from edgekeeper.cli.simulated import SimulationOptions, simulating  # noqa: PLC0415
+    from edgekeeper.cli.kind_options import KindSettings  # noqa: PLC0415
+    from edgekeeper.cli.simulated import SILENT, SimulationOptions, simulating  # noqa: PLC0415
 
-    configure(level="warning")
-    options = SimulationOptions(settings.deploy_time, data_dir=settings.plane.data_dir)
+    log = settings.runtime.log if settings.runtime else LogOptions()
+    configure(format=log.format, color=log.color, level=log.level or "warning")
+    options = SimulationOptions(
+        settings.deploy_time,
+        data_dir=settings.plane.data_dir,
+        operator=settings.operator,
+        runtime=settings.runtime or RuntimeOptions(server=SILENT),
+        kinds=settings.kinds or KindSettings(),
+    )
     async with simulating(server, options) as simulation:
-        console.print(f"It keeps a simulated AWS at [bold]{simulation.url}[/]")
+        console.print(f"A simulated AWS is at [bold]{simulation.url}[/]")
+        console.print(f"A simulated Cloudflare is at [bold]{simulation.cloudflare.url}[/]")
         yield simulation
+
+
+@contextmanager
+def endpoints_file(
+    path: Path | None, kubeconfig: Path, kubernetes: str, simulation: Simulation | None
+) -> Iterator[None]:
+    """Write where everything is, as JSON, for as long as it is there."""
+    if path is None:
+        yield
+        return
+    endpoints = {"kubeconfig": str(kubeconfig.absolute()), "kubernetes": kubernetes}
+    if simulation is not None:
+        endpoints |= {"aws": simulation.url, "cloudflare": simulation.cloudflare.url}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(f"{json.dumps(endpoints, indent=2)}\n")
+    draft.replace(path)  # whoever waits for the file finds it whole
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 async def tell_story(server: LocalServer, simulation: Simulation, console: Console) -> None:

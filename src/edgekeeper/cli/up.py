@@ -17,10 +17,14 @@ import click
 from edgekeeper.cli.duration import Duration
 from edgekeeper.cli.embedded import SIMULATOR_NAMES, PlaneOptions
 from edgekeeper.cli.help import Command
+from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.kubeconfig import InUseError, default_path, ensure_replaceable
 from edgekeeper.cli.manifest import load_manifests
+from edgekeeper.cli.operator_options import embedded_operator_options
 from edgekeeper.cli.serving import UpSettings, serve
 from edgekeeper.cli.terminal import is_interactive, open_console
+from edgekeeper.cloud.aws.clients import AwsSettings
+from edgekeeper.runtime.options import RuntimeOptions
 
 PATH = click.Path(path_type=Path)
 
@@ -32,6 +36,7 @@ PATH = click.Path(path_type=Path)
         ("edgekeeper up --data-dir ./state", "remember over restarts"),
         ("edgekeeper up --apply crds/ --apply a.yaml", "apply manifests first"),
         ("edgekeeper up --apply a.yaml --wait", "leave when all is ready"),
+        ("edgekeeper up --no-operator --endpoints e.json", "clouds and cluster for an operator elsewhere"),
     ],
 )
 @click.option(
@@ -76,6 +81,18 @@ PATH = click.Path(path_type=Path)
 @click.option("--no-simulators", is_flag=True, help="Let nothing come alive by itself.")
 @click.option("--no-controllers", is_flag=True, help="Start neither the simulated clouds nor the operator.")
 @click.option(
+    "--no-operator",
+    is_flag=True,
+    help="Start the simulated clouds, but not the operator: `edgekeeper run` may run elsewhere.",
+)
+@click.option(
+    "--endpoints",
+    "endpoints_path",
+    type=PATH,
+    metavar="FILE",
+    help="Write where everything is there, as JSON, when it can be used; it is removed in the end.",
+)
+@click.option(
     "--deploy-time",
     type=Duration(),
     default="3s",
@@ -84,6 +101,8 @@ PATH = click.Path(path_type=Path)
 )
 @click.option("--story", is_flag=True, help="Tell what an operator is for, with what was applied.")
 @click.option("--auth", is_flag=True, help="Ask for credentials, and let RBAC decide.")
+@embedded_operator_options
+@kind_options
 def up(  # noqa: PLR0913 - one parameter per option
     *,
     port: int,
@@ -95,9 +114,13 @@ def up(  # noqa: PLR0913 - one parameter per option
     simulated: tuple[str, ...],
     no_simulators: bool,
     no_controllers: bool,
+    no_operator: bool,
+    endpoints_path: Path | None,
     deploy_time: timedelta,
     story: bool,
     auth: bool,
+    options: RuntimeOptions,
+    kinds: KindSettings,
 ) -> int:
     """Start a cluster, clouds and the operator on this machine.
 
@@ -107,6 +130,8 @@ def up(  # noqa: PLR0913 - one parameter per option
     """
     if no_simulators and simulated:
         raise click.UsageError("--simulate and --no-simulators exclude each other")
+    if kinds.aws != AwsSettings():
+        raise click.UsageError("--aws-region and --aws-endpoint-url are for a real AWS: `up` has its own")
     chosen = frozenset(simulated or (() if no_simulators else SIMULATOR_NAMES))
     settings = UpSettings(
         plane=PlaneOptions(port, data_dir, chosen, auth),
@@ -115,6 +140,10 @@ def up(  # noqa: PLR0913 - one parameter per option
         wait=wait,
         timeout=timeout,
         controllers=not no_controllers,
+        operator=not no_operator,
+        endpoints=endpoints_path,
+        runtime=options,
+        kinds=kinds,
         deploy_time=deploy_time,
         story=story,
     )

@@ -18,9 +18,11 @@ import os
 import re
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -72,6 +74,30 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+class _Server(web.Server):
+    """aiohttp's bare server, which knows when the last of its connections is closed, not merely closing."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.open: set[web.RequestHandler] = set()
+        self._all_closed = asyncio.Event()
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        self.open.add(handler)
+        self._all_closed.clear()
+        super().connection_made(handler, transport)
+
+    def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self.open.discard(handler)
+        if not self.open:
+            self._all_closed.set()
+
+    async def wait_closed(self) -> None:
+        if self.open:
+            await self._all_closed.wait()
+
+
 class Listener:
     """Serves one handler at one address."""
 
@@ -91,7 +117,7 @@ class Listener:
         self._limit = limit
         self._silent: dict[web.RequestHandler, asyncio.TimerHandle] = {}
         """The connections that have not sent a request yet, and what ends them if they never do."""
-        self._web: web.Server | None = None
+        self._web: _Server | None = None
         self._sockets: asyncio.Server | None = None
 
     @property
@@ -102,10 +128,15 @@ class Listener:
         port: int = self._sockets.sockets[0].getsockname()[1]
         return port
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._web.open) if self._web is not None else 0
+
     async def start(self) -> None:
         """Listen. Raise ListenError where that is impossible."""
         loop = asyncio.get_running_loop()
-        self._web = web.Server(
+        self._web = _Server(
             self._serve,
             request_factory=partial(_Request, loop=loop),
             logger=_logger,
@@ -137,6 +168,10 @@ class Listener:
         await asyncio.sleep(0)  # what was accepted a moment ago becomes a request
         self._web.pre_shutdown()
         await self._web.shutdown(DRAIN.total_seconds())
+        # TLS says goodbye before it closes. Who does not answer is left to the limit of the shutdown.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FAREWELL_SECONDS / 2):
+                await self._web.wait_closed()
         for timer in self._silent.values():
             timer.cancel()
         self._silent.clear()

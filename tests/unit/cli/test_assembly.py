@@ -134,7 +134,7 @@ async def test_operator_on_this_machine_has_its_rules_asked(monkeypatch: pytest.
     monkeypatch.setattr(assembly, "webhooks_of", lambda _: [validating(KIND, Refusing())])
     async with open_server(PlaneOptions()) as server, simulating(server, SimulationOptions()) as simulation:
         async with asyncio.timeout(30):
-            while not simulation.operator.manager.is_ready:  # noqa: ASYNC110 - it has no event for that
+            while simulation.operator is None or not simulation.operator.manager.is_ready:  # noqa: ASYNC110 - it has no event for that
                 await asyncio.sleep(0.01)
         user = KubeClient(InProcessTransport(server.plane, server.plane.admin_token), Calls(), SystemClock())
         with pytest.raises(InvalidError, match="spec: is refused by rule"):

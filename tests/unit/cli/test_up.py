@@ -80,7 +80,8 @@ def test_up_keeps_a_simulated_cloud_and_leaves_when_all_is_ready(tmp_path: Path,
     assert (finished.returncode, finished.stderr) == (0, "")
     lines = finished.stdout.splitlines()
     assert re.fullmatch(r"edgekeeper \S+ serves Kubernetes at https://127\.0\.0\.1:\d+", lines[0])
-    assert re.fullmatch(r"It keeps a simulated AWS at http://127\.0\.0\.1:\d+", lines[1])
+    assert re.fullmatch(r"A simulated AWS is at http://127\.0\.0\.1:\d+", lines[1])
+    assert re.fullmatch(r"A simulated Cloudflare is at http://127\.0\.0\.1:\d+/client/v4", lines[2])
     assert "ready    Deployment edge/gateway (MinimumReplicasAvailable)" in lines
     assert "ready    Service edge/gateway (AddressAssigned)" in lines
     assert "ready    DistributionTenant edge/blog (Deployed)" in lines

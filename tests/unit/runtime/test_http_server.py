@@ -262,6 +262,20 @@ async def test_requests_that_never_end_do_not_hold_up_the_stop(monkeypatch: pyte
         await asking
 
 
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "TLS"])
+async def test_idle_connections_are_closed_when_the_stop_is_over(secure: bool) -> None:
+    tls = server_context(self_signed((LOOPBACK,), NOW)) if secure else None
+    listener = Listener(greet, ANYWHERE, "--flag", tls)
+    await listener.start()
+    url = f"{'https' if secure else 'http'}://{LOOPBACK}:{listener.port}/"
+    async with aiohttp.ClientSession() as session:
+        async with session.get(url, ssl=believing()) as response:
+            await response.read()
+        assert listener.connections == 1
+        await listener.stop()
+        assert listener.connections == 0
+
+
 async def test_listener_speaks_tls_where_it_has_a_certificate() -> None:
     async with listening(greet, server_context(self_signed((LOOPBACK,), NOW))) as port:
         assert await get(f"https://{LOOPBACK}:{port}/", ssl=believing()) == (200, "hello")

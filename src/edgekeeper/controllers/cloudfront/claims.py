@@ -16,6 +16,7 @@ from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.mirrors import Tenants
 from edgekeeper.cloud.aws.tenants import DistributionTenant
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.kube.kinds import Key, Kind
@@ -29,7 +30,7 @@ from edgekeeper.lifecycle.claims import (
     Rival,
     nothing_proven,
 )
-from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
+from edgekeeper.lifecycle.record_claims import RECORD, RecordSource, ZoneUse, inventory_places, status_zones
 from edgekeeper.runtime.contract import Request
 
 TENANT_NAME: Final = "tenant name"
@@ -116,6 +117,25 @@ class TenantClaims:
         """The objects whose tenants are called so."""
         return [key for _, key in self._claims.objects.holders(TENANT_NAME, name)]
 
+    def is_being_deleted(self, request: Request, tenant_name: str) -> bool:
+        """Is a tenant that of other objects of the cluster, all of which are being deleted and take it with them?"""
+        others = list(self._claims.objects.find(TENANT_NAME, tenant_name, besides=self._subject(request)))
+        return bool(others) and all(_takes_tenant(other.tree) for other in others)
+
+    def unclaimed_records(self, request: Request, domains: Iterable[str]) -> dict[str, str]:
+        """Domains that records of other objects lead to, which do not ask for them, and those objects."""
+        subject, objects = self._subject(request), self._claims.objects
+        return {
+            domain: other.name_for(self._kind)
+            for domain in domains
+            for other in objects.find(RECORD, domain, besides=subject)
+            if domain not in objects.values(other, HOSTNAME)
+            and any(
+                place[1] == domain and state == "Written"
+                for place, state in inventory_places(other.tree).items()
+            )
+        }
+
     def recorder(self, request: Request, entry: InventoryRecord) -> KindObject | None:
         """Another object to which the record of an inventory entry belongs, as far as the cluster can tell."""
         return self._claims.records.recorder(self._subject(request), place_of(entry), entry.state)
@@ -126,6 +146,12 @@ class TenantClaims:
 
     def _subject(self, request: Request) -> KindObject:
         return KindObject(self._kind, request.key, request.object)
+
+
+def _takes_tenant(obj: JsonObject) -> bool:
+    """Is an object being deleted, and its tenant with it?"""
+    is_deleted = dig(obj, "metadata", "deletionTimestamp") is not None
+    return is_deleted and Wishes.of(obj).deletion_policy is DeletionPolicy.DELETE
 
 
 def _domains(obj: JsonObject) -> list[str]:

@@ -263,6 +263,7 @@ def _if_self_hosted(request: ManagedCertificateRequest | None) -> ManagedCertifi
 
 def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
     plan = record_plan(snapshot)
+    yield from plan.forgetting()
     yield from plan.writing("the tenant's domains must lead to CloudFront before it is created")
     if not plan.to_write:
         yield from awaiting_propagation(
@@ -336,6 +337,7 @@ def _differences(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Difference,
 
 def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
     yield from _marking(snapshot)
+    yield from record_plan(snapshot).forgetting()
     if snapshot.may_adopt:
         yield from record_plan(snapshot).adopting()
     yield from _attachment(snapshot)
@@ -459,6 +461,8 @@ def _tenant_removal(snapshot: Snapshot, tenant: TenantSummary) -> Iterator[Step]
     if not tenant.enabled and tenant.in_progress:
         yield do.AwaitDeployment(tenant, reason="a tenant can be deleted once it is disabled everywhere")
     yield from awaiting_propagation(snapshot.records, "names must not lead to a tenant that is gone")
+    for domain, holder in sorted(snapshot.leading.items()):
+        yield do.AwaitWithdrawal(domain, holder, reason="names must not lead to a tenant that is gone")
     yield do.DeleteTenant(tenant, reason="the object is being deleted")
 
 

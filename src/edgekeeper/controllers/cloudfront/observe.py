@@ -108,7 +108,8 @@ class Observer:
         snapshot = replace(snapshot, losses=tuple(self._losses(request, snapshot)))
         snapshot = await self._without_others(request, snapshot)
         if snapshot.deleting:
-            return _with_zone(snapshot, self._zone_if_known(snapshot))
+            leading = self.claims.unclaimed_records(request, sorted(snapshot.served))
+            return replace(_with_zone(snapshot, self._zone_if_known(snapshot)), leading=leading)
         if self._is_refused(snapshot):
             return snapshot
         distribution, known = await self._distribution(snapshot.spec)
@@ -356,7 +357,7 @@ class Observer:
         return is_ruled_out or self.claims.recorder(request, entry) is not None
 
     async def _is_served(self, request: Request, entry: InventoryRecord) -> bool:
-        """Does the tenant of another object serve the name of an entry?
+        """Does the tenant of another object serve the name of an entry, and go on to do so?
 
         A tenant that is no object's, such as one that somebody has made by hand, proves nothing: the record that we
         wrote for the name still is ours to withdraw.
@@ -367,6 +368,8 @@ class Observer:
         live = await tenants.read(holder.id) if holder is not None else None
         if live is None or not _serves(live, entry.name):
             return False
+        if self.claims.is_being_deleted(request, live.name):
+            return False  # its names must not lead there any more when it is gone
         owner = Owner.of(request.object, self.cluster)
         whose = is_mine(parse_tags(live.tags), owner)
         return whose is Ownership.OTHERS or (

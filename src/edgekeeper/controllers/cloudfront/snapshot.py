@@ -5,6 +5,7 @@ What is None is known to be absent; what could not be found out is said to be un
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus
@@ -45,6 +46,8 @@ class Snapshot:
 
     tenant: TenantSummary | None = None
     """With parameters and tags (`DistributionTenant`) where those were needed."""
+    leading: Mapping[str, str] = field(default_factory=dict)
+    """Domains of a tenant that is being deleted to which records of other objects lead, and those objects."""
     is_live: bool = False
     """Was the tenant read in this very pass, so that it may be changed?"""
     taken: frozenset[str] = frozenset()

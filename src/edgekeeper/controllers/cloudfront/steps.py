@@ -8,6 +8,7 @@ AttachCertificate   the issued certificate goes into the spec
 UpdateTenant        spec and tenant differ
 AwaitDeployment     CloudFront is at work
 AwaitCertificate    somebody has to prove the domain, or CloudFront to issue
+AwaitWithdrawal     another object has to remove a record that leads to a tenant that is being deleted
 DisableTenant, DeleteTenant
 """
 
@@ -167,6 +168,16 @@ class AwaitCertificate(Step):
 
     def __str__(self) -> str:
         return "wait for the certificate"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitWithdrawal(Step):
+    effect: ClassVar = Effect.WAIT
+    domain: str
+    holder: str
+
+    def __str__(self) -> str:
+        return f"wait for {self.holder} to remove its record of {self.domain}"
 
 
 def _request_changes(request: ManagedCertificateRequest | None) -> tuple[Difference, ...]:

@@ -25,6 +25,7 @@ from edgekeeper.cloud.aws.dns.steps import (
     AdoptRecords,
     AwaitPropagation,
     AwaitRecords,
+    ForgetRecords,
     RememberRecords,
     RemoveRecords,
     WriteRecords,
@@ -91,6 +92,25 @@ class RecordPlan:
         records = tuple(msgspec.structs.replace(record, state="Written") for record in unmanaged)
         if records:
             yield AdoptRecords(records, reason="the object is annotated to take them over")
+
+    def forgetting(self) -> Iterator[Step]:
+        """Forget other entries at the places of records that the zone has exactly as wanted."""
+        zone, state = self.state.zone, self.state
+        if zone is None or zone.records is None or state.work.pending:
+            return
+        written = {content_of(entry) for entry in state.inventory if entry.state == "Written"}
+        settled = {
+            place_of(record): content_of(record)
+            for record in self.wanted
+            if content_of(record) in written and self._zone_has(record)
+        }
+        stale = tuple(
+            entry
+            for entry in state.inventory
+            if place_of(entry) in settled and content_of(entry) != settled[place_of(entry)]
+        )
+        if stale:
+            yield ForgetRecords(stale, reason="the zone has the record as it should be")
 
     @property
     def to_write(self) -> tuple[InventoryRecord, ...]:

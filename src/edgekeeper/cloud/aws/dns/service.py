@@ -133,6 +133,9 @@ class Dns:
                 return replace(state, inventory=self.outbox.plan(owner.uid, state.inventory, step.records))
             case steps.AdoptRecords():
                 return replace(state, inventory=(*state.inventory, *step.records))
+            case steps.ForgetRecords():
+                kept = tuple(entry for entry in state.inventory if entry not in step.records)
+                return replace(state, inventory=kept)
             case steps.WriteRecords():
                 self.outbox.write(owner, step.records, state.replaceable(served), wake)
             case steps.RemoveRecords():

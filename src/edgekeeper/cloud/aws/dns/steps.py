@@ -5,6 +5,7 @@ AdoptRecords        records of somebody else that say the same become ours, wher
 WriteRecords        they are handed to the writer of the zone
 AwaitRecords        the writer has not answered yet
 AwaitPropagation    not all name servers have the change yet
+ForgetRecords       entries that were planned, where the zone has another record of ours
 RemoveRecords       records that nothing needs any more
 """
 
@@ -72,6 +73,18 @@ class WriteRecords(Step):
 
     def event(self) -> Event:
         return _writing_event(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRecords(Step):
+    effect: ClassVar = Effect.RECORD
+    needs: ClassVar = Sight.READ
+    at_once: ClassVar = True
+    answered: ClassVar = False
+    records: tuple[InventoryRecord, ...]
+
+    def __str__(self) -> str:
+        return f"forget what was planned for {names_of(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
