@@ -66,6 +66,8 @@ class Ledger:
         self._adopting: dict[str, float] = {}
         """When an object, by its uid, was last seen to be allowed to take something over."""
         self._served: set[str] = set()
+        self._moving: set[str] = set()
+        """Names that a tenant gives up, and another object asks for and has a record of."""
         self._leaving: dict[str, tuple[float, set[str]]] = {}
         """Names whose record we have removed, and when the world knows of it."""
         self._tenants, self._records = self._look()
@@ -171,6 +173,10 @@ class Ledger:
         """Names that a tenant gives up must have been gone from the world's DNS, if they were there by its own object."""
         now = self._estate.cloud.time.monotonic()
         owners = {obj["metadata"]["uid"] for obj in self._objects() if _is_marked(before, obj)}
+        for obj in self._objects():
+            if obj["metadata"]["uid"] not in owners:
+                recorded = {place.name for place in places_of(obj)}
+                self._moving |= recorded & set(domains_of(obj)) & set(before.domains)
         for name in set(before.domains) - set(after.domains if after else ()):
             until, recorders = self._leaving.get(name, (0.0, set[str]()))
             if now < until and (not owners or owners & recorders):
@@ -202,14 +208,18 @@ class Ledger:
         self._leaving.pop(place.name, None)
 
     def _judge_names(self, entry: Entry) -> None:
-        """Names that were served lead to what is gone. Those of an object that is to be left alone stay as they are."""
+        """Names that were served lead to what is gone. Those of an object that is to be left alone stay as they are.
+
+        A name that moves to an object which has its record already has no tenant between two calls.
+        """
         leading, domains = self.leading(), set(self._estate.cloud.world.edge_domains)
         left = {place.name for obj in self._objects() if is_left_alone(obj) for place in places_of(obj)}
-        for name in sorted((self._served & leading) - domains - left):
+        for name in sorted((self._served & leading) - domains - left - self._moving):
             self._find(
                 "dangling", f"{name} leads to CloudFront and no tenant serves it, after {entry.operation}"
             )
         self._served = leading & domains
+        self._moving.clear()
 
     # What objects say
 
@@ -270,6 +280,11 @@ class Ledger:
 
     def _find(self, law: str, text: str) -> None:
         self.found.append(Violation(law, text))
+
+
+def domains_of(obj: JsonObject) -> list[str]:
+    """The domains that an object asks for."""
+    return [one["domain"].lower().rstrip(".") for one in dig_list(obj, "spec", "domains")]
 
 
 def places_of(obj: JsonObject) -> dict[Place, Any]:

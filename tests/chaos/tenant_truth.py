@@ -11,7 +11,7 @@ from kubesim.aws.cloud import ACCOUNT
 from kubesim.aws.cloudfront.resources import Tenant
 from kubesim.aws.route53.names import normal
 from tests.chaos.tenant_estate import ChaosEstate
-from tests.chaos.tenant_ledger import Ledger, Place, places_of
+from tests.chaos.tenant_ledger import Ledger, Place, domains_of, places_of
 from tests.chaos.tenant_operations import TenantWorld
 from tests.chaos.tenant_wishes import is_hands_off, is_misspelt, is_paused
 from tests.chaos.world import key_of
@@ -21,10 +21,6 @@ from tests.tenants.truth import lies
 def condition(obj: JsonObject, type_: str) -> JsonObject:
     found = (one for one in dig_list(obj, "status", "conditions") if one["type"] == type_)
     return next(found, {})
-
-
-def domains_of(obj: JsonObject) -> list[str]:
-    return [one["domain"].lower().rstrip(".") for one in dig_list(obj, "spec", "domains")]
 
 
 class Truth:

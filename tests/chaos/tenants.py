@@ -23,10 +23,10 @@ from kubesim.aws.identity import Role
 from tests.chaos.kind import Player
 from tests.chaos.operation import Operation
 from tests.chaos.tenant_estate import ChaosEstate
-from tests.chaos.tenant_ledger import Ledger, Place, place_of, places_of
+from tests.chaos.tenant_ledger import Ledger, Place, domains_of, place_of, places_of
 from tests.chaos.tenant_operations import ACTIONS, KEYS, TenantWorld, Users
 from tests.chaos.tenant_restraint import Restraint
-from tests.chaos.tenant_truth import Truth, condition, domains_of, told
+from tests.chaos.tenant_truth import Truth, condition, told
 from tests.chaos.tenant_wishes import is_hands_off, is_misspelt, is_paused
 from tests.chaos.violation import Violation
 from tests.chaos.world import World, key_of

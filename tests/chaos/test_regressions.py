@@ -202,6 +202,22 @@ TENANT_CASES = {
         ),
         op("change_tenant", name="alpha", change="group"),
     ],
+    "name moves to an object that has its record already": [
+        op("create", key="alpha", spec=spec("*.example.com", "SHOP.Example.Com")),
+        op(
+            "edit",
+            key="alpha",
+            spec={"dns": {**DNS, "hostedZoneId": "$zone:theirs", "assumeRoleArn": "$role:dns"}},
+        ),
+        op("wait", seconds=10),
+        op("deny", action="route53:*"),
+        op("delete_tenant", name="alpha"),
+        op("edit", key="alpha", spec={"domains": [{"domain": "*.example.com"}]}),
+        op("create", key="gamma", spec=spec("example.com", SHOP)),
+        op("wait", seconds=0.1),
+        op("edit", key="gamma", spec=spec("example.com", "*.example.com", "www.example.com")),
+        op("edit", key="alpha", spec={"domains": [{"domain": SHOP}]}),
+    ],
     "parameter that the distribution does not define": [
         op("create", key="alpha", spec=spec(SHOP, parameters=[{"name": "origin", "value": "a"}])),
     ],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,13 +32,20 @@ def test_tests_of_the_operator_are_all_in_the_suite_of_the_product() -> None:
     assert left_out == {ROOT / "tests/conformance"}
 
 
-def test_option_chooses_the_files_of_a_suite() -> None:
-    folder = "packages/kubesim/tests/cloudflare"
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
-    for suite in Suite:
-        listed = subprocess.run(
-            [*command, f"--suite={suite}", folder], cwd=ROOT, check=True, capture_output=True, text=True
-        )
-        shown = {line.partition("::")[0] for line in listed.stdout.splitlines() if "::" in line}
-        expected = {path for path in files(folder) if suite_of(path) is suite}
-        assert {ROOT / name for name in shown} == expected
+class Chosen:
+    """A configuration of pytest with one option."""
+
+    def __init__(self, suite: Suite | None) -> None:
+        self._suite = suite
+
+    def getoption(self, name: str) -> Suite | None:
+        assert name == "--suite"
+        return self._suite
+
+
+@pytest.mark.parametrize("suite", [*Suite, None])
+def test_option_chooses_the_files_of_a_suite(suite: Suite | None, pytestconfig: pytest.Config) -> None:
+    hooks: Any = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    found = files("packages")
+    kept = [path for path in found if hooks.pytest_ignore_collect(path, Chosen(suite)) is None]
+    assert kept == [path for path in found if suite in (None, suite_of(path))]

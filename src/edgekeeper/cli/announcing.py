@@ -7,22 +7,16 @@ to be unknown, with the reason, and keeps nobody from working.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from datetime import timedelta
 from typing import Final
 
 from edgekeeper import __version__
-from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.assembly import Operator
-from edgekeeper.cli.crds import INSTALL
-from edgekeeper.cli.kinds import kind_of
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import PassError
 from edgekeeper.core.log import get_logger
-from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.cluster import ClusterConfig
-from edgekeeper.kube.errors import ApiError, NotFoundError
 from edgekeeper.runtime.logs import STARTED
 
 log = get_logger(__name__)
@@ -33,7 +27,7 @@ UNKNOWN: Final = "unknown"
 
 
 async def announce(operator: Operator, cluster: ClusterConfig) -> None:
-    """Tell what has been started, and which kinds the cluster does not know."""
+    """Log what has been started. Kinds that the cluster does not know are logged by their watches."""
     options = operator.options
     kinds = [module.definition for module in options.modules]
     account, problem = await _account(operator.access) if operator.access else ("", "")
@@ -53,9 +47,6 @@ async def announce(operator: Operator, cluster: ClusterConfig) -> None:
         kinds=[kind.kind for kind in kinds],
         **({"role": options.role} if options.role else {}),
     )
-    for kind in kinds:
-        if not await _is_served(operator.client, kind, options.runtime.namespaces):
-            log.warning("Kind is not installed and is waited for", resource=kind.name, remedy=INSTALL)
 
 
 async def _account(access: AwsAccess) -> tuple[str, str]:
@@ -67,16 +58,3 @@ async def _account(access: AwsAccess) -> tuple[str, str]:
         return UNKNOWN, error.message
     except TimeoutError:
         return UNKNOWN, f"AWS gave no answer within {format_duration(PATIENCE)}"
-
-
-async def _is_served(client: KubeClient, kind: CustomKind, namespaces: tuple[str, ...]) -> bool:
-    """Whether the cluster knows a kind. What else may be wrong is for the watch to tell, which asks the same."""
-    pages = client.pages(kind_of(kind), namespace=namespaces[0] if namespaces else "", page_size=1)
-    try:
-        async with aclosing(pages):
-            await anext(pages)
-    except NotFoundError:
-        return False
-    except ApiError as error:
-        log.debug("Kind cannot be listed", resource=kind.name, error=str(error))
-    return True

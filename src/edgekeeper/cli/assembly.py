@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from prometheus_client import CollectorRegistry
 
+from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.reaching import OLDEST_NAMESPACE
 from edgekeeper.cloud.aws.access import AwsAccess
@@ -131,6 +132,7 @@ class Operator:
             namespaces=runtime.namespaces,
         )
         self.metrics.add(partial(watch_families, self.services.informers))
+        self.services.informers.remedies = {module.definition.group: INSTALL for module in options.modules}
         self.cloud_metrics = CloudMetrics(self.metrics.registry)
         self.cloud = CloudTransport(
             self.calls,

@@ -7,7 +7,7 @@ retried whenever it changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from edgekeeper.core.log import get_logger
@@ -20,6 +20,8 @@ log = get_logger(__name__)
 
 class InformerPool(Protocol):
     """The methods of `kube.informers.Informers` that are used here."""
+
+    remedies: Mapping[str, str]
 
     def __iter__(self) -> Iterator[Informer]: ...
 
@@ -47,12 +49,12 @@ class AwaitedKinds:
                 self._follow_definition(informer.kind)
             if self._logged.get(place) is not blocked:
                 self._logged[place] = blocked
-                _log_blocked(informer, blocked)
+                _log_blocked(informer, blocked, self._informers.remedies.get(informer.kind.group, ""))
         elif informer.stale_since is None and place in self._logged and not self._is_blocked(*place):
             del self._logged[place]
             self._unfollow_definition(informer.kind)
             if not _is_helper(informer):
-                log.info("kind can be listed again", **_fields(informer))
+                log.info("Kind can be listed again", **_fields(informer))
 
     def _is_blocked(self, kind: Kind, namespace: str) -> bool:
         return any(
@@ -103,15 +105,19 @@ def _is_helper(informer: Informer) -> bool:
     return informer.kind == CUSTOM_RESOURCE_DEFINITION and informer.selection.metadata_only
 
 
-def _log_blocked(informer: Informer, blocked: SyncState) -> None:
+def _log_blocked(informer: Informer, blocked: SyncState, remedy: str) -> None:
     fields = _fields(informer)
     if _is_helper(informer):
         log.debug("definitions cannot be watched", **fields, error=informer.trouble)
     elif blocked is SyncState.NOT_SERVED:
-        log.warning("kind is not served; it is watched as soon as its definition is installed", **fields)
+        log.warning(
+            "Kind is not served; it is watched as soon as its definition is installed",
+            **fields,
+            **({"remedy": remedy} if remedy else {}),
+        )
     else:
         log.warning(
-            "kind may not be listed; it is watched as soon as that is allowed",
+            "Kind may not be listed; it is watched as soon as that is allowed",
             **fields,
             error=informer.trouble,
         )

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import asyncio
 import random as shared_random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -67,6 +67,8 @@ class Informers:
         initial_events: bool = False,
         random: Random | None = None,
     ) -> None:
+        self.remedies: Mapping[str, str] = {}
+        """What to do for kinds that are not served, by group: the log names it."""
         self._client = client
         self._clock = clock
         self._options = WatchOptions(page_size=page_size, silence=silence, initial_events=initial_events)

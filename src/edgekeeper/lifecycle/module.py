@@ -125,6 +125,8 @@ class KindModule(ABC):
     """The part of the work that its controller belongs to."""
     clouds: ClassVar[frozenset[Cloud]]
     flags: ClassVar[tuple[Flag, ...]] = ()
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Manifests of the kind below `examples/`, which the embedded server accepts and the operator makes ready."""
     written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
     """Fields of the spec that the controller writes by itself, each with the field of the status that has the same."""
 

@@ -7,24 +7,30 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from prometheus_client import generate_latest
 
+from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli import assembly
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
 from edgekeeper.cli.embedded import PlaneOptions, open_server
+from edgekeeper.cli.kinds import uses
 from edgekeeper.cli.simulated import SimulationOptions, simulating
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.client import KubeClient
-from edgekeeper.kube.errors import InvalidError
+from edgekeeper.kube.errors import InvalidError, NotFoundError
 from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
-from edgekeeper.lifecycle.module import CommonOptions
-from edgekeeper.runtime.contract import ControllerOptions
+from edgekeeper.lifecycle.module import Cloud, CommonOptions, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.runtime.contract import ControllerOptions, Request
+from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from edgekeeper.runtime.validation import Problem, User, Validator
@@ -40,9 +46,11 @@ UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_addre
 
 
 @asynccontextmanager
-async def working(scene: Scene, runtime: RuntimeOptions, cluster: str = "") -> AsyncIterator[Operator]:
+async def working(
+    scene: Scene, runtime: RuntimeOptions, cluster: str = "", role: str = ""
+) -> AsyncIterator[Operator]:
     """An operator at work on the scene."""
-    options = OperatorOptions(runtime, CommonOptions(cluster), signals=False)
+    options = OperatorOptions(runtime, CommonOptions(cluster), role=role, signals=False)
     clients, transport = scene.estate.clients(), InProcessTransport(scene.stage.plane)
     async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
         task = asyncio.create_task(operator.manager.run())
@@ -110,6 +118,54 @@ async def test_only_the_leader_works() -> None:
         assert lease["spec"]["holderIdentity"]
         assert scene.calls("CreateDistributionTenant") == 1
         assert [version["metadata"]["name"] for version in scene.versions[:1]] == [KEY.name]
+
+
+@virtual_time
+async def test_role_has_a_lease_of_its_own() -> None:
+    runtime = RuntimeOptions(server=UNHEARD, leader_elect=True)
+    async with playing(start=False) as scene, working(scene, runtime, role="manager"):
+        await scene.create(tenant())
+        await scene.ready()
+        assert await scene.stage.user.get(LEASE, Key("default", f"{LEASE_NAME}-manager"))
+        with pytest.raises(NotFoundError):
+            await scene.stage.user.get(LEASE, Key("default", LEASE_NAME))
+
+
+class Cloudless(KindModule):
+    """A kind that uses no cloud."""
+
+    name: ClassVar = "cloudless"
+    definition: ClassVar = DISTRIBUTION_TENANT
+    clouds: ClassVar = frozenset[Cloud]()
+
+    def build(self, process: Process, values: FlagValues) -> Controller:
+        with pytest.raises(ValueError, match="no kind of this process uses AWS"):
+            process.aws  # noqa: B018 - it is refused
+        return Controller(ControllerOptions(self.name, KIND), _Idle(), process.services)
+
+    async def preview(self, *_: object) -> list[Preview]:
+        return []
+
+
+class _Idle:
+    async def reconcile(self, request: Request) -> Outcome:
+        return done()
+
+
+@virtual_time
+async def test_process_without_kinds_of_a_cloud_needs_no_credentials_for_it() -> None:
+    options = OperatorOptions(
+        RuntimeOptions(server=UNHEARD), CommonOptions("blue"), modules=(Cloudless(),), signals=False
+    )
+    async with playing(start=False) as scene:
+        transport, clock = InProcessTransport(scene.stage.plane), scene.stage.clock
+        async with assembled(options, transport, None, clock=clock, host="plane") as operator:
+            task = asyncio.create_task(operator.manager.run())
+            await scene.until(lambda: operator.manager.is_ready)
+            operator.manager.stop()
+            await task
+        assert not uses(Cloud.AWS, options.modules)
+        assert not scene.cloud.journal.entries
 
 
 @pytest.mark.parametrize("number", [1, 4])

@@ -134,7 +134,7 @@ async def test_operator_without_its_definitions_names_the_remedy_and_waits(tmp_p
         log = b""
         try:
             async with asyncio.timeout(PATIENCE):
-                while b"Kind is not installed" not in log:
+                while b"Kind is not served" not in log:
                     log += await operator.stderr.readline()
             await here.plane.client.create(CRD_PATH, DISTRIBUTION_TENANT.definition())
             await here.plane.settle()

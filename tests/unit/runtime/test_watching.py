@@ -290,9 +290,9 @@ async def test_missing_kind_keeps_nobody_else_waiting_and_begins_when_it_is_inst
                 await place.create(widget(), PART)
                 await until(lambda: parts.passes == 1, limit=timedelta(seconds=3))
         assert said(logs, "warning") == [
-            ("kind is not served; it is watched as soon as its definition is installed", "parts.example.com")
+            ("Kind is not served; it is watched as soon as its definition is installed", "parts.example.com")
         ]
-        assert said(logs, "info") == [("kind can be listed again", "parts.example.com")]
+        assert said(logs, "info") == [("Kind can be listed again", "parts.example.com")]
         assert list(services.informers) == []
 
 
@@ -335,7 +335,7 @@ async def test_kind_that_may_not_be_listed_is_said_once_and_waited_for() -> None
             "once for each namespace"
         )
         assert {line["event"] for line in warnings} == {
-            "kind may not be listed; it is watched as soon as that is allowed"
+            "Kind may not be listed; it is watched as soon as that is allowed"
         }
         assert all("you may not list it" in line["error"] for line in warnings)
 

@@ -39,6 +39,7 @@ class TenantModule(KindModule):
     name: ClassVar = NAME
     definition: ClassVar[CustomKind] = DISTRIBUTION_TENANT
     clouds: ClassVar = frozenset({Cloud.AWS})
+    examples: ClassVar = ("quickstart/20-tenants.yaml",)
     written_fields: ClassVar = (
         (("spec", "customizations", "certificate", "arn"), ("status", "certificateArn")),
     )
