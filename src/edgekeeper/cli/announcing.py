@@ -1,7 +1,7 @@
-"""What `edgekeeper run` says first: which cluster, which account, which region, and what it is going to do there.
+"""The first log line of `edgekeeper run`: version, cluster, AWS account, region and the main options.
 
-One line that tells at a glance whether this is the process that was meant. Whatever of it cannot be found out is said
-to be unknown, with the reason, and keeps nobody from working.
+It lets an administrator check that the right cluster and account are used. An account that cannot be read is logged as
+unknown, with the reason, and does not delay the start.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from edgekeeper.runtime.logs import STARTED
 log = get_logger(__name__)
 
 PATIENCE: Final = timedelta(seconds=5)
-"""For AWS to say which account this is."""
+"""How long to wait for AWS to return the account."""
 UNKNOWN: Final = "unknown"
 
 
 async def announce(operator: Operator, cluster: ClusterConfig) -> None:
-    """Tell what has been started, and which kinds the cluster does not know."""
+    """Log the start, and a warning for each kind whose CustomResourceDefinition is not installed."""
     options = operator.options
     kinds = [module.definition for module in options.modules]
     account, problem = await _account(operator.access) if operator.access else ("", "")
@@ -55,11 +55,11 @@ async def announce(operator: Operator, cluster: ClusterConfig) -> None:
     )
     for kind in kinds:
         if not await _is_served(operator.client, kind, options.runtime.namespaces):
-            log.warning("Kind is not installed and is waited for", resource=kind.name, remedy=INSTALL)
+            log.warning("Kind is not installed; waiting for it", resource=kind.name, remedy=INSTALL)
 
 
 async def _account(access: AwsAccess) -> tuple[str, str]:
-    """Our account, or why it is not known."""
+    """The AWS account and an empty error, or `unknown` and the reason."""
     try:
         async with asyncio.timeout(PATIENCE.total_seconds()):
             return await access.identify(), ""
@@ -70,7 +70,7 @@ async def _account(access: AwsAccess) -> tuple[str, str]:
 
 
 async def _is_served(client: KubeClient, kind: CustomKind, namespaces: tuple[str, ...]) -> bool:
-    """Whether the cluster knows a kind. What else may be wrong is for the watch to tell, which asks the same."""
+    """Whether the cluster serves a kind. Other errors count as served: the watch makes the same call and reports them."""
     pages = client.pages(kind_of(kind), namespace=namespaces[0] if namespaces else "", page_size=1)
     try:
         async with aclosing(pages):
