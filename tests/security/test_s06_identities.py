@@ -38,7 +38,12 @@ LENT = "Z0LENT"
 """A zone of another account, with a role for it."""
 LENT_DNS = {"provider": "route53", "hostedZoneId": LENT, "assumeRoleArn": OWN_ROLE}
 
-REMEDIES = ("it takes capitals", "it begins with", "it reads arn:", "name one that is, or have it added")
+REMEDIES = (
+    "ids have capital letters",
+    "ids begin with",
+    "its form is arn:",
+    "name one that is, or have it added",
+)
 
 
 class Office:

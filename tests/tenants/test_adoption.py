@@ -127,7 +127,7 @@ async def test_identical_record_without_adoption_stays_and_is_named_in_condition
         await scene.ready()
         told = scene.fact("DNSReady")
         assert told.status == "True"
-        assert f"not managed, since somebody else has written it: {SHOP}" in told.message
+        assert f"not managed, because it was created outside the operator: {SHOP}" in told.message
         assert 'edgekeeper.io/adopt: "true"' in told.message
         await scene.delete()
         await scene.gone()

@@ -116,7 +116,7 @@ async def test_what_is_done_without_is_told_once() -> None:
     warnings = [[line.get(name) for name in named] for line in lines if line["log_level"] == "warning"]
     told = [" ".join(filter(None, words)) for words in warnings]
     assert len(told) == len(set(told)), told
-    for what in ("Tenants may not be listed", "tagging", "Zone may not be listed"):
+    for what in ("Tenants may not be listed", "tagging", "Zone cannot be listed"):
         assert sum(what in line for line in told) == 1
 
 

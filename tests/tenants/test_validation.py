@@ -163,7 +163,7 @@ GEO: dict[str, Any] = {"restrictionType": "whitelist"}
         pytest.param(
             ("shop.example.com",),
             {"managedCertificateRequest": {**MANAGED, "primaryDomainName": "www.example.com"}},
-            "primaryDomainName 'www.example.com' is none of spec.domains",
+            "primaryDomainName 'www.example.com' is not one of spec.domains",
             id="primary domain of nobody",
         ),
         pytest.param(
@@ -173,7 +173,7 @@ GEO: dict[str, Any] = {"restrictionType": "whitelist"}
         pytest.param(
             ("shop.example.com",),
             {"customizations": {"geoRestrictions": {**GEO, "locations": ["DE", "XX"]}}},
-            "'XX' is no country",
+            "'XX' is not an ISO 3166-1 alpha-2 country code",
             id="no country",
         ),
     ],
@@ -196,12 +196,12 @@ UNLENT = f"arn:aws:iam::{NEIGHBOUR}:role/unlent"
     [
         pytest.param(
             {"parameters": [{"name": "teir", "value": "gold"}]},
-            f"spec.parameters has what distribution {DISTRIBUTION} does not define: teir; it defines tier",
+            f"spec.parameters has parameters that distribution {DISTRIBUTION} does not define: teir; it defines tier",
             id="undefined parameter",
         ),
         pytest.param(
             {"tags": [{"key": f"k{number}"} for number in range(47)]},
-            "spec.tags: 47 tags, the 4 that mark the tenant as this object's are 51, and AWS allows 50: remove 1",
+            "spec.tags: 47 tags plus 4 ownership tags are 51, and AWS allows 50: remove 1",
             id="too many tags",
         ),
         pytest.param(

@@ -1,7 +1,7 @@
-"""What `edgekeeper run` says first: which cluster, which account, which region, and what it is going to do there.
+"""The first log line of `edgekeeper run`: version, cluster, AWS account, region and the main options.
 
-One line that tells at a glance whether this is the process that was meant. Whatever of it cannot be found out is said
-to be unknown, with the reason, and keeps nobody from working.
+It lets an administrator check that the right cluster and account are used. An account that cannot be read is logged as
+unknown, with the reason, and does not delay the start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from edgekeeper.runtime.logs import STARTED
 log = get_logger(__name__)
 
 PATIENCE: Final = timedelta(seconds=5)
-"""For AWS to say which account this is."""
+"""How long to wait for AWS to return the account."""
 UNKNOWN: Final = "unknown"
 
 
@@ -50,7 +50,7 @@ async def announce(operator: Operator, cluster: ClusterConfig) -> None:
 
 
 async def _account(access: AwsAccess) -> tuple[str, str]:
-    """Our account, or why it is not known."""
+    """The AWS account and an empty error, or `unknown` and the reason."""
     try:
         async with asyncio.timeout(PATIENCE.total_seconds()):
             return await access.identify(), ""

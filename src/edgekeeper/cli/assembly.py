@@ -1,11 +1,11 @@
-"""A process of the operator, put together from its options: clients, mirrors, controllers, and the manager over them.
+"""Build an operator process from its options: clients, mirrors, controllers and the manager that runs them.
 
     transport ── client ── informers ─┐
                  elector (own client) ├─ controllers ── manager
     AWS clients ── cloud transport ───┘
 
-Both choke points share one numbering of calls, one dry run and one leadership: what may not write to the cluster may not
-write to a cloud either.
+All calls to the cluster go through one client, and all calls to clouds through one transport. Both share the call counter,
+the dry-run setting and leadership: a process that may not write to the cluster may not write to a cloud either.
 """
 
 from __future__ import annotations
@@ -59,26 +59,26 @@ LEASE_NAME = "edgekeeper"
 
 @dataclass(frozen=True)
 class OperatorOptions:
-    """Everything that a process of the operator can be told."""
+    """All options of an operator process."""
 
     runtime: RuntimeOptions = field(default_factory=RuntimeOptions)
     common: CommonOptions = field(default_factory=CommonOptions)
     rates: dict[str, LaneRate] = field(default_factory=dict)
-    """Budgets that differ from the defaults, by lane."""
+    """Rate limits that differ from the defaults, by name."""
     values: FlagValues = field(default_factory=dict)
-    """Of the flags of single kinds, by key."""
+    """The values of the flags of single kinds, by key."""
     modules: tuple[KindModule, ...] = MODULES
-    """The kinds that are kept."""
+    """The kinds that the process reconciles."""
     role: str = ""
     """The role that the process is limited to; empty for all."""
     local_webhooks: bool = False
-    """The API server is on this machine: let it call our webhooks where they listen."""
+    """Whether the API server is on this machine and calls webhooks by the address they listen on, without a Service."""
     signals: bool = True
-    """Stop when the process is asked to; otherwise somebody else tells us."""
+    """Whether to stop on SIGINT and SIGTERM; if not, the caller stops the manager."""
 
 
 class Recorders:
-    """The event recorders of all controllers, which start and stop together."""
+    """The event recorders of all controllers, started and stopped together."""
 
     def __init__(self, by_controller: Mapping[str, Recorder]) -> None:
         self._by_controller = by_controller
@@ -99,7 +99,7 @@ class Recorders:
 
 
 class Operator:
-    """One process."""
+    """An operator process: all its parts, connected and ready to run."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class Operator:
         self.server.ready.add("manager", lambda: self.manager.is_ready)
 
     def _controller(self, module: KindModule) -> Controller:
-        """The controller of a kind, which reports events under its own name."""
+        """Build the controller of a kind. It reports events under its own name."""
         services = replace(self.services, recorder=self._recorders.of(module.name))
         return module.build(replace(self.process, services=services), self.options.values)
 
@@ -169,7 +169,7 @@ class Operator:
         return AwsAccount(self.access, self.services.clock, metrics, options=pace)
 
     def preview_process(self) -> Process:
-        """What previews share: views of the clouds of their own, since those of controllers would wake passes."""
+        """The services for previews. They have their own mirrors, since changes in those of controllers requeue objects."""
         return replace(
             self.process,
             claims=Claims(),
@@ -184,16 +184,16 @@ class Operator:
         service, local = runtime.server.webhook_service, options.local_webhooks
         certificate = None
         if webhooks and (service or local):
-            # Its client writes without leading: every replica serves webhooks.
+            # Every replica serves webhooks, so this client may write without being the leader.
             client = KubeClient(transport, self.calls, clock, runtime.client_options())
-            known = WebhookService(options.common.namespace, service or LEASE_NAME, local=local)
-            certificate = WebhookCertificate(client, self.services.informers, clock, known, webhooks)
+            target = WebhookService(options.common.namespace, service or LEASE_NAME, local=local)
+            certificate = WebhookCertificate(client, self.services.informers, clock, target, webhooks)
         return Server(runtime.server, self.metrics, self.client, clock, webhooks, certificate)
 
     def _elector(self, options: OperatorOptions, transport: Transport, clock: Clock) -> Elector | None:
         if not options.runtime.leader_elect:
             return None
-        # Of its own, since whoever must lead in order to write could never begin to lead.
+        # The elector has its own client: the main one may write only while this process is the leader.
         candidate = KubeClient(transport, self.calls, clock, options.runtime.client_options())
         name = f"{LEASE_NAME}-{options.role}" if options.role else LEASE_NAME
         key = Key(options.common.namespace, name)
@@ -206,7 +206,7 @@ class Operator:
 
 
 def webhooks_of(controllers: Iterable[Controller]) -> list[Webhook]:
-    """The admission webhooks of those controllers that have rules for their kinds."""
+    """The validating webhooks of all controllers that have a validator."""
     settings = [controller.options for controller in controllers]
     return [validating(each.kind, each.validator) for each in settings if each.validator is not None]
 
@@ -221,10 +221,10 @@ async def assembled(
     host: str,
     identify: Callable[[], Awaitable[str]] | None = None,
 ) -> AsyncIterator[Operator]:
-    """A process of the operator, ready to run. Both ways out are closed in the end.
+    """Build an operator process, and close its connections at the end.
 
-    `identify` finds out the id of the cluster, which marks what we create. By default it is the one that the options
-    give, else the uid of the oldest namespace.
+    `identify` returns the id of the cluster for the ownership tags. By default it is the one in the options, else the uid
+    of the namespace kube-system.
     """
     clock = clock or SystemClock()
     try:
@@ -245,5 +245,5 @@ async def _cluster_id(options: OperatorOptions, transport: Transport, clock: Clo
 
 
 def _identity() -> str:
-    """Who we are among the replicas: the pod, and this process of it."""
+    """A unique id of this replica for the Lease and for events: the pod name, and a random part for the process."""
     return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid4()}"

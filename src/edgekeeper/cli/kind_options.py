@@ -1,4 +1,4 @@
-"""The options of commands that keep kinds: how clouds are reached, what drift means, what is allowed.
+"""The options of commands that reconcile or preview kinds: access to clouds, drift policy, limits.
 
     @click.command()
     @kind_options
@@ -37,30 +37,30 @@ _BUDGET = re.compile(r"(?P<lane>[a-z0-9-]+)=(?P<rate>\d+(?:\.\d+)?)(?:/(?P<burst
 
 @dataclass(frozen=True)
 class KindSettings:
-    """What the options say."""
+    """The values of the options."""
 
     aws: AwsSettings = field(default_factory=AwsSettings)
     common: CommonOptions = field(default_factory=CommonOptions)
     rates: dict[str, LaneRate] = field(default_factory=dict)
     values: FlagValues = field(default_factory=dict)
-    """Of the flags of single kinds, by key."""
+    """The values of the flags of single kinds, by key."""
     controllers: frozenset[str] | None = None
-    """None for all."""
+    """The names of the controllers to run; None for all."""
     role: str = ""
-    """Empty for all."""
+    """The role whose controllers to run; empty for all."""
 
     @property
     def modules(self) -> tuple[KindModule, ...]:
-        """The kinds that are kept."""
+        """The kinds that the options select."""
         return chosen_modules(self.controllers, self.role)
 
     def aws_clients(self) -> AwsClients | None:
-        """Clients of AWS, if a kind needs them. Raise AwsConfigError where they cannot be made."""
+        """Clients of AWS; None if no selected kind uses AWS. Raise AwsConfigError if the configuration is invalid."""
         return AwsClients(self.aws) if uses(Cloud.AWS, self.modules) else None
 
 
 class Parsed(click.ParamType[Any]):
-    """A value that a function makes of the text; its ValueError says what is wrong."""
+    """A parameter type that converts with a function, whose ValueError becomes the usage error."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name
@@ -85,13 +85,13 @@ class LaneBudget(click.ParamType[tuple[str, LaneRate]]):
     ) -> tuple[str, LaneRate]:
         if isinstance(value, tuple):
             return value
-        found = _BUDGET.fullmatch(value)
-        if found is None or found["lane"] not in DEFAULT_RATES or float(found["rate"]) <= 0:
+        match = _BUDGET.fullmatch(value)
+        if match is None or match["lane"] not in DEFAULT_RATES or float(match["rate"]) <= 0:
             lanes = ", ".join(sorted(DEFAULT_RATES))
             self.fail(f"{value!r} is not LANE=CALLS-PER-SECOND/BURST with a lane of {lanes}", param, ctx)
-        known = DEFAULT_RATES[found["lane"]]
-        burst = int(found["burst"] or known.burst)
-        return found["lane"], LaneRate(float(found["rate"]), max(1, burst), known.within)
+        default = DEFAULT_RATES[match["lane"]]
+        burst = int(match["burst"] or default.burst)
+        return match["lane"], LaneRate(float(match["rate"]), max(1, burst), default.within)
 
 
 class HostnamePolicy(click.ParamType[Mapping[str, tuple[str, ...]]]):
@@ -131,7 +131,7 @@ def _option(flag: str, variable: str = "", **more: Any) -> tuple[str, Decorator]
 
 
 def _option_of(flag: Flag) -> tuple[str, Decorator]:
-    """The option that a kind asks for."""
+    """The click option for a flag of a kind."""
     default = () if flag.multiple else flag.default
     return _option(
         flag.name,
@@ -163,33 +163,33 @@ _OPTIONS = (
         "--aws-region",
         default="",
         metavar="REGION",
-        help="The region of AWS.  [default: as the environment says]",
+        help="The AWS region.  [default: from the environment]",
     ),
     _option(
         "--aws-endpoint-url",
         default="",
         metavar="URL",
-        help="Talk to AWS there.  [default: as the environment says, else AWS itself]",
+        help="Call AWS at this address.  [default: from the environment, else AWS itself]",
     ),
     _option(
         "--cluster-id",
         default="",
         metavar="ID",
-        help="Marks what is created as this cluster's.  [default: the uid of the namespace kube-system]",
+        help="The cluster id in ownership tags.  [default: the uid of the namespace kube-system]",
     ),
     _option(
         "--drift-policy",
         type=click.Choice([str(policy) for policy in Policy]),
         default=str(Policy.ENFORCE),
         show_default=True,
-        help="What is done about changes outside the operator.",
+        help="How changes outside the operator are handled.",
     ),
     _option(
         "--cleanup-timeout",
         type=Duration(),
         default=CLEANUP_TIMEOUT,
         metavar="DURATION",
-        help="When a deletion that keeps failing is given up; 0s for never.  [default: 1h]",
+        help="How long a deletion may fail before the finalizer is removed anyway; 0s for no limit.  [default: 1h]",
     ),
     _option(
         "--allowed-role-arns",
@@ -214,7 +214,7 @@ _OPTIONS = (
         type=LaneBudget(),
         multiple=True,
         metavar="LANE=RATE/BURST",
-        help="Calls per second, and at once, of a class of cloud calls. Repeatable.  [default: see docs/clouds.md]",
+        help="The rate limit, in calls per second and burst, of a class of cloud calls. Repeatable.  [default: see docs/clouds.md]",
     ),
 )
 

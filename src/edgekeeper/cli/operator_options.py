@@ -133,7 +133,7 @@ _OPTIONS = (
         "--kubeconfig",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Talk to the cluster of this kubeconfig.  [default: $KUBECONFIG, the cluster around us, ~/.kube/config]",
+        help="Use the cluster of this kubeconfig.  [default: $KUBECONFIG, the pod's cluster, ~/.kube/config]",
     ),
     _option("--context", metavar="NAME", help="Use this context of the kubeconfig."),
     _option(
@@ -142,7 +142,7 @@ _OPTIONS = (
         type=Namespaces(),
         multiple=True,
         metavar="NAME,…",
-        help="Look at objects in these namespaces only. Repeatable.  [default: all]",
+        help="Watch these namespaces only. Repeatable.  [default: all]",
     ),
     _option(
         "--qps",
@@ -167,39 +167,41 @@ _OPTIONS = (
         type=click.IntRange(min=1),
         default=RuntimeOptions().max_concurrent_reconciles,
         metavar="NUMBER",
-        help="Objects of a kind that are worked on at once.",
+        help="Objects of a kind that are reconciled at the same time.",
         show_default=True,
     ),
     # Replicas
-    _switch("--leader-elect", default=False, help="Let one replica lead while the others wait."),
+    _switch(
+        "--leader-elect", default=False, help="Elect a leader among replicas; only the leader reconciles."
+    ),
     _option(
         "--lease-duration",
         type=Duration(),
         default=LeaseOptions().duration,
         metavar="DURATION",
-        help="How long others wait for a silent leader.  [default: 15s]",
+        help="How long other replicas wait for a leader that does not renew its Lease.  [default: 15s]",
     ),
     _option(
         "--lease-renew-deadline",
         type=Duration(),
         default=LeaseOptions().renew_deadline,
         metavar="DURATION",
-        help="How long a leader tries to stay one.  [default: 10s]",
+        help="How long a leader tries to renew its Lease before it gives up.  [default: 10s]",
     ),
     _option(
         "--lease-retry-period",
         type=Duration(),
         default=LeaseOptions().retry_period,
         metavar="DURATION",
-        help="The pause between two attempts to lead, or to go on leading.  [default: 2s]",
+        help="The pause between two attempts to acquire or renew the Lease.  [default: 2s]",
     ),
-    # Who may look
+    # Probes, metrics and webhooks
     _option(
         "--health-probe-bind-address",
         type=BindAddress(),
         default=":8081",
         metavar="ADDRESS",
-        help="Answer probes there (/healthz, /readyz); 0 for nowhere.",
+        help="Serve probes there (/healthz, /readyz); 0 disables them.",
         show_default=True,
     ),
     _option(
@@ -207,20 +209,20 @@ _OPTIONS = (
         type=BindAddress(),
         default="0",
         metavar="ADDRESS",
-        help="Serve /metrics there: usually :8443, or :8080 without --metrics-secure; 0 for nowhere.",
+        help="Serve /metrics there: usually :8443, or :8080 without --metrics-secure; 0 disables it.",
         show_default=True,
     ),
     _switch(
         "--metrics-secure",
         default=True,
-        help="Serve metrics over HTTPS, to those whom RBAC allows it; false for plain HTTP.",
+        help="Serve metrics over HTTPS to clients that RBAC allows; false for plain HTTP.",
         show_default=True,
     ),
     _option(
         "--metrics-cert-path",
         type=_DIRECTORY,
         metavar="DIR",
-        help="The certificate for metrics.  [default: one made for the occasion]",
+        help="The directory of the certificate for metrics.  [default: a self-signed one]",
     ),
     _file_name("--metrics-cert-name", USUAL_FILES.certificate, "The certificate's file there."),
     _file_name("--metrics-cert-key", USUAL_FILES.key, "Its key's file."),
@@ -229,14 +231,14 @@ _OPTIONS = (
         type=BindAddress(),
         default=":9443",
         metavar="ADDRESS",
-        help="Serve admission webhooks there; 0 for nowhere.",
+        help="Serve admission webhooks there; 0 disables them.",
         show_default=True,
     ),
     _option(
         "--webhook-cert-path",
         type=_DIRECTORY,
         metavar="DIR",
-        help="The certificate for admission webhooks.  [default: see --webhook-service]",
+        help="The directory of the certificate for admission webhooks.  [default: see --webhook-service]",
     ),
     _file_name("--webhook-cert-name", USUAL_FILES.certificate, "The certificate's file there."),
     _file_name("--webhook-cert-key", USUAL_FILES.key, "Its key's file."),
@@ -244,16 +246,16 @@ _OPTIONS = (
         "--webhook-service",
         default="",
         metavar="NAME",
-        help="Make a certificate for this Service, keep it in Secret NAME-cert, and have it trusted in"
+        help="Create a certificate for this Service, store it in Secret NAME-cert, and set its CA in"
         " ValidatingWebhookConfiguration NAME.",
     ),
     _switch("--enable-http2", default=False, help="Accepted for compatibility; HTTP/1.1 is served."),
-    # What it says
+    # Logging
     _option(
         "--log-format",
         "LOG_FORMAT",
         type=click.Choice(["json", "text"]),
-        help="Lines for machines or for people.  [default: text on a terminal, else json]",
+        help="The format of log lines.  [default: text on a terminal, else json]",
     ),
     _option(
         "--log-color",
@@ -266,9 +268,9 @@ _OPTIONS = (
         "LOG_LEVEL",
         type=LogLevel(),
         metavar="LEVEL",
-        help="From which level on: debug, info, warning or error.  [default: info]",
+        help="The lowest level that is logged: debug, info, warning or error.  [default: info]",
     ),
-    # What manifests of operators in Go say about it
+    # Logging flags of operators written in Go
     _switch("--zap-devel", default=False, hidden=True, help="As --log-format=text --log-level=debug."),
     _option(
         "--zap-encoder",
@@ -293,9 +295,9 @@ def operator_options(command: Command) -> Command:
 
 
 def embedded_operator_options(command: Command) -> Command:
-    """The same for a command whose operator runs beside an API server of its own.
+    """Like `operator_options`, for a command that runs the operator together with its own API server.
 
-    It reaches that server in its own way, and listens only where it is told to.
+    Without the options that choose a cluster, and with no probes and metrics unless an address is given.
     """
     within = tuple(option for option in _OPTIONS if option.name not in _CLUSTER_OPTIONS)
     return _with_options(command, within, _LOCAL_ADDRESSES)
@@ -307,7 +309,7 @@ _LOCAL_ADDRESSES: Final = {
     "metrics_bind_address": "0",
     "webhook_bind_address": "127.0.0.1:0",
 }
-"""Nowhere, but for the API server beside us."""
+"""Defaults: no probes and metrics, and webhooks only for the local API server."""
 
 
 def _with_options(command: Command, options: Sequence[_Option], defaults: Mapping[str, str]) -> Command:

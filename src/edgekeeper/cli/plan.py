@@ -1,7 +1,7 @@
-"""`edgekeeper plan`: what would be done, and why, without doing any of it.
+"""`edgekeeper plan`: show what the operator would do, and why, without doing it.
 
-It reads the cluster and AWS as the operator does, and takes the same decisions. Both ways out are in dry run, so that
-nothing which changes anything can leave this process.
+It reads the cluster and AWS as the operator does, and makes the same decisions. Both clients are in dry-run mode and
+refuse every call that would change something.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Question:
     """What is to be planned."""
 
     targets: tuple[tuple[KindModule, str], ...] = ()
-    """Objects of the cluster, by kind and name; all, where neither these nor manifests are given."""
+    """Objects of the cluster, by kind and name; all objects, if neither targets nor manifests are given."""
     manifests: tuple[Manifest, ...] = ()
     namespace: str = ""
-    """Where targets and manifests are that do not say it."""
+    """The namespace of targets, and of manifests that have none."""
     only_there: bool = False
-    """Of all objects those of the namespace only."""
+    """Whether to plan only for objects of that namespace."""
 
 
 @click.command(
@@ -68,8 +68,8 @@ class Question:
     examples=[
         ("edgekeeper plan", "every object of the cluster"),
         ("edgekeeper plan dt/shop -n edge", "one of them"),
-        ("edgekeeper plan -f shop.yaml", "what would come of a manifest"),
-        ("edgekeeper plan -o json", "for machines"),
+        ("edgekeeper plan -f shop.yaml", "a manifest that is not applied yet"),
+        ("edgekeeper plan -o json", "as JSON, for scripts"),
     ],
 )
 @click.argument("targets", nargs=-1, metavar="[KIND/NAME]...")
@@ -82,20 +82,22 @@ class Question:
     metavar="PATH",
     help="Plan for manifests that are not applied yet: a file, or a directory of them. Repeatable.",
 )
-@click.option("-n", "--namespace", metavar="NAME", help="Where objects are.  [default: the context's; all]")
+@click.option(
+    "-n", "--namespace", metavar="NAME", help="The namespace of objects.  [default: the context's; all]"
+)
 @click.option(
     "-o",
     "--output",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="The form of the answer.",
+    help="The output format.",
 )
 @click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Ask the cluster of this kubeconfig.  [default: $KUBECONFIG, the cluster around us, ~/.kube/config]",
+    help="Use the cluster of this kubeconfig.  [default: $KUBECONFIG, the pod's cluster, ~/.kube/config]",
 )
 @click.option("--context", metavar="NAME", help="Use this context of the kubeconfig.")
 @kind_options
@@ -111,8 +113,9 @@ def plan(  # noqa: PLR0913 - one parameter per option
 ) -> int:
     """Show what would be done, and change nothing.
 
-    Every step is shown with its reason, and field by field. The cluster and AWS are read as `edgekeeper run` reads them; give it the same options. The exit code is 0 where
-    nothing is to be changed, 2 where something is, and 1 where something must be fixed first or could not be found out.
+    Every step is shown with its reason and the fields that it changes. The cluster and AWS are read as `edgekeeper run`
+    reads them; give it the same options. The exit code is 0 if nothing is to be changed, 2 if something is, and 1 if
+    something must be fixed first or could not be read.
     """
     if targets and paths:
         raise click.UsageError("name objects, or give manifests with -f, but not both")
@@ -144,9 +147,9 @@ def _target_of(target: str) -> tuple[KindModule, str]:
 
 
 def exit_code(previews: Sequence[Preview]) -> ExitCode:
-    """The gravest of all objects': what must be fixed, then what is pending."""
-    found = {_PLANNED_CODES.get(preview.verdict, ExitCode.OK) for preview in previews}
-    return next((code for code in (ExitCode.FAILED, ExitCode.CHANGES) if code in found), ExitCode.OK)
+    """The exit code for all previews: failures take precedence over pending changes."""
+    codes = {_PLANNED_CODES.get(preview.verdict, ExitCode.OK) for preview in previews}
+    return next((code for code in (ExitCode.FAILED, ExitCode.CHANGES) if code in codes), ExitCode.OK)
 
 
 async def _answer(
@@ -173,9 +176,9 @@ async def answer(
     *,
     identify: Callable[[], Awaitable[str]] | None = None,
 ) -> list[Preview]:
-    """Everything that was asked about, by kind and in the order of its names. Both ways out are closed in the end.
+    """Preview all objects in question, sorted by kind and name. Closes the transport and the clients at the end.
 
-    Raise ApiError where the cluster refuses; `identify` is as for `assembled`.
+    Raise ApiError if a call to the cluster fails; `identify` is as for `assembled`.
     """
     runtime = RuntimeOptions(dry_run=True)
     options = OperatorOptions(
@@ -209,7 +212,7 @@ async def answer(
 
 @dataclass(frozen=True)
 class _Draft:
-    """The objects of one kind as they would be, and those that are asked about."""
+    """All objects of one kind with the manifests applied, and the keys of those to preview."""
 
     module: KindModule
     objects: dict[Key, JsonObject]
@@ -218,7 +221,7 @@ class _Draft:
 
 
 def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
-    """The kinds that the question is about."""
+    """The kinds of the targets or manifests; all kinds if there are neither."""
     named = {module.name for module, _ in question.targets}
     for module in kinds.modules:
         if question.targets and module.name not in named:
@@ -229,7 +232,7 @@ def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
 
 
 def _confirm_known(question: Question, modules: Sequence[KindModule]) -> None:
-    """Manifests of other kinds may stand beside ours, but one of ours must be there."""
+    """Raise CommandError if no manifest is of one of our kinds. Manifests of other kinds are ignored."""
     if question.manifests and not any(_planned(module, question) for module in modules):
         names = ", ".join(
             f"{module.definition.kind} of {kind_of(module.definition).api_version}" for module in modules
@@ -244,7 +247,7 @@ async def _draft(module: KindModule, question: Question, client: KubeClient) -> 
 
 
 async def _list(module: KindModule, client: KubeClient, question: Question) -> dict[Key, JsonObject]:
-    """All objects of the cluster, or of the namespace where we may not see the others."""
+    """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
     kind = kind_of(module.definition)
     try:
         return await _list_within(kind, client, "")
@@ -253,7 +256,7 @@ async def _list(module: KindModule, client: KubeClient, question: Question) -> d
     except NotFoundError as error:
         if question.manifests:
             return {}
-        raise CommandError(f"the cluster knows no {kind.qualified_plural}", INSTALL) from error
+        raise CommandError(f"the cluster does not serve {kind.qualified_plural}", INSTALL) from error
 
 
 async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[Key, JsonObject]:
@@ -268,10 +271,10 @@ async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[K
 def _proposed(
     module: KindModule, question: Question, live: dict[Key, JsonObject]
 ) -> tuple[dict[Key, JsonObject], list[Preview]]:
-    """The objects as they would be with the manifests applied, and those manifests that would be refused."""
+    """The objects with the manifests applied, and a preview for each manifest that the server would refuse."""
     objects, refused = dict(live), []
     for number, (key, manifest) in enumerate(_planned(module, question).items()):
-        # They would be created one after the other, and of two that claim the same the elder has it.
+        # Manifests are created one after the other, and of two objects with the same claim the older one wins.
         moment = datetime.now(UTC) + timedelta(seconds=number)
         written = {**manifest.body, "metadata": {**manifest.body["metadata"], "namespace": key.namespace}}
         try:

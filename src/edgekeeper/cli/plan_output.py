@@ -1,11 +1,11 @@
-"""Plans for people and for machines.
+"""Print plans as text or as JSON.
 
-    DistributionTenant edge/shop: 2 steps (SpecChange)
+    DistributionTenant edge/shop: to be changed (SpecChange)
       1. write CNAME sale.example.com
-         the spec has changed, and a domain does not lead here
+         the spec has changed, and a domain does not point to the tenant
          + dns[CNAME sale.example.com]: {"target": "d1.cloudfront.net", "ttl": 300}
 
-Lines that begin with `+` are green and with `-` red, where there is colour at all; JSON has the same content.
+Lines that begin with `+` are green and with `-` red, if colour is enabled. JSON has the same content.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _IN_WORDS = {
     Verdict.CHANGES: "to be changed",
     Verdict.WAITING: "waiting",
     Verdict.SETTLED: "as declared",
-    Verdict.DRIFTED: "changed outside, and left so",
+    Verdict.DRIFTED: "changed outside the operator, not corrected",
     Verdict.PAUSED: "paused, nothing is done",
-    Verdict.ORPHANED: "being deleted, tenant and records stay",
+    Verdict.ORPHANED: "being deleted, tenant and records are kept",
     Verdict.REFUSED: "to be fixed by you",
     Verdict.FAILED: "not known",
 }
@@ -44,21 +44,21 @@ _STYLES = {
     Verdict.FAILED: "red",
 }
 _SIGNS = {"+": "green", "-": "red"}
-_TELLING = frozenset({Change.SPEC_CHANGE, Change.DRIFT})
-"""Changes that are a reason to do something. After the others the steps speak for themselves."""
+_SHOWN_CHANGES = frozenset({Change.SPEC_CHANGE, Change.DRIFT})
+"""The kinds of change that are shown as the cause of a plan."""
 
 
-# For people
+# Text
 
 
 def print_text(previews: Sequence[Preview], console: Console) -> None:
-    """All plans, and a line that sums them up. Long lines stay whole, so that they can be searched and copied."""
+    """Print all plans and a summary. Long lines are not wrapped, so that they can be searched and copied."""
     for preview in previews:
         for line in _lines(preview):
             console.print(line, soft_wrap=True)
     counts = Counter(_in_words(preview) for preview in previews)
-    told = [f"{counts[words]} {words}" for words in (_TO_BE_DELETED, *_IN_WORDS.values()) if counts[words]]
-    console.print(Text(f"Plan: {', '.join(told) or 'there are no objects'}.", "bold"), soft_wrap=True)
+    totals = [f"{counts[words]} {words}" for words in (_TO_BE_DELETED, *_IN_WORDS.values()) if counts[words]]
+    console.print(Text(f"Plan: {', '.join(totals) or 'there are no objects'}.", "bold"), soft_wrap=True)
 
 
 def _lines(preview: Preview) -> Iterator[Text]:
@@ -85,7 +85,11 @@ def _why(preview: Preview) -> str:
         return f" ({preview.error.reason})"
     if preview.verdict is Verdict.DRIFTED:
         return f" (the policy is {preview.policy})"
-    return f" ({preview.change})" if preview.verdict is Verdict.CHANGES and preview.change in _TELLING else ""
+    return (
+        f" ({preview.change})"
+        if preview.verdict is Verdict.CHANGES and preview.change in _SHOWN_CHANGES
+        else ""
+    )
 
 
 def _changes(effects: Iterable[Difference]) -> Iterator[Text]:
@@ -93,7 +97,7 @@ def _changes(effects: Iterable[Difference]) -> Iterator[Text]:
         yield Text(f"     {line}", _SIGNS[line[0]])
 
 
-# For machines
+# JSON
 
 
 def render_json(previews: Sequence[Preview]) -> str:
@@ -113,7 +117,7 @@ def _object(preview: Preview) -> JsonObject:
         "deleting": preview.deleting or None,
         "driftPolicy": preview.policy,
         "steps": [_step(step) for step in preview.steps],
-        "differences": [_difference(one) for one in preview.differences],
+        "differences": [_difference(difference) for difference in preview.differences],
     }
     if preview.error is not None:
         tree["error"] = {"reason": preview.error.reason, "message": preview.error.message}

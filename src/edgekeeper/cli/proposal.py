@@ -1,8 +1,8 @@
-"""A manifest as the object that it would become: checked, completed, and put over what the cluster has.
+"""Compute the object that applying a manifest would result in: validated, with defaults, merged with the live object.
 
-This happens here and not in the API server, because `edgekeeper plan` sends no write, not even one that is only tried.
-Schema, defaults and rules are those of the definition that we ship. Admission webhooks are not asked, and of two who
-apply the same object the manifest's word counts.
+This is done locally, because `edgekeeper plan` sends no write to the API server, not even a dry run. Schema, defaults and
+rules are those of the CustomResourceDefinition that edgekeeper ships. Admission webhooks are not called, and fields of
+other field managers are overridden by the manifest.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from edgekeeper.schema.problem import NO_FIELD
 
 INVALID: Final = "Invalid"
 FUTURE_UID: Final = "known-after-apply"
-"""Stands where the server will put one."""
+"""Placeholder for the uid that the server will assign."""
 
 
 def propose(module: KindModule, written: JsonObject, live: JsonObject | None, now: datetime) -> JsonObject:
-    """The object of a kind after `written` was applied. Raise Stall where the server would refuse it.
+    """The object after `written` was applied. Raise Stall if the server would refuse it.
 
-    As on the server, what `live` has already is no reason to refuse an update that leaves it so.
+    As on the server (validation ratcheting), invalid values that `live` already has and that do not change are tolerated.
     """
     proposed = deepcopy(written)
     proposed.pop("status", None)
@@ -37,17 +37,17 @@ def propose(module: KindModule, written: JsonObject, live: JsonObject | None, no
     unknown = schema.prune(proposed)
     schema.default(proposed)
     errors = [f"{path} is not a field" for path in unknown]
-    found = [error for error in schema.validate(proposed, live) if not error.tolerated]
-    # What belongs to no field only tells that rules were not tried, because of the others.
-    errors += map(str, [error for error in found if error.field != NO_FIELD] or found)
+    problems = [error for error in schema.validate(proposed, live) if not error.tolerated]
+    # An error without a field only says that rules were not evaluated because of the other errors.
+    errors += map(str, [error for error in problems if error.field != NO_FIELD] or problems)
     if errors:
         raise Stall(INVALID, "; ".join(errors))
     return _created(proposed, now) if live is None else _applied(module, proposed, live)
 
 
 def _created(proposed: JsonObject, now: datetime) -> JsonObject:
-    made_up = {"uid": FUTURE_UID, "generation": 1, "creationTimestamp": timestamp(now)}
-    return {**proposed, "metadata": {**proposed["metadata"], **made_up}}
+    assigned = {"uid": FUTURE_UID, "generation": 1, "creationTimestamp": timestamp(now)}
+    return {**proposed, "metadata": {**proposed["metadata"], **assigned}}
 
 
 def _applied(module: KindModule, proposed: JsonObject, live: JsonObject) -> JsonObject:
@@ -62,7 +62,7 @@ def _applied(module: KindModule, proposed: JsonObject, live: JsonObject) -> Json
 
 
 def _keep_written(proposed: JsonObject, live: JsonObject, field: Path, status: Path) -> None:
-    """What edgekeeper has put into the spec is its own: applying a manifest without it takes nothing."""
+    """Keep a value that edgekeeper wrote into the spec: a manifest without the field does not remove it."""
     written = dig(live, *field)
     is_ours = written is not None and written == dig(live, *status)
     if is_ours and dig(proposed, *field) is None:

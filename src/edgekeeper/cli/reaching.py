@@ -1,8 +1,8 @@
-"""The way to the cluster at the start of a command: found good, or told at once what is wrong with it.
+"""Connect to the cluster at the start of a command, with clear errors if that fails.
 
-Who asks a question wants to know within seconds that nobody answers (`identify`: one attempt). An operator waits for
-its cluster and says so with every attempt (`await_cluster`); only what does not heal by waiting ends it. Either way the
-message names the context, the server, the cause and what can be done about it.
+Commands for people make one attempt and fail within seconds (`identify`). The operator retries until the API server
+answers, and logs every attempt (`await_cluster`); it ends only on errors that retrying cannot fix. All messages name the
+context, the server, the cause and a remedy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from edgekeeper.kube.transport import Transport, TransportError
 log = get_logger(__name__)
 
 ATTEMPT: Final = timedelta(seconds=15)
-"""For one question, the time included that a plugin takes to get credentials."""
+"""The time limit of one attempt, including the time that a credentials plugin takes."""
 PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(seconds=15), jitter=0.2)
 OLDEST_NAMESPACE: Final = Key("", "kube-system")
 
@@ -50,18 +50,18 @@ _OTHER_CLUSTER: Final = "choose another cluster with --context or --kubeconfig"
 
 
 class UnavailableError(CommandError):
-    """The API server gives no answer now. That may change by waiting."""
+    """The API server cannot be used at present; a retry may succeed."""
 
     def __init__(self, message: str, remedy: str, why: str) -> None:
         super().__init__(message, remedy)
         self.why = why
-        """The cause alone."""
+        """The cause, without the server and the remedy."""
 
 
 async def identify(transport: Transport, cluster: ClusterConfig, given: str = "") -> str:
-    """The id of the cluster: `given`, else the uid of its oldest namespace. The cluster is asked once in any case.
+    """The id of the cluster: `given`, else the uid of the namespace kube-system. The cluster is called in any case.
 
-    Raise CommandError where it cannot be used.
+    Raise CommandError if the cluster cannot be used.
     """
     client = KubeClient(transport, Calls(), SystemClock(), ClientOptions(deadline=ATTEMPT, retries=False))
     try:
@@ -79,7 +79,7 @@ async def identify(transport: Transport, cluster: ClusterConfig, given: str = ""
 
 
 async def await_cluster(transport: Transport, cluster: ClusterConfig, given: str = "") -> str:
-    """The same, but where the server gives no answer it is asked again and again, and the log tells."""
+    """Like `identify`, but retry with backoff as long as the server is unavailable, and log every attempt."""
     random = Random()
     for attempt in count(1):
         try:
@@ -99,13 +99,15 @@ async def await_cluster(transport: Transport, cluster: ClusterConfig, given: str
 
 
 def explain(error: ApiError, cluster: ClusterConfig) -> CommandError:
-    """A refusal, or the lack of an answer, for people: which cluster, what is wrong, what to do."""
+    """Turn an API error into a message for people: which cluster, what is wrong, what to do."""
     where = _named(cluster)
     if isinstance(error, UnauthorizedError):
         message = f"{where} does not accept our credentials: {error.message}"
         return CommandError(message, "renew them, or choose another user with --context")
     if isinstance(error, ForbiddenError):
-        return CommandError(f"{where} does not allow it: {error.message}", "have it allowed to our user")
+        return CommandError(
+            f"{where} does not allow it: {error.message}", "grant the permission to this user"
+        )
     if isinstance(error, UnreachableError):
         return _unreachable(error, where)
     if isinstance(error, ServerError | ThrottledError):
@@ -122,7 +124,7 @@ def _unreachable(error: UnreachableError, where: str) -> CommandError:
             "correct the cluster's `server` or certificate authority in the kubeconfig",
         )
     if any(isinstance(cause, CredentialsError) for cause in causes):
-        return CommandError(f"{where} cannot be asked: {error.message}", "correct the kubeconfig")
+        return CommandError(f"{where} cannot be called: {error.message}", "correct the kubeconfig")
     if any(isinstance(cause, TransportError) and cause.is_final for cause in causes):
         return CommandError(f"{where} cannot be used: {error.message}", _OTHER_CLUSTER)
     why = _why(error, causes)
@@ -136,7 +138,7 @@ def _named(cluster: ClusterConfig) -> str:
 
 
 def _why(error: UnreachableError, causes: Iterable[BaseException]) -> str:
-    """The words of the operating system, where it was that which failed, and through whom."""
+    """The messages of the operating system if it reported the error, and the proxy that was used."""
     words = [_words(cause) for cause in causes if isinstance(cause, OSError) and cause.errno]
     words += [os.strerror(int(number)) for number in _ERRNO.findall(error.message)]
     proxy = _PROXY.search(error.message)
@@ -144,7 +146,7 @@ def _why(error: UnreachableError, causes: Iterable[BaseException]) -> str:
 
 
 def _words(error: OSError) -> str:
-    """What a number means. Event loops put words of their own beside it; resolvers have numbers below zero."""
+    """The system's message for an errno, since event loops set their own. Negative numbers are errors of the resolver."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 

@@ -1,8 +1,8 @@
-"""Is an object ready? One pure answer per kind, from what its status says.
+"""Whether an object is ready, by its kind and status. Pure.
 
-The rules are those people know from `kubectl wait` and `kubectl rollout status`: a Deployment is ready when it is
-available, a Job when it is complete, a Service of type LoadBalancer when it has an address. A kind without a rule is
-ready when its `Ready` condition says so, and, where nobody reports conditions at all, as soon as it exists.
+The rules are those of `kubectl wait` and `kubectl rollout status`: a Deployment is ready when it is available, a Job when
+it is complete, a Service of type LoadBalancer when it has an address. A kind without a rule is ready when its `Ready`
+condition is True or, if it has no conditions, as soon as it exists.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def assess(body: JsonObject) -> Readiness:
         return Readiness(False, "Terminating")
     observed, generation = dig(body, "status", "observedGeneration"), dig(body, "metadata", "generation")
     if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
-        return Readiness(False, "Progressing", f"generation {generation} has not been looked at yet")
+        return Readiness(False, "Progressing", f"generation {generation} has not been observed yet")
     rule = _RULES.get((_group(body), str(body.get("kind"))), _by_ready_condition)
     return rule(body)
 

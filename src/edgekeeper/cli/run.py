@@ -30,7 +30,7 @@ from edgekeeper.runtime.options import RuntimeOptions
     examples=[
         ("edgekeeper run", "in a pod, or against the current context"),
         ("edgekeeper run --leader-elect --metrics-bind-address :8443", "as one of several replicas"),
-        ("edgekeeper run --dry-run", "change nothing, and say what would be changed"),
+        ("edgekeeper run --dry-run", "change nothing, and log what would be changed"),
     ],
 )
 @operator_options
@@ -38,8 +38,8 @@ from edgekeeper.runtime.options import RuntimeOptions
 def run(*, options: RuntimeOptions, kinds: KindSettings) -> int:
     """Keep the edge as declared, until stopped.
 
-    Reads the objects of a cluster (this pod's, or a kubeconfig's) and makes AWS match them. Credentials are those that
-    AWS's own tools find: IRSA, Pod Identity, the environment.
+    Reads the objects of a cluster (this pod's, or a kubeconfig's) and makes AWS match them. AWS credentials come from the
+    default chain of the AWS SDK: IRSA, Pod Identity, the environment.
     """
     log = options.log
     configure(format=log.format, color=log.color, level=log.level)
@@ -68,7 +68,7 @@ async def _run(
             await interruptible(announce(operator, cluster))
             await operator.manager.run()
     except LostLeadershipError as error:
-        raise CommandError(f"lost the leadership: {error}", "another replica goes on") from error
+        raise CommandError(f"lost the leadership: {error}", "another replica takes over") from error
     except AwsConfigError as error:
         raise CommandError(str(error)) from error
     except ApiError as error:

@@ -1,6 +1,6 @@
-"""What `edgekeeper up` does once its command line is understood.
+"""Run `edgekeeper up` after its command line was parsed.
 
-start  →  write the kubeconfig  →  apply, follow until ready  →  tell how to use it  →  stay, or leave (--wait)
+start  →  write the kubeconfig  →  apply, wait until ready  →  print how to use it  →  serve until stopped, or exit (--wait)
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
     from edgekeeper.cli.simulated import Simulation
 
 _PLAIN = re.compile(r"[\w@%+=:,./ -]+", re.ASCII).fullmatch
-"""Means nothing to a shell within double quotes."""
+"""Matches text without characters that are special to a shell within double quotes."""
 
 
 @dataclass(frozen=True)
 class UpSettings:
-    """Everything `edgekeeper up` was told."""
+    """All settings of `edgekeeper up`."""
 
     plane: PlaneOptions
     kubeconfig: Path | None
-    """Where to write it; None for the usual place."""
+    """Where to write the kubeconfig; None for the default path."""
     manifests: Sequence[Manifest]
     wait: bool
     timeout: timedelta
     controllers: bool = True
-    """Start the simulated clouds, and the operator that keeps them."""
+    """Whether to start the simulated clouds and the operator."""
     operator: bool = True
-    """Start the operator, not only the clouds."""
+    """Whether to start the operator besides the clouds."""
     endpoints: Path | None = None
-    """Where to write the addresses of everything, once it can be used."""
+    """Where to write the addresses of all servers when they are ready."""
     runtime: RuntimeOptions | None = None
     kinds: KindSettings | None = None
     deploy_time: timedelta = timedelta(seconds=5)
@@ -65,7 +65,7 @@ class UpSettings:
 
 
 async def serve(settings: UpSettings, console: Console, *, interactive: bool) -> ExitCode:
-    """Run the server, first for the manifests, then for as long as nobody stops it."""
+    """Run the servers, apply the manifests, then serve until stopped."""
     started = time.monotonic()
     with stop_on_signals() as stop, ExitStack() as stack:
         async with open_server(settings.plane) as server:
@@ -90,11 +90,11 @@ async def serve(settings: UpSettings, console: Console, *, interactive: bool) ->
 async def clouds(
     server: LocalServer, settings: UpSettings, console: Console
 ) -> AsyncIterator[Simulation | None]:
-    """The simulated clouds with the operator at work, unless nobody wants them."""
+    """Run the simulated clouds and the operator; None if the settings exclude them."""
     if not settings.controllers:
         yield None
         return
-    # Loaded here, because the SDK takes a second that the API server need not wait for.
+    # Imported here, because importing the AWS SDK takes a second and the API server does not need it.
     from edgekeeper.cli.kind_options import KindSettings  # noqa: PLC0415
     from edgekeeper.cli.simulated import SILENT, SimulationOptions, simulating  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ async def clouds(
 def endpoints_file(
     path: Path | None, kubeconfig: Path, kubernetes: str, simulation: Simulation | None
 ) -> Iterator[None]:
-    """Write where everything is, as JSON, for as long as it is there."""
+    """Write the addresses of all servers as JSON, and remove the file at the end."""
     if path is None:
         yield
         return
@@ -127,7 +127,7 @@ def endpoints_file(
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(f"{json.dumps(endpoints, indent=2)}\n")
-    draft.replace(path)  # whoever waits for the file finds it whole
+    draft.replace(path)  # atomic: a reader never sees an incomplete file
     try:
         yield
     finally:
@@ -143,7 +143,7 @@ async def tell_story(server: LocalServer, simulation: Simulation, console: Conso
 async def apply_manifests(
     server: LocalServer, settings: UpSettings, console: Console, interactive: bool
 ) -> None:
-    """Apply and follow; with `--wait` somebody depends on an end, so then patience is limited."""
+    """Apply the manifests and wait until they are ready; with `--wait`, at most for `--timeout`."""
     with show_progress(console, interactive=interactive) as observe:
         applier = Applier(server, settings.manifests, observe)
         try:
@@ -153,13 +153,13 @@ async def apply_manifests(
             late = ", ".join(str(item) for item in applier.tracked if not item.readiness.ready)
             raise CommandError(
                 f"not ready after {format_duration(settings.timeout)}: {late}",
-                "--timeout waits longer",
+                "increase --timeout to wait longer",
                 ExitCode.NOT_READY,
             ) from error
 
 
 def explain_use(settings: UpSettings, path: Path, console: Console, simulation: Simulation | None) -> None:
-    """Tell how to go on with kubectl and the AWS CLI, from what was applied. Commands stay whole, to be pasted."""
+    """Print commands for kubectl and the AWS CLI. Lines are not wrapped, so that they can be pasted."""
     console.print("Use it from another terminal while it runs:\n")
     for command in _commands(settings, path, simulation):
         console.print(Text(f"  {command}" if command else "", "cyan"), soft_wrap=True)
@@ -167,7 +167,7 @@ def explain_use(settings: UpSettings, path: Path, console: Console, simulation: 
 
 
 def _commands(settings: UpSettings, path: Path, aws: Simulation | None) -> list[str]:
-    """What a shell takes to use the cluster, and AWS where there is one."""
+    """Shell commands to use the cluster and, if it runs, the simulated AWS."""
     plurals = [
         dig(manifest.body, "spec", "names", "plural")
         for manifest in settings.manifests
@@ -190,7 +190,7 @@ def _commands(settings: UpSettings, path: Path, aws: Simulation | None) -> list[
 
 async def stay(settings: UpSettings, stop: StopRequest, console: Console) -> None:
     if settings.wait:
-        console.print("Stopping now, as --wait asks; without it the server stays, and tells how to use it.")
+        console.print("Stopping now because of --wait; without it the server keeps running.")
         return
     console.print("Ctrl-C stops the server.")
     number = await stop.wait()
@@ -198,7 +198,7 @@ async def stay(settings: UpSettings, stop: StopRequest, console: Console) -> Non
 
 
 def _quoted(path: Path) -> str:
-    """Absolute, because kubectl may run anywhere; short where it can be, because people read it."""
+    """The absolute path, quoted for a shell, and relative to $HOME if it is below."""
     absolute, home = path.absolute(), Path.home()
     if absolute.is_relative_to(home) and absolute != home:
         below = str(absolute.relative_to(home))

@@ -1,6 +1,6 @@
-"""The simulated clouds of `edgekeeper up`, and the very operator that keeps them as declared.
+"""The simulated clouds of `edgekeeper up`, and the operator that reconciles them. It is the same code as in production.
 
-Both are furnished, so that examples work as they are, and listen on loopback, for the AWS CLI, boto3, curl and SDKs:
+The clouds listen on loopback, for the AWS CLI, boto3, curl and SDKs, and have the resources that the examples need:
 
     AWS         a multi-tenant distribution with a certificate for example.com, and a zone of that name
     Cloudflare  an account with a tunnel, a zone example.com, and an API token, which a Secret of the cluster has
@@ -45,33 +45,33 @@ CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FIELD_MANAGER = "edgekeeper-up"
 
 _UNHURRIED = {name: LaneRate(50, 50, within=lane.within) for name, lane in DEFAULT_RATES.items()}
-"""Nobody has to be protected from us here."""
+"""Rate limits for a simulated cloud, which needs no protection."""
 SILENT = ServerOptions(health_address=None, metrics_address=None, webhook_address=Address("127.0.0.1", 0))
-"""An operator that listens for the API server beside it only."""
+"""Server options without probes and metrics: only webhooks are served, to the local API server."""
 NAMESPACE = "edgekeeper-system"
-"""Where the operator is said to be installed."""
+"""The namespace of the operator's Deployment and Secret."""
 TOKEN_SECRET = "cloudflare-api-token"  # noqa: S105 - a name
 
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """How fast the simulated world turns, and what it remembers."""
+    """The durations of the simulated clouds, where they are stored, and the options of the operator."""
 
     deploy_time: timedelta = timedelta(seconds=5)
-    """How long CloudFront takes to deploy a tenant; other durations follow it."""
+    """How long CloudFront takes to deploy a tenant; also used for propagation and certificates."""
     poll_interval: timedelta = timedelta(seconds=2)
     drift_interval: timedelta = timedelta(seconds=5)
     data_dir: Path | None = None
-    """Where the simulated AWS is kept over a restart."""
+    """Where the simulated AWS is stored; None for in memory only."""
     operator: bool = True
-    """Does the operator run here?"""
+    """Whether to run the operator in this process."""
     runtime: RuntimeOptions = field(default_factory=lambda: RuntimeOptions(server=SILENT))
     kinds: KindSettings = field(default_factory=KindSettings)
 
 
 @dataclass(frozen=True)
 class CloudflareAccess:
-    """A simulated Cloudflare that listens, and what one needs to use it."""
+    """A running simulated Cloudflare: its address, ids and token."""
 
     cloud: CloudflareCloud
     url: str
@@ -83,18 +83,18 @@ class CloudflareAccess:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Clouds that listen, and the operator at work, if it runs here."""
+    """The running simulated clouds, and the operator if it runs in this process."""
 
     cloud: AwsCloud
     url: str
     cloudflare: CloudflareAccess
     operator: Operator | None
     region: str = REGION
-    """For those who need to name one. All are there."""
+    """A region for clients that require one; the simulated AWS accepts any."""
 
 
 def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
-    """What a company has before the first tenant, with durations that people can wait for."""
+    """Create the distribution and the zone that the examples use, and set short durations."""
     hurry(cloud, options)
     cloud.cloudfront.add_distribution(DISTRIBUTION, covers=(ZONE_NAME, f"*.{ZONE_NAME}"))
     cloud.route53.add_zone(ZONE_NAME, id=ZONE)
@@ -102,14 +102,14 @@ def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
 
 
 def hurry(cloud: AwsCloud, options: SimulationOptions) -> None:
-    """Let the cloud take no longer over things than people can wait for."""
+    """Set the durations of deployments, propagation and certificates to `options.deploy_time`."""
     timings, step = cloud.world.timings, options.deploy_time
     timings.tenant_deployment = timings.group_deployment = timings.distribution_deployment = step
     timings.record_propagation = timings.certificate_issuance = step
 
 
 def open_cloud(options: SimulationOptions) -> AwsCloud:
-    """The cloud that was kept, or a furnished one."""
+    """The stored cloud, or a new one with the resources of the examples."""
     cloud = AwsCloud(rates=UNLIMITED)
     hurry(cloud, options)
     if options.data_dir is None or not keep(cloud, options.data_dir / "aws.json"):
@@ -118,12 +118,12 @@ def open_cloud(options: SimulationOptions) -> AwsCloud:
 
 
 def _intervals(options: SimulationOptions) -> Intervals:
-    """Short ones. The simulated cloud never shows the past, so that what it lists can be believed at once."""
+    """Short intervals. The simulated cloud is strongly consistent, so listings count immediately after a write."""
     return Intervals(options.poll_interval, options.drift_interval, settling=timedelta(0))
 
 
 def _clients(cloud: AwsCloud, url: str) -> AwsClients:
-    """Clients of the simulated cloud, whatever the environment says about the real one."""
+    """Clients of the simulated cloud, independent of the AWS configuration of the environment."""
     return AwsClients(
         AwsSettings(region=REGION, endpoint_url=url),
         session=static_session(ACCOUNT, "simulated"),
@@ -133,7 +133,7 @@ def _clients(cloud: AwsCloud, url: str) -> AwsClients:
 
 @asynccontextmanager
 async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIterator[Simulation]:
-    """Install the kinds, start the clouds and, unless it runs elsewhere, the operator. Stop all in the end."""
+    """Install the CustomResourceDefinitions, start the clouds and the operator, and stop them at the end."""
     for kind in DEFINITIONS:
         await server.apply(f"{CRD_PATH}/{kind.name}", kind.definition(), FIELD_MANAGER)
     await server.plane.settle()
@@ -176,7 +176,7 @@ async def _operating(
 
 @asynccontextmanager
 async def _cloudflare() -> AsyncIterator[CloudflareAccess]:
-    """A furnished Cloudflare. Everything in it has the same ids every time."""
+    """Run a simulated Cloudflare with an account, a zone, a tunnel and a token, whose ids are the same every time."""
     cloud = CloudflareCloud(SystemClock())
     account = cloud.add_account("example")
     zone = cloud.add_zone(account.id, ZONE_NAME)
@@ -187,7 +187,7 @@ async def _cloudflare() -> AsyncIterator[CloudflareAccess]:
 
 
 async def _furnish_cluster(server: LocalServer, cloudflare: CloudflareAccess) -> None:
-    """What an installation of the operator has in its namespace: its own Deployment, and the token for Cloudflare."""
+    """Create the operator's namespace, its Deployment, and the Secret with the Cloudflare token."""
     labels = {"app.kubernetes.io/name": "edgekeeper"}
     pod = {"containers": [{"name": "edgekeeper", "image": f"edgekeeper:{__version__}", "args": ["run"]}]}
     in_namespace = f"/namespaces/{NAMESPACE}"

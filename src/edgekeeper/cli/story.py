@@ -1,11 +1,11 @@
-"""The story that the demo tells once everything is ready: what happens, what it costs, and that nobody had to act.
+"""The scenarios that the demo shows once everything is ready, each with its duration and the AWS calls that it took.
 
-    drift        somebody edits a tenant in AWS; it is found and repaired
-    change       a spec changes; DNS goes first, then the tenant
-    deletion     records go, then the tenant is disabled, then deleted
+    drift        somebody edits a tenant in AWS; the operator detects and corrects it
+    change       a spec changes; DNS records are changed first, then the tenant
+    deletion     the tenant is disabled, then deleted
 
-Each chapter is done through the same doors that people use: the AWS API and the Kubernetes API. The calls are counted at
-the simulated AWS, so they are all that there were.
+Changes are made in the simulated AWS and through the Kubernetes API. Calls are counted by the simulated AWS, so the count
+is complete.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Chapter:
-    """Something that happens, and how to see that it has been dealt with."""
+    """One scenario: a change, and how to see that the operator has handled it."""
 
     title: str
     begin: Callable[[], Awaitable[str]]
-    """Makes it happen, and says what."""
+    """Makes the change, and returns a description of it."""
     is_over: Callable[[], Awaitable[str]]
-    """What has become of it, in words; empty while it goes on."""
+    """Returns a description of the outcome; empty while it is in progress."""
 
 
 class Story:
-    """Tells the chapters, one after the other."""
+    """Runs the scenarios one after the other, and prints what happens."""
 
     def __init__(self, server: LocalServer, simulation: Simulation, console: Console) -> None:
         self._server = server
@@ -54,7 +54,7 @@ class Story:
 
     async def tell(self) -> None:
         await self._await("tenants come to rest", self._is_quiet)
-        self._console.print("\n[bold]And now the story[/]: what an operator is for.\n")
+        self._console.print("\n[bold]Three scenarios[/]: drift, a change and a deletion.\n")
         for number, chapter in enumerate(self._chapters(), start=1):
             await self._tell(number, chapter)
 
@@ -72,28 +72,28 @@ class Story:
         outcome = await self._await(chapter.title.lower(), chapter.is_over)
         seconds = time.monotonic() - started
         self._say(Text.assemble((outcome, "green"), f" after {seconds:.1f} s"))
-        self._say(Text(_told(self._calls() - before), "dim"))
+        self._say(Text(_summary(self._calls() - before), "dim"))
         self._console.print()
 
     def _say(self, text: Text) -> None:
-        """Below the title, also where a narrow terminal breaks the line."""
+        """Print indented below the title, also if a narrow terminal wraps the line."""
         indented = Text("   ").append_text(text) if self._console.soft_wrap else Padding(text, (0, 0, 0, 3))
         self._console.print(indented)
 
     async def _await(self, what: str, is_over: Callable[[], Awaitable[str]]) -> str:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not (outcome := await is_over()):  # noqa: ASYNC110 - AWS tells nobody
+                while not (outcome := await is_over()):  # noqa: ASYNC110 - AWS sends no notifications
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError as error:
-            raise CommandError(f"the story has no end: {what}", "", ExitCode.NOT_READY) from error
+            raise CommandError(f"timed out: {what}", "", ExitCode.NOT_READY) from error
         return outcome
 
     async def _is_quiet(self) -> str:
-        """A tenant is ready before its managed certificate is: what that still costs belongs to no chapter."""
+        """Wait for managed certificates too, which are issued after Ready: their calls belong to no scenario."""
         tenants = (await self._server.get(TENANTS))["items"]
-        conditions = [one for tenant in tenants for one in dig_list(tenant, "status", "conditions")]
-        return "" if any(one["status"] != "True" for one in conditions) else "nothing is left to do"
+        conditions = [entry for tenant in tenants for entry in dig_list(tenant, "status", "conditions")]
+        return "" if any(entry["status"] != "True" for entry in conditions) else "nothing is left to do"
 
     def _calls(self) -> Counter[str]:
         return Counter(self._simulation.cloud.journal.counts)
@@ -103,46 +103,46 @@ class Story:
     async def _edit_in_aws(self) -> str:
         self._simulation.cloud.cloudfront.change_tenant("shop", enabled=False)
         self._simulation.cloud.changed()
-        return "in the console, somebody switches the tenant shop off"
+        return "the tenant shop is disabled in the AWS console"
 
     async def _is_repaired(self) -> str:
         tenant = self._simulation.cloud.cloudfront.tenant("shop")
         is_ready = assess(await self._server.get(SHOP)).ready
-        return "edgekeeper has found it, and switched it on again" if tenant.enabled and is_ready else ""
+        return "edgekeeper detected the drift and enabled it again" if tenant.enabled and is_ready else ""
 
     # A change
 
     async def _change_spec(self) -> str:
         domains = [{"domain": "shop.example.com"}, {"domain": "sale.example.com"}]
         await self._server.plane.client.merge(SHOP, {"spec": {"domains": domains}})
-        return "kubectl patch: shop gives up store.example.com and gets sale.example.com"
+        return "kubectl patch: in shop, sale.example.com replaces store.example.com"
 
     async def _is_rolled_out(self) -> str:
         tenant = self._simulation.cloud.cloudfront.tenant("shop")
         is_there = sorted(tenant.domains) == ["sale.example.com", "shop.example.com"]
         if not is_there or not assess(await self._server.get(SHOP)).ready:
             return ""
-        return "the record of the old domain is gone, the new one leads to CloudFront, the tenant serves it"
+        return "the old record is removed, the new one points to CloudFront, the tenant serves the new domain"
 
     # A deletion
 
     async def _delete(self) -> str:
         await self._server.plane.client.delete(INTRANET)
-        return "kubectl delete: intranet is not needed any more"
+        return "kubectl delete: the object intranet is deleted"
 
     async def _is_gone(self) -> str:
         try:
             await self._server.plane.client.get(INTRANET)
         except StatusError:
-            return "disabled, deleted, and nothing is left of it"
+            return "the tenant is disabled in AWS, then deleted"
         return ""
 
 
-def _told(calls: Counter[str]) -> str:
-    """Calls by operation, the rarest first: those that changed something."""
+def _summary(calls: Counter[str]) -> str:
+    """The calls that changed something, by operation, and the number of reads."""
     changing = {
         name: count for name, count in calls.items() if not name.startswith(("List", "Get", "Describe"))
     }
     reading = sum(calls.values()) - sum(changing.values())
-    told = [f"{count} × {name}" for name, count in sorted(changing.items())]
-    return f"calls to AWS: {', '.join(told) or 'no change'}, and {reading} reads"
+    writes = [f"{count} × {name}" for name, count in sorted(changing.items())]
+    return f"calls to AWS: {', '.join(writes) or 'no change'}, and {reading} reads"

@@ -1,7 +1,6 @@
-"""`edgekeeper up`: a Kubernetes API server on this machine, filled with manifests if you like.
+"""`edgekeeper up`: a local Kubernetes API server with simulated clouds and the operator.
 
-The options become settings here, and everything on the command line is found good before anything is started,
-written or replaced; `serving` does the work.
+This module parses and validates the whole command line before anything is started or written; `serving` does the work.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ PATH = click.Path(path_type=Path)
 @click.command(
     cls=Command,
     examples=[
-        ("edgekeeper up", "stay until Ctrl-C, then forget"),
-        ("edgekeeper up --data-dir ./state", "remember over restarts"),
+        ("edgekeeper up", "run until Ctrl-C, in memory only"),
+        ("edgekeeper up --data-dir ./state", "keep all data over restarts"),
         ("edgekeeper up --apply crds/ --apply a.yaml", "apply manifests first"),
-        ("edgekeeper up --apply a.yaml --wait", "leave when all is ready"),
+        ("edgekeeper up --apply a.yaml --wait", "exit when all is ready"),
         ("edgekeeper up --no-operator --endpoints e.json", "clouds and cluster for an operator elsewhere"),
     ],
 )
@@ -68,7 +67,7 @@ PATH = click.Path(path_type=Path)
     metavar="PATH",
     help="Apply a manifest, or a directory of them. Repeatable.",
 )
-@click.option("--wait", is_flag=True, help="Leave when everything applied is ready.")
+@click.option("--wait", is_flag=True, help="Exit when everything applied is ready.")
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="How long --wait waits.")
 @click.option(
     "--simulate",
@@ -78,7 +77,9 @@ PATH = click.Path(path_type=Path)
     metavar="NAME",
     help=f"Run only this simulator: {', '.join(SIMULATOR_NAMES)}. Repeatable.  [default: all]",
 )
-@click.option("--no-simulators", is_flag=True, help="Let nothing come alive by itself.")
+@click.option(
+    "--no-simulators", is_flag=True, help="Run no simulators of workloads, load balancers and Jobs."
+)
 @click.option("--no-controllers", is_flag=True, help="Start neither the simulated clouds nor the operator.")
 @click.option(
     "--no-operator",
@@ -90,17 +91,21 @@ PATH = click.Path(path_type=Path)
     "endpoints_path",
     type=PATH,
     metavar="FILE",
-    help="Write where everything is there, as JSON, when it can be used; it is removed in the end.",
+    help="Write the addresses of all servers there, as JSON, when they are ready; removed at the end.",
 )
 @click.option(
     "--deploy-time",
     type=Duration(),
     default="3s",
     show_default=True,
-    help="How long the simulated clouds take over what takes them minutes.",
+    help="How long deployments and propagation take in the simulated clouds.",
 )
-@click.option("--story", is_flag=True, help="Tell what an operator is for, with what was applied.")
-@click.option("--auth", is_flag=True, help="Ask for credentials, and let RBAC decide.")
+@click.option(
+    "--story",
+    is_flag=True,
+    help="Show drift, a change and a deletion with the objects of examples/quickstart.",
+)
+@click.option("--auth", is_flag=True, help="Require credentials, and enforce RBAC.")
 @embedded_operator_options
 @kind_options
 def up(  # noqa: PLR0913 - one parameter per option

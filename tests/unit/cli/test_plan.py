@@ -109,7 +109,7 @@ async def test_plan_of_a_new_manifest_shows_every_step_with_reason_and_fields() 
     assert actions(preview) == ["RememberRecords", "WriteRecords", "CreateTenant"]
     assert exit_code([preview]) == ExitCode.CHANGES
     assert "DistributionTenant default/test-tenant: to be changed (SpecChange)" in text
-    assert "     the tenant's domains must lead to CloudFront before it is created\n" in text
+    assert "     the tenant's domains must point to CloudFront before it is created\n" in text
     assert f'     + dns[CNAME shop.example.com]: {{"target": "{scene.endpoint}", "ttl": 300}}\n' in text
     assert '     + parameters: {"tier": "gold"}\n' in text
     assert '     + tags[edgekeeper.io/uid]: "known-after-apply"\n' in text
@@ -180,7 +180,9 @@ async def test_plan_of_drift_that_is_left_alone_shows_it_and_is_no_change() -> N
     assert [one.verdict for one in previews] == [Verdict.DRIFTED]
     assert exit_code(previews) == ExitCode.OK
     text = told(previews)
-    assert "changed outside, and left so (the policy is report)\n     - enabled: false\n" in text
+    assert (
+        "changed outside the operator, not corrected (the policy is report)\n     - enabled: false\n" in text
+    )
 
 
 @virtual_time
@@ -464,7 +466,11 @@ async def test_json_has_all_of_it() -> None:
         "enforce",
     )
     (step,) = second["steps"]
-    assert (step["action"], step["waiting"], step["reason"]) == ("CreateTenant", False, "there is none yet")
+    assert (step["action"], step["waiting"], step["reason"]) == (
+        "CreateTenant",
+        False,
+        "it does not exist yet",
+    )
     assert {"path": "enabled", "after": True} in step["changes"]
 
 

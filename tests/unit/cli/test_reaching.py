@@ -110,7 +110,7 @@ def test_broken_certificate_authority_is_told_promptly(
     assert run([command, "--kubeconfig", str(path)]) == ExitCode.FAILED
     assert time.monotonic() - began < PROMPTLY
     assert capsys.readouterr().err == (
-        f"edgekeeper: error: the API server {DEAD} (context 'prod-eu' of {path}) cannot be asked: cannot use the "
+        f"edgekeeper: error: the API server {DEAD} (context 'prod-eu' of {path}) cannot be called: cannot use the "
         "certificates or their key: the certificate authority is no certificate in PEM form; correct the kubeconfig\n"
     )
 

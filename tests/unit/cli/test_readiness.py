@@ -40,7 +40,7 @@ CASES: dict[str, tuple[JsonObject, Readiness]] = {
     ),
     "an old observedGeneration is not ready": (
         make_object("a.io/v1", "Site", {"observedGeneration": 1}, metadata={"name": "x", "generation": 2}),
-        Readiness(False, "Progressing", "generation 2 has not been looked at yet"),
+        Readiness(False, "Progressing", "generation 2 has not been observed yet"),
     ),
     "what is being deleted is not ready": (
         make_object("v1", "ConfigMap", metadata={"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"}),

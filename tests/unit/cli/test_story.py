@@ -40,7 +40,7 @@ async def test_story_of_the_quickstart_is_told_to_its_end() -> None:
         assert {"shop.example.com", "sale.example.com"} <= names
         assert "store.example.com" not in names
     shown = [line for line in told.getvalue().splitlines() if line.strip()]
-    assert all(line.startswith(("   ", "And now", "1. ", "2. ", "3. ")) for line in shown)
+    assert all(line.startswith(("   ", "Three scenarios", "1. ", "2. ", "3. ")) for line in shown)
     lines = [line.strip() for line in shown]
     assert [line for line in lines if line[:2] in {"1.", "2.", "3."}] == [
         "1. Somebody edits a tenant in AWS",
@@ -71,6 +71,6 @@ async def test_chapter_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatc
             return "nothing is left to do"
 
     async with open_server(PlaneOptions()) as server:
-        with pytest.raises(CommandError, match="no end: waiting") as failure:
+        with pytest.raises(CommandError, match="timed out: waiting") as failure:
             await Endless(server, None, Console(file=StringIO())).tell()  # type: ignore[arg-type] # not looked at
     assert failure.value.code is ExitCode.NOT_READY

@@ -86,7 +86,7 @@ def test_up_keeps_a_simulated_cloud_and_leaves_when_all_is_ready(tmp_path: Path,
     assert "ready    Service edge/gateway (AddressAssigned)" in lines
     assert "ready    DistributionTenant edge/blog (Deployed)" in lines
     assert not any("terminal" in line or "export" in line for line in lines)
-    assert lines[-1].startswith("Stopping now, as --wait asks; without it the server stays")
+    assert lines[-1].startswith("Stopping now because of --wait; without it the server keeps running")
     assert "\x1b" not in finished.stdout
     assert not kubeconfig.exists()
 
@@ -169,7 +169,7 @@ def test_up_names_what_did_not_become_ready(
         "200ms",
     ]
     assert run([*arguments, "--kubeconfig", str(kubeconfig)]) == ExitCode.NOT_READY
-    expected = "not ready after 200ms: Job default/stuck (Running); --timeout waits longer"
+    expected = "not ready after 200ms: Job default/stuck (Running); increase --timeout to wait longer"
     assert capsys.readouterr().err == f"edgekeeper: error: {expected}\n"
 
 

@@ -1,23 +1,23 @@
 """DistributionTenant: tenants of CloudFront distributions, with their certificates and DNS records.
 
-snapshot     everything a decision depends on, as one value
-observe      fills it, from mirrors and caches; reads live only what they cannot know
-desired      what the spec asks of AWS, and where AWS differs
-validation   what is wrong with a spec, in words
-decide       the steps that are left, in order: pure
-records      the part of it about DNS
-inventory    which records are ours to replace or remove
-claims       what tenants claim in the register of all kinds, and how they prove that they have it
-guards       which fields are compared with which limits of administrators
-steps        what can be done, as values
-perform      does the first step
-desk         records on their way to the writers of zones
-report       one status, and the events that tell of it
-explain      the same where a pass has failed
-preview      what `edgekeeper plan` shows, with the help of effects
-reconciler   the four together: gather → decide → one effect → one write
-account      the mirrors, caches and writers that all tenants share
-corrections  keeps a disagreement with others from becoming a fight
-predecessor  the operator that we replace
-wiring       the controller, and who wakes it
+module        registers the kind with the process: name, flags, controller, preview
+wiring        builds the controller and subscribes it to the mirrors that requeue objects
+kind          connects the modules below to the generic reconcile loop (`lifecycle.kind`)
+account       mirrors and caches of CloudFront and ACM, shared by all tenants of an AWS account
+snapshot      everything that a decision about one tenant depends on, as one value
+observe       fills the snapshot from mirrors and caches; reads live only what they do not contain
+validation    checks a spec before AWS is called
+domain_names  checks domain names and suggests corrections
+guards        limits that administrators set, applied to the fields of a spec
+claims        tenant names and domains that objects claim, and which object owns them
+desired       settings and tags that a spec asks for, and how AWS differs from them
+decide        the remaining steps, in order; pure
+certificates  the part of `decide` about managed certificates; pure
+records       the part of `decide` about DNS records; pure
+steps         the steps, as values
+perform       performs one step
+report        status, conditions and events of a pass
+preview       what `edgekeeper plan` shows
+metrics       Prometheus metrics of the kind
+predecessor   identifies cloudfront-tenant-operator, which this kind replaces
 """

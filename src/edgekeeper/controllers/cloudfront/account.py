@@ -1,13 +1,13 @@
-"""What all tenants of an account share: mirrors, writers, and answers that are good for a while.
+"""CloudFront and ACM for all tenants of an AWS account: shared mirrors and caches.
 
-    tenants         every tenant, from listings            GetDistributionTenant only where a listing cannot tell
-    groups          connection groups and their endpoints
-    certificates    those that CloudFront manages          one listing for a thousand of them
-    dns             zones, their records and their writers
-    distributions, names of certificates                   read once in a while, for all who ask
+    tenants         mirror of all tenants                  GetDistributionTenant only for what listings do not contain
+    groups          mirror of connection groups            with their endpoints
+    certificates    mirror of managed certificates         one page of a listing has up to a thousand
+    dns             Route 53 zones (`cloud.aws.dns`)
+    distributions, names of certificates                   caches with an expiry
 
-Where we may not list tenants, connection groups or certificates each of them is read by itself, as far as rights go, and
-a line in the log says so once.
+If IAM denies listing tenants, connection groups or certificates, they are read one by one as far as IAM allows, and this is
+logged once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.core.errors import Stall
 
 REGION: Final = "us-east-1"
-"""Where CloudFront takes its certificates from, wherever we run."""
+"""The region of all certificates for CloudFront, whatever region the operator uses."""
 _CLOUDFRONT: Final = "CLOUDFRONT"
-"""Who manages certificates that were requested with a tenant, in the words of ACM."""
+"""ACM's `ManagedBy` of certificates that were requested with a tenant."""
 
 
 class CloudFrontAccount:
-    """CloudFront as all tenants of an account see it."""
+    """The mirrors and caches of CloudFront and ACM that all tenants of an account share."""
 
     def __init__(self, shared: AwsAccount) -> None:
         access, clock, metrics, options = shared.access, shared.clock, shared.metrics, shared.options
@@ -60,21 +60,21 @@ class CloudFrontAccount:
             clock,
             metrics,
             options=options,
-            in_progress=lambda one: one.pending,
-            version=lambda one: one.status,
+            in_progress=lambda certificate: certificate.pending,
+            version=lambda certificate: certificate.status,
         )
         self.distributions = Distributions(self.cloudfront, clock)
         self._descriptions: Remembered[str, _Description] = Remembered(self._describe, clock)
         self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
 
     async def run(self) -> None:
-        """Keep everything fresh until cancelled."""
+        """Run all mirrors until cancelled."""
         async with asyncio.TaskGroup() as group:
             for work in (self.tenants, self.groups, self.certificates, self.shared):
                 group.create_task(work.run())
 
     async def warm_up(self, limit: timedelta) -> None:
-        """Wait until tenants and connection groups are listed, or cannot be, but no longer than `limit`."""
+        """Wait for the first listing of tenants and connection groups, successful or not, at most for `limit`."""
         mirrors = (self.tenants.mirror, self.groups)
         waiting = [asyncio.create_task(mirror.wait_listed()) for mirror in mirrors]
         try:
@@ -84,10 +84,10 @@ class CloudFrontAccount:
                 task.cancel()
 
     async def connection_group(self, group_id: str) -> ConnectionGroup | None:
-        """A connection group, or the account's default for an empty id: from the listing, if it is there.
+        """A connection group, or the account's default for an empty id: from the mirror, else read by its id.
 
-        Where groups may not be listed they are read one by one, but nobody can tell then which is the default. Raise
-        what denies it, or NotSyncedError where they are not listed yet.
+        If IAM denies listing, groups are read by id and the default cannot be determined: the refusal is raised for it.
+        Raise NotSyncedError before the first listing.
         """
         problem = None if self.groups.synced else self.groups.problem
         if isinstance(problem, Stall):
@@ -99,27 +99,27 @@ class CloudFrontAccount:
         return self.groups.get(group_id) or await self._unlisted_groups.get(group_id)
 
     def listed_certificate(self, arn: str) -> CertificateSummary | None:
-        """A managed certificate, where the listing is known to have it."""
+        """A managed certificate from the mirror; None if it has none, or is not synced."""
         return self.certificates.get(arn) if arn and self.certificates.synced else None
 
     async def ask_certificate(self, tenant: TenantSummary) -> ManagedCertificate | None:
-        """What CloudFront made of a tenant's request. The next listing is to have it, and to tell the rest."""
-        found = await self.cloudfront.find_managed_certificate(tenant.id)
-        if found is not None and found.arn:
-            self._expect(found)
-        return found
+        """Read the managed certificate of a tenant from CloudFront. From then on the mirror follows its state."""
+        certificate = await self.cloudfront.find_managed_certificate(tenant.id)
+        if certificate is not None and certificate.arn:
+            self._expect(certificate)
+        return certificate
 
     def known_names(self, certificate: ManagedCertificate) -> tuple[str, ...] | None:
-        """The names of a managed certificate, as far as they are known without a call."""
+        """The names of a managed certificate; None if they are not known without a call."""
         listed = self.listed_certificate(certificate.arn)
         if listed is not None:
             return listed.names
         return tuple(normalise_name(token.domain) for token in certificate.tokens) or None
 
     async def managed_certificate(self, arn: str) -> CertificateSummary | None:
-        """A certificate that CloudFront manages; None where it does not, or where we may not know.
+        """A certificate, if CloudFront manages it; None if it does not, or if IAM denies reading it.
 
-        A certificate is described by itself only where they are not listed.
+        ACM is called for a single certificate only if the mirror is not synced.
         """
         if not arn or self.certificates.synced:
             return self.listed_certificate(arn)
@@ -128,7 +128,7 @@ class CloudFrontAccount:
         return described.summary if described is not None and is_managed else None
 
     async def certificate_names(self, arn: str) -> tuple[str, ...] | None:
-        """The names of a certificate: none where it is not there or was never issued, None where we may not know."""
+        """The names of a certificate: empty if it does not exist or was never issued, None if IAM denies reading it."""
         described = await self._descriptions.get(arn)
         if not described.is_known:
             return None
@@ -136,7 +136,7 @@ class CloudFrontAccount:
         return () if certificate is None or certificate.status in NEVER_ISSUED else certificate.names
 
     def _expect(self, certificate: ManagedCertificate) -> None:
-        """Have the listing show a certificate that CloudFront has just told of. Its tokens name its domains."""
+        """Add a certificate that CloudFront has just returned to the mirror. Its validation tokens name its domains."""
         names = self.known_names(certificate)
         if names is None:
             self.certificates.hasten()
@@ -164,8 +164,8 @@ class CloudFrontAccount:
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """What ACM says of a certificate."""
+    """The result of describing a certificate."""
 
     certificate: Certificate | None
     is_known: bool = True
-    """False where it may not be described."""
+    """False if IAM denies describing it."""

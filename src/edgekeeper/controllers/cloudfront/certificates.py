@@ -1,17 +1,17 @@
-"""The certificate that CloudFront manages for a tenant: when one is requested, and which goes into the spec.
+"""When a managed certificate is requested from CloudFront, and which certificate is written into the spec. Pure.
 
-Pure, as `decide` is, of which this is the part about certificates. A request names no domains: the certificate is for
-those that the tenant has when it is sent, so that it goes along with the update that changes them.
+A request names no domains: CloudFront issues the certificate for the domains that the tenant has when the request is sent.
+Therefore the request is sent in the same update that changes the domains.
 
-    what is new               certificate that CloudFront manages      is one requested?
+    change of the spec        managed certificate                      new request?
     the request itself        any                                      yes
-    a domain                  does not cover it                        yes
-    a domain                  covers it, by a wildcard say             no
-    a domain is gone          issued                                   no: it is good for those that are left
-    a domain is gone          pending or failed                        yes: nobody can prove that domain any more
-    nothing                   failed                                   no: a person has to see to it
+    domain added              does not cover it                        yes
+    domain added              covers it, for example by a wildcard     no
+    domain removed            issued                                   no: it covers the remaining domains
+    domain removed            pending or failed                        yes: the removed domain cannot be validated any more
+    none                      failed                                   no: a person must act
 
-The status has a fingerprint of what was sent last. The same is not sent twice, whatever CloudFront makes of it.
+The status has a fingerprint of the last request, with its domains. The same request is not sent twice, whatever its result.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FAILED: Final = frozenset({"failed", "validation-timed-out", "revoked", "expired
 
 
 def is_request_due(snapshot: Snapshot) -> bool:
-    """Is there a request that CloudFront was not sent, or a domain for which it has no certificate?"""
+    """Must a certificate be requested: because the request changed, or because a domain is not covered?"""
     wanted, sent = request_fingerprint(snapshot.spec), snapshot.status.certificate_request
     if not wanted or sent == sent_fingerprint(snapshot.spec):
         return False
@@ -55,7 +55,7 @@ def is_request_due(snapshot: Snapshot) -> bool:
 
 
 def is_suitable(snapshot: Snapshot) -> bool:
-    """Is the managed certificate for the domains of the spec, or will it be? One that has failed may be, too."""
+    """Is the managed certificate for the domains of the spec? Its state does not matter: it may be pending or failed."""
     if is_served(snapshot):
         return True
     is_issued = snapshot.certificate is not None and snapshot.certificate.status == ISSUED
@@ -73,25 +73,25 @@ def is_served(snapshot: Snapshot) -> bool:
     certificate, tenant = snapshot.certificate, snapshot.tenant
     if certificate is None or tenant is None or certificate.status != ISSUED:
         return False
-    active = {normalise_name(one.domain) for one in tenant.domains if one.is_active}
+    active = {normalise_name(item.domain) for item in tenant.domains if item.is_active}
     return domains_of(snapshot.spec) <= active
 
 
 def recorded_request(snapshot: Snapshot) -> str:
-    """What the status should say of the last request, in a pass that sends none.
+    """The fingerprint of the last request for the status, in a pass that sends none.
 
-    Where its answer was lost, or somebody else has sent it, the certificate tells for which domains it was.
+    If the response to a request was lost, or somebody else sent it, the names of the certificate show its domains.
     """
-    known, wanted = snapshot.status.certificate_request, request_fingerprint(snapshot.spec)
+    recorded, wanted = snapshot.status.certificate_request, request_fingerprint(snapshot.spec)
     if not wanted or snapshot.certificate is None or is_request_due(snapshot):
-        return known
+        return recorded
     if snapshot.managed_names is not None and _names(snapshot) == domains_of(snapshot.spec):
         return sent_fingerprint(snapshot.spec)
-    return known if sent_request(known) == wanted else wanted
+    return recorded if sent_request(recorded) == wanted else wanted
 
 
 def certificate_to_attach(snapshot: Snapshot) -> str:
-    """The ARN that the spec should have: of the certificate that CloudFront has issued for it; else empty."""
+    """The ARN of an issued managed certificate that has to be written into the spec; empty if there is none."""
     certificate, spec = snapshot.certificate, snapshot.spec
     if not is_managed(spec) or certificate is None or certificate.status != ISSUED:
         return ""
@@ -101,20 +101,20 @@ def certificate_to_attach(snapshot: Snapshot) -> str:
 
 
 def is_attached_by_cloudfront(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Has CloudFront given the managed certificate to the tenant before it was in the spec? It will be there soon."""
+    """Has CloudFront attached the managed certificate to the tenant itself, before its ARN is in the spec?"""
     managed = snapshot.certificate.arn if snapshot.certificate else ""
     return tenant.customizations.certificate_arn == managed != "" and _is_ours_to_say(snapshot)
 
 
 def _is_ours_to_say(snapshot: Snapshot) -> bool:
-    """Does the spec name no certificate, or one of those that CloudFront manages? A user's own is never replaced."""
+    """May we set the certificate in the spec? Not if it names a user's own one: only a managed one is replaced."""
     return (
         snapshot.spec.own_certificate in ("", snapshot.status.certificate_arn) or snapshot.attached_is_managed
     )
 
 
 def spec_in_force(snapshot: Snapshot) -> DistributionTenantSpec:
-    """The spec, but for a managed certificate that has failed: until there is another one it asks for none."""
+    """The spec without its certificate, if that is a managed one that has failed; otherwise the spec itself."""
     spec = snapshot.spec
     if spec.customizations is None or not _names_failed(snapshot):
         return spec
@@ -122,7 +122,7 @@ def spec_in_force(snapshot: Snapshot) -> DistributionTenantSpec:
 
 
 def settings_to_send(snapshot: Snapshot, tenant: TenantSummary) -> TenantSettings:
-    """All that an update sends. CloudFront takes none with a certificate that has failed."""
+    """All settings of an update. A failed certificate is left out, since CloudFront refuses updates that name one."""
     settings = merged_settings(spec_in_force(snapshot), tenant)
     custom = settings.customizations
     if _names_failed(snapshot) and custom.certificate_arn == snapshot.spec.own_certificate:
@@ -131,7 +131,7 @@ def settings_to_send(snapshot: Snapshot, tenant: TenantSummary) -> TenantSetting
 
 
 def certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
-    """What is left to CloudFront, and to those who prove the domains."""
+    """A wait step, if the certificate is not validated, or issued and not active for all domains yet."""
     if not is_managed(snapshot.spec):
         return
     status = (
@@ -139,7 +139,7 @@ def certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
     )
     if status == PENDING:
         yield do.AwaitCertificate(reason="the domains are not validated yet")
-    elif status == ISSUED and snapshot.tenant and not all(one.is_active for one in snapshot.tenant.domains):
+    elif status == ISSUED and snapshot.tenant and not all(item.is_active for item in snapshot.tenant.domains):
         yield do.AwaitCertificate(reason="CloudFront has not activated all domains yet")
 
 
@@ -149,16 +149,16 @@ def _names_failed(snapshot: Snapshot) -> bool:
 
 
 def _has_successor(snapshot: Snapshot) -> bool:
-    """Does CloudFront manage another certificate than the status knows? Then that was requested meanwhile."""
-    known = snapshot.status.certificate_arn
-    return bool(known) and snapshot.certificate is not None and snapshot.certificate.arn not in ("", known)
+    """Does CloudFront manage another certificate than the one in the status, so that a request must have been sent?"""
+    recorded, certificate = snapshot.status.certificate_arn, snapshot.certificate
+    return bool(recorded) and certificate is not None and certificate.arn not in ("", recorded)
 
 
 def _names(snapshot: Snapshot) -> frozenset[str]:
-    """The names of the managed certificate. Where nobody tells, it is taken to be for what the tenant has."""
+    """The names of the managed certificate; if they are not known, the domains of the tenant."""
     if snapshot.certificate is None:
         return frozenset()
     if snapshot.managed_names is not None:
         return frozenset(snapshot.managed_names)
     tenant = snapshot.tenant
-    return frozenset(normalise_name(one.domain) for one in tenant.domains) if tenant else frozenset()
+    return frozenset(normalise_name(item.domain) for item in tenant.domains) if tenant else frozenset()

@@ -1,7 +1,7 @@
-"""What DistributionTenants claim in the register of all kinds (`lifecycle.claims`), and how they prove that they have it.
+"""The claims of DistributionTenants on tenant names and domains, in the register of all kinds (`lifecycle.claims`).
 
-Tenants have unique names per account, and a domain belongs to one tenant. Who has a name or a domain is proven by the
-tenant itself: by its mark, or without one by the id in the status of an object with its name.
+Tenant names are unique per account, and a domain belongs to one tenant. An object owns a name or a domain if it owns the
+tenant that has it: by the tenant's ownership tags, or for an untagged tenant by its id in the status of the object.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from edgekeeper.runtime.contract import Request
 
 TENANT_NAME: Final = "tenant name"
 CERTIFICATE: Final = "certificate"
-"""The index of certificates that CloudFront manages. Nobody claims them."""
+"""An index of managed certificates, used to requeue objects. Certificates are not claimed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantNames:
-    """What tenants are called in AWS."""
+    """The names of tenants in AWS."""
 
     template: str
-    """With `{name}`, `{namespace}` and `{cluster}`."""
+    """May contain `{name}`, `{namespace}` and `{cluster}`."""
     cluster: str
 
     def name_of(self, obj: JsonObject) -> str:
-        """What the tenant of an object is called."""
+        """The name of an object's tenant."""
         metadata = obj["metadata"]
         return self.template.format(
             name=metadata["name"], namespace=metadata.get("namespace", ""), cluster=self.cluster
@@ -56,7 +56,7 @@ class TenantNames:
 
 @dataclass(frozen=True, slots=True)
 class TenantProof:
-    """Looks up which tenant has a name or serves a domain, and proves whose tenant that is."""
+    """Finds the tenant that has a name or serves a domain, and determines which object owns it."""
 
     tenants: Tenants
     names: TenantNames
@@ -70,9 +70,9 @@ class TenantProof:
         return lambda obj: tenant is not None and self._is_tenant_of(obj, tenant)
 
     def _is_tenant_of(self, obj: JsonObject, tenant: DistributionTenant) -> bool:
-        """Does the tenant bear the mark of the object, or without any mark, is it the one that its status names?
+        """Does the object own the tenant: by its tags, or if it has none, by the id in the status of the object?
 
-        Others may have written that status: of several objects of which it is true, the oldest counts.
+        Others may write a status. If several objects have the id of an untagged tenant, the oldest one counts.
         """
         mark = parse_tags(tenant.tags)
         if mark is not None:
@@ -105,7 +105,7 @@ class TenantClaims:
         claims.objects.add(kind, CERTIFICATE, _certificates)
 
     async def rivals(self, request: Request) -> tuple[Rival, ...]:
-        """Other objects that have the better right to the name or a domain of this one."""
+        """Other objects that take precedence for the tenant name or a domain of this one."""
         return await self._claims.rivals(self._subject(request))
 
     def older_claimants(self, request: Request, domains: Iterable[str]) -> tuple[Rival, ...]:
@@ -114,16 +114,16 @@ class TenantClaims:
         return self._claims.older_claimants(self._subject(request), claims)
 
     def with_tenant_name(self, name: str) -> list[Key]:
-        """The objects whose tenants are called so."""
+        """The objects whose tenants have this name."""
         return [key for _, key in self._claims.objects.holders(TENANT_NAME, name)]
 
     def is_being_deleted(self, request: Request, tenant_name: str) -> bool:
-        """Is a tenant that of other objects of the cluster, all of which are being deleted and take it with them?"""
+        """Does the tenant belong to other objects of the cluster, all of which are being deleted together with it?"""
         others = list(self._claims.objects.find(TENANT_NAME, tenant_name, besides=self._subject(request)))
         return bool(others) and all(_takes_tenant(other.tree) for other in others)
 
     def unclaimed_records(self, request: Request, domains: Iterable[str]) -> dict[str, str]:
-        """Domains that records of other objects lead to, which do not ask for them, and those objects."""
+        """Domains for which other objects still have records although they do not claim them, with those objects' names."""
         subject, objects = self._subject(request), self._claims.objects
         return {
             domain: other.name_for(self._kind)
@@ -137,11 +137,11 @@ class TenantClaims:
         }
 
     def recorder(self, request: Request, entry: InventoryRecord) -> KindObject | None:
-        """Another object to which the record of an inventory entry belongs, as far as the cluster can tell."""
+        """Another object that owns the record of an inventory entry, according to the inventories of the cluster."""
         return self._claims.records.recorder(self._subject(request), place_of(entry), entry.state)
 
     def recorded(self, request: Request, places: Iterable[Place]) -> dict[Place, str]:
-        """Which of these places are in the inventory of another object, and of which."""
+        """Those of the places that are in the inventory of another object, with the name of that object."""
         return self._claims.records.recorded(self._subject(request), places)
 
     def _subject(self, request: Request) -> KindObject:
@@ -149,7 +149,7 @@ class TenantClaims:
 
 
 def _takes_tenant(obj: JsonObject) -> bool:
-    """Is an object being deleted, and its tenant with it?"""
+    """Is the object being deleted, with a deletion policy that deletes the tenant too?"""
     is_deleted = dig(obj, "metadata", "deletionTimestamp") is not None
     return is_deleted and Wishes.of(obj).deletion_policy is DeletionPolicy.DELETE
 
@@ -165,7 +165,7 @@ def _certificates(obj: JsonObject) -> list[str]:
 
 
 def _zones(obj: JsonObject) -> Iterator[ZoneUse]:
-    """The zones in which an object has records, follows changes, or wants records."""
+    """The zones in which an object has records, waits for changes, or wants records."""
     yield from status_zones(obj)
     if isinstance(dns := dig(obj, "spec", "dns"), dict):
         yield ZoneUse(str(dns.get("hostedZoneId")), str(dns.get("assumeRoleArn") or ""))

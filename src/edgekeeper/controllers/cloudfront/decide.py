@@ -1,22 +1,22 @@
-"""From how things are to the steps that are left, in order. Pure: no clock, no network, no memory.
+"""Decide which steps bring a tenant to its desired state, in order. Pure: reads no clock, calls nothing, keeps no state.
 
-The first thing that is not yet true is the next step; what comes after it is what `edgekeeper plan` shows. Nothing
-remembers how far we were, so it does not matter where a crash, a lost answer or another's change has left things.
+A pass performs the first step; `edgekeeper plan` shows all of them. The steps follow from the snapshot alone and from no
+recorded phase, so reconciling continues correctly after a crash, a lost response or a change by somebody else.
 
-    creation      records → propagation → tenant                      DNS first: CloudFront checks it
-                  tenant, disabled → records → enable                 where the account has no endpoint yet
-    change        new records → records of removed domains → tenant → records to another endpoint
-                  a certificate for new domains is requested with them, once CloudFront can see their records
-    conflict      records that we wrote for another's domain go → tenant, disabled → records → enable
-    refusal       records of domains that the spec has given up, or lost to another, go; nothing else is done
-    deletion      records → disable → delete                          no name ever leads to a tenant that is gone
+    creation      write records → wait for propagation → create tenant        CloudFront checks DNS at creation
+                  create tenant disabled → write records → enable             if the account has no endpoint yet
+    change        new records → remove records of removed domains → update tenant → records for a new endpoint
+                  a certificate for new domains is requested in the same update, after their records have propagated
+    conflict      remove our records of the domain → create tenant disabled → write records → enable
+    refusal       only remove records of domains that left the spec or belong to somebody else
+    deletion      remove records → disable tenant → delete tenant             no record points to a deleted tenant
 
 *Guarantees*
- - Nothing is asked of AWS for a spec that is wrong, or for a name or domain that an older object has.
- - A tenant that is not provably ours is neither changed nor deleted.
- - A record is in the inventory before it is written, and out of it only after it is gone. One that was there before us
-   is never in it, and never removed.
- - Under `report` and `suspend` nothing is written that only drift asks for; everything else goes on.
+ - No AWS change is planned for an invalid spec, or for a name or domain that belongs to another object.
+ - A tenant that this object does not provably own is neither changed nor deleted.
+ - A record is added to the inventory before it is written, and leaves the inventory only after it is gone. A record that
+   existed before is not added unless it is adopted, and is never removed.
+ - Under the drift policies `report` and `suspend`, drift alone causes no change. Changes of the spec are still applied.
 """
 
 from __future__ import annotations
@@ -83,15 +83,16 @@ VALIDATION_FAILED: Final = "ValidationFailed"
 SAN_MISMATCH: Final = "CertificateSANMismatch"
 ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
 CREATION_WINDOW: Final = timedelta(minutes=1)
-"""How far the time that AWS tells of a creation may be from the time at which we noted that it begins."""
+"""Largest difference between `status.creationStarted` and the creation time in AWS of a tenant that counts as ours."""
 
-_NO_ENDPOINT: Final = "the account has no endpoint yet for them to lead to, which comes with the first tenant"
-_SURPLUS: Final = "no domain of the spec needs them, and names must not lead nowhere"
-_WITHDRAWN: Final = "a domain is another's, and names must not lead there"
+_NO_ENDPOINT: Final = "the account has no connection group yet; CloudFront creates one with the first tenant"
+_SURPLUS: Final = "no domain of the spec needs them"
+_WITHDRAWN: Final = "a domain belongs to another tenant or object"
+_DANGLING: Final = "no record may point to a deleted tenant"
 
 
 def decide(snapshot: Snapshot) -> Plan[Step]:
-    """The steps that are left. Raise Stall where a person must act first, Wait where AWS must."""
+    """Return the remaining steps. Raise Stall if a person must act first, Wait if AWS is not ready yet."""
     if snapshot.deleting:
         return Plan(_removal(snapshot))
     try:
@@ -104,9 +105,9 @@ def decide(snapshot: Snapshot) -> Plan[Step]:
         if is_lost:
             entries = idle
         elif _is_about_records(snapshot, refusal):
-            entries = surplus  # the others would be written and withdrawn again and again
+            entries = surplus  # removing the others too would alternate with writing them again
         else:
-            # What is only planned stays so: it would be planned again at the next attempt.
+            # Entries in state Planned are kept: the next attempt would only add them again.
             entries = tuple(entry for entry in idle if entry.state == "Written" or entry in surplus)
         steps = tuple(removing(snapshot.records, entries, _WITHDRAWN if is_lost else _SURPLUS))
         if not steps:
@@ -115,13 +116,13 @@ def decide(snapshot: Snapshot) -> Plan[Step]:
 
 
 def _is_about_records(snapshot: Snapshot, refusal: Stall) -> bool:
-    """Are records refused, by Route 53 or because another's stand in their places?"""
-    is_refused = any(not one.removing for one in snapshot.records.work.refused)
+    """Did Route 53 refuse to write records, or do records of somebody else exist in their places?"""
+    is_refused = any(not refused.removing for refused in snapshot.records.work.refused)
     return is_refused or refusal.reason == DNS_CONFLICT
 
 
 def _own(snapshot: Snapshot) -> TenantSummary | None:
-    """The tenant, if it is ours."""
+    """The tenant, if this object owns it."""
     return snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
 
 
@@ -142,12 +143,15 @@ def _plan(snapshot: Snapshot) -> Plan[Step]:
 
 
 def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
-    """Whose change it is, and what follows. One who undoes every correction is not fought."""
+    """Decide whether a difference is drift and whether to correct it.
+
+    Corrections pause while somebody undoes every one of them (`may_correct`).
+    """
     observed = snapshot.status.observed_generation if snapshot.was_created else None
     change = detect_change(snapshot.generation, observed, matches=matches)
     drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
-    is_fight = drift.drift_detected and not snapshot.may_correct
-    return replace(drift, push=False, event="") if is_fight else drift
+    is_held_back = drift.drift_detected and not snapshot.may_correct
+    return replace(drift, push=False, event="") if is_held_back else drift
 
 
 # Refusals
@@ -181,7 +185,7 @@ def _refuse_invalid(snapshot: Snapshot) -> None:
 
 
 def _refuse_group(snapshot: Snapshot) -> None:
-    """A connection group that the tenant is to be put into must be there, and enabled."""
+    """Raise if the connection group of the spec does not exist, or is disabled and the tenant is not in it yet."""
     wanted, group = snapshot.spec.connection_group_id, snapshot.group
     if not wanted or not snapshot.group_known:
         return
@@ -193,39 +197,39 @@ def _refuse_group(snapshot: Snapshot) -> None:
 
 
 def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:
-    """Records that lead nowhere known are neither written nor, if they are there, taken for surplus."""
+    """Raise if records are wanted and their target is unknown: they can neither be written nor judged as surplus."""
     if snapshot.spec.dns is None or snapshot.endpoint:
         return
     if group := snapshot.spec.connection_group_id:
         why = f"spec.connectionGroupId: there is no connection group {group} with an endpoint"
         raise error_for(NO_CONNECTION_GROUP, why)
     if snapshot.tenant is not None:
-        why = f"the connection group of tenant {snapshot.tenant.id} is not known yet"
+        why = f"the connection group of tenant {snapshot.tenant.id} has not been listed yet"
         raise Wait(timedelta(seconds=30), ENDPOINT_UNKNOWN, why)
 
 
 def _refuse_uncovered(snapshot: Snapshot) -> None:
-    """Before names are led to CloudFront, or a certificate is given to it, that must be good for them."""
+    """Raise if the certificate does not cover all domains. Checked before records or the tenant are changed."""
     names = snapshot.certificate_names
     if names is None:
         return
     if not names and (own := snapshot.spec.own_certificate):
         raise error_for(
-            INVALID, f"spec.customizations.certificate.arn: {own} is not there or was never issued"
+            INVALID, f"spec.customizations.certificate.arn: {own} does not exist or was never issued"
         )
     if missing := uncovered((item.domain for item in snapshot.spec.domains), names):
         raise Stall(
             SAN_MISMATCH,
-            f"the certificate does not cover {', '.join(missing)}: it is good for {', '.join(names)}; name another "
-            "in spec.customizations.certificate.arn, or have one made with spec.managedCertificateRequest",
+            f"the certificate does not cover {', '.join(missing)}: it covers {', '.join(names)}; set another one "
+            "in spec.customizations.certificate.arn, or request one with spec.managedCertificateRequest",
         )
 
 
-# A tenant that is not there
+# The tenant does not exist
 
 
 def _plan_absent(snapshot: Snapshot) -> Plan[Step]:
-    """Create it: for the first time, because the spec is new, or because somebody deleted it and that is drift."""
+    """Create the tenant: for the first time, or again after somebody deleted it, as the drift policy allows."""
     drift = _drift(snapshot, matches=False)
     if not drift.push:
         return Plan((), drift)
@@ -237,17 +241,18 @@ def _creation(snapshot: Snapshot) -> Iterator[Step]:
     spec = snapshot.spec
     settings = settings_of(spec_in_force(snapshot))
     certificate = certificate_request_of(spec)
-    reason = "it was deleted outside the operator" if snapshot.was_created else "there is none yet"
+    reason = "it was deleted outside the operator" if snapshot.was_created else "it does not exist yet"
     if snapshot.names_follow:
-        # A certificate that CloudFront validates by DNS is requested once there is DNS.
+        # CloudFront validates by DNS, so the certificate is requested later, when there are records.
         settings, certificate = replace(settings, enabled=False), _if_self_hosted(certificate)
-        reason = "its records follow: " + ("a domain was another's" if snapshot.endpoint else _NO_ENDPOINT)
+        cause = "a domain was served by another tenant" if snapshot.endpoint else _NO_ENDPOINT
+        reason = f"its records are written afterwards: {cause}"
     elif spec.dns is not None:
         yield from _dns_before_creation(snapshot)
     if not snapshot.names_follow or snapshot.is_disputed:
         yield from record_plan(snapshot).removing(_WITHDRAWN if snapshot.is_disputed else _SURPLUS)
     if not snapshot.may_tag and not snapshot.is_announced:
-        yield do.NoteCreation(reason="its tags cannot say whose it is, so the status has to")
+        yield do.NoteCreation(reason="the tenant cannot be tagged, so the status has to identify it")
     yield do.CreateTenant(
         snapshot.tenant_name,
         settings,
@@ -264,37 +269,37 @@ def _if_self_hosted(request: ManagedCertificateRequest | None) -> ManagedCertifi
 def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
     plan = record_plan(snapshot)
     yield from plan.forgetting()
-    yield from plan.writing("the tenant's domains must lead to CloudFront before it is created")
+    yield from plan.writing("the tenant's domains must point to CloudFront before it is created")
     if not plan.to_write:
         yield from awaiting_propagation(
-            snapshot.records, "CloudFront looks the domains up when it is created"
+            snapshot.records, "CloudFront checks the DNS of the domains when the tenant is created"
         )
 
 
-# A tenant that is there, but not known as ours
+# The tenant exists, and is not recorded as ours
 
 
 _HOLDERS: Final = {
-    Ownership.OTHERS: "is marked as another object's; remove its edgekeeper.io tags if that object is gone, or "
-    "choose another name",
-    Ownership.FORMER: "is marked as that of an earlier object of this name; to take it over, annotate this object "
+    Ownership.OTHERS: "its tags name another object as owner; remove its edgekeeper.io tags if that object is gone, "
+    "or choose another name",
+    Ownership.FORMER: "its tags name an earlier object of this name as owner; to adopt it, annotate this object "
     'with edgekeeper.io/adopt: "true"',
-    Ownership.UNMARKED: "belongs to somebody else; to take over one that nobody manages, annotate this object with "
-    'edgekeeper.io/adopt: "true"',
+    Ownership.UNMARKED: "was not created by this object; to adopt it, if nobody else manages it, annotate this object "
+    'with edgekeeper.io/adopt: "true"',
 }
 
 
 def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
     whose = _whose(snapshot)
     if whose is Ownership.MINE:
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="it bears the mark of this object")
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="its tags name this object as owner")
     if snapshot.losses:
         lost = "; ".join(snapshot.losses)
-        raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be taken over: {lost}")
+        raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be adopted: {lost}")
     if _is_begun(snapshot, tenant):
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="its creation was begun for this object")
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="this object started its creation")
     if _may_be_adopted(snapshot, tenant):
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="the object is annotated to take it over")
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="the object has edgekeeper.io/adopt set")
     raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {_HOLDERS[whose]}")
 
 
@@ -304,7 +309,7 @@ def _may_be_adopted(snapshot: Snapshot, tenant: TenantSummary) -> bool:
 
 
 def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Is it the tenant whose creation was noted, since it cannot be marked, before the answer was lost?"""
+    """Is it an untagged tenant that this object created, and the response was lost? Judged by the creation time."""
     began, created = snapshot.status.creation_started, tenant.created
     return (
         began is not None
@@ -316,23 +321,23 @@ def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     )
 
 
-# A tenant that is there and ours
+# The tenant exists and is ours
 
 
 def _plan_present(snapshot: Snapshot, tenant: TenantSummary) -> Plan[Step]:
-    found = (*_differences(snapshot, tenant), *record_plan(snapshot).differences)
-    drift = _drift(snapshot, matches=not found and not is_request_due(snapshot))
-    if drift.drift_detected and not found:
-        # Nobody has changed anything: a certificate is requested, whatever the policy for drift is.
+    changed = (*_differences(snapshot, tenant), *record_plan(snapshot).differences)
+    drift = _drift(snapshot, matches=not changed and not is_request_due(snapshot))
+    if drift.drift_detected and not changed:
+        # Only a certificate request is due. That is not drift, so the drift policy does not apply.
         drift = replace(UNCHANGED, push=True)
-    return Plan(tuple(_maintenance(snapshot, tenant, drift)), drift, found)
+    return Plan(tuple(_maintenance(snapshot, tenant, drift)), drift, changed)
 
 
 def _differences(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Difference, ...]:
-    """Where the tenant is not what the spec says. That CloudFront is ahead of us with a certificate is none."""
-    found = differences(spec_in_force(snapshot), tenant)
+    """Where the tenant differs from the spec. A managed certificate that CloudFront has attached itself does not count."""
+    changed = differences(spec_in_force(snapshot), tenant)
     is_ahead = is_attached_by_cloudfront(snapshot, tenant)
-    return tuple(one for one in found if one.path != "certificate") if is_ahead else found
+    return tuple(change for change in changed if change.path != "certificate") if is_ahead else changed
 
 
 def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
@@ -347,13 +352,13 @@ def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> 
         yield do.AwaitDeployment(tenant, reason="CloudFront is deploying it")
     if not snapshot.records.work.pending:
         yield from awaiting_propagation(
-            snapshot.records, "the change of the zone is not known everywhere yet"
+            snapshot.records, "the change has not reached all Route 53 name servers yet"
         )
     yield from certificate_waits(snapshot)
 
 
 def _marking(snapshot: Snapshot) -> Iterator[Step]:
-    """Whose it is must be on it, and that first; the spec's tags too. Tags of others stay."""
+    """Set missing tags: the ownership tags first, then the spec's. Tags set by others are kept."""
     details = snapshot.details
     if details is None or not snapshot.may_tag:
         return
@@ -361,7 +366,7 @@ def _marking(snapshot: Snapshot) -> Iterator[Step]:
         missing = {key: value for key, value in wanted.items() if details.tags.get(key) != value}
         if missing:
             yield do.MarkTenant(
-                details.arn, missing, details.tags, reason="its tags do not say what they should"
+                details.arn, missing, details.tags, reason="its tags differ from those it should have"
             )
             return
 
@@ -376,54 +381,57 @@ def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iter
     moves = _moves_group(snapshot, tenant)
     _refuse_uncovered(snapshot)
     if not moves:
-        yield from record_plan(snapshot).writing(f"{cause}, and a domain does not lead here")
+        yield from record_plan(snapshot).writing(f"{cause}, and a domain does not point to the tenant")
     yield from record_plan(snapshot).removing(_WITHDRAWN if snapshot.is_disputed else _SURPLUS)
     if _gives_up_domains(snapshot, tenant):
-        why = "a domain must not lead here any more when it is given up"
+        why = "a domain must not point to the tenant any more when the tenant stops serving it"
         yield from awaiting_propagation(snapshot.records, why)
     yield from _updating(snapshot, tenant, cause, moves=moves)
 
 
 def _updating(snapshot: Snapshot, tenant: TenantSummary, cause: str, *, moves: bool) -> Iterator[Step]:
-    """Change the tenant and request the certificate that it needs, at once unless CloudFront cannot see its names yet."""
-    found = _differences(snapshot, tenant)
+    """Update the tenant and request the certificate that it needs.
+
+    Both go into one update, except where CloudFront validates by DNS and the records can be written only afterwards.
+    """
+    changed = _differences(snapshot, tenant)
     wish = certificate_request_of(snapshot.spec) if is_request_due(snapshot) else None
     names_follow = moves and snapshot.spec.dns is not None and not _if_self_hosted(wish)
     request = None if names_follow or snapshot.is_disputed else wish
     if request and not _if_self_hosted(request):
-        why = "CloudFront looks the domains up when it requests their certificate"
+        why = "CloudFront checks the DNS of the domains when their certificate is requested"
         yield from awaiting_propagation(snapshot.records, why)
-    if found or request:
-        yield _update(snapshot, tenant, found, request, cause)
+    if changed or request:
+        yield _update(snapshot, tenant, changed, request, cause)
     if moves:
         yield from record_plan(snapshot).writing(
             "the connection group, and with it the endpoint, has changed"
         )
-    if found and wish and not request:
+    if changed and wish and not request:
         yield _update(snapshot, tenant, (), wish, cause)
 
 
 def _update(
     snapshot: Snapshot,
     tenant: TenantSummary,
-    found: tuple[Difference, ...],
+    changed: tuple[Difference, ...],
     request: ManagedCertificateRequest | None,
     cause: str,
 ) -> Step:
-    why = [f"{cause}: {describe(found)}"] if found else []
+    why = [f"{cause}: {describe(changed)}"] if changed else []
     why += ["a certificate is requested"] if request else []
     settings = settings_to_send(snapshot, tenant)
-    return do.UpdateTenant(tenant, settings, found, request, reason="; ".join(why))
+    return do.UpdateTenant(tenant, settings, changed, request, reason="; ".join(why))
 
 
 def _gives_up_domains(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Does the tenant serve a domain that the spec does not have any more?"""
+    """Does the tenant serve a domain that is not in the spec any more?"""
     wanted = domains_of(snapshot.spec)
-    return any(normalise_name(one.domain) not in wanted for one in tenant.domains)
+    return any(normalise_name(item.domain) not in wanted for item in tenant.domains)
 
 
 def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Is the tenant about to get another endpoint? Its names follow it, they do not go ahead."""
+    """Does the tenant move to another connection group? Then its records are changed after it, not before."""
     wanted = snapshot.spec.connection_group_id
     return bool(wanted) and wanted != tenant.connection_group_id
 
@@ -432,10 +440,10 @@ def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
 
 
 def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
-    """Everything that was made, back to front. Nothing of this depends on the spec.
+    """Remove records, then the tenant. This depends on the inventory and the tenant, not on the spec.
 
-    Where records cannot be removed the tenant is disabled all the same, but kept: as long as it has the names that lead
-    to it nobody else can claim them. Raise the error that keeps them once nothing else is left to do.
+    If records cannot be removed the tenant is disabled but not deleted: as long as it has the domains that point to it,
+    no other tenant can claim them. The error is raised once nothing else is left to do.
     """
     tenant = _own(snapshot)
     disabling = tuple(_disabling(tenant)) if tenant else ()
@@ -453,16 +461,18 @@ def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
 
 
 def _kept(tenant: TenantSummary | None) -> str:
-    return "the tenant is kept, disabled, as long as names may lead to it" if tenant else ""
+    return "the tenant is kept, disabled, as long as records may point to it" if tenant else ""
 
 
 def _tenant_removal(snapshot: Snapshot, tenant: TenantSummary) -> Iterator[Step]:
     yield from _disabling(tenant)
     if not tenant.enabled and tenant.in_progress:
-        yield do.AwaitDeployment(tenant, reason="a tenant can be deleted once it is disabled everywhere")
-    yield from awaiting_propagation(snapshot.records, "names must not lead to a tenant that is gone")
+        yield do.AwaitDeployment(
+            tenant, reason="a tenant can be deleted once it is disabled at all edge locations"
+        )
+    yield from awaiting_propagation(snapshot.records, _DANGLING)
     for domain, holder in sorted(snapshot.leading.items()):
-        yield do.AwaitWithdrawal(domain, holder, reason="names must not lead to a tenant that is gone")
+        yield do.AwaitWithdrawal(domain, holder, reason=_DANGLING)
     yield do.DeleteTenant(tenant, reason="the object is being deleted")
 
 
@@ -472,9 +482,10 @@ def _disabling(tenant: TenantSummary) -> Iterator[Step]:
 
 
 def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """By its mark; without one, by the id that was written down, if the name is right and nobody else has a claim.
+    """Does this object own the tenant?
 
-    One with the mark of an earlier object of this name is ours once it was adopted.
+    Its ownership tags decide. An untagged tenant is ours if the status has its id, its name is ours, and no other object
+    claims the name or one of its domains. A tenant tagged by an earlier object of this name is ours once it is adopted.
     """
     whose = _whose(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
@@ -487,6 +498,6 @@ def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
 
 
 def _whose(snapshot: Snapshot) -> Ownership:
-    """What its mark says. Where tags were not read, they are those that we have seen before."""
+    """Ownership by the tags. Tags that were not read in this pass count as unmarked: the status decides then."""
     details = snapshot.details
     return is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED

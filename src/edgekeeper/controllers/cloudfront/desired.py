@@ -1,7 +1,7 @@
-"""What a spec asks of AWS: settings and tags; and where what AWS has differs from it.
+"""The settings and tags that a spec asks for, and how a tenant in AWS differs from them. Pure.
 
-Pure. Names are compared as DNS compares them, lists without order, and what CloudFront manages itself is no difference:
-a managed certificate that it has attached, a connection group that the spec leaves to it.
+Domain names are compared without regard to case, lists without regard to order. What the spec leaves to CloudFront is not
+compared: a managed certificate that it has attached, and the connection group if the spec names none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RULES: Final = Rules({"domains": Rule(unordered=True), "geoRestrictions.locatio
 
 
 def settings_of(spec: DistributionTenantSpec) -> TenantSettings:
-    """The tenant that the spec describes."""
+    """The settings that the spec describes."""
     return TenantSettings(
         distribution_id=spec.distribution_id,
         domains=tuple(normalise_name(item.domain) for item in spec.domains),
@@ -53,7 +53,7 @@ def _customizations(spec: CustomizationsSpec | None) -> Customizations:
 
 
 def merged_settings(spec: DistributionTenantSpec, live: TenantSummary) -> TenantSettings:
-    """What an update sends: all that the spec says, and the live value of what it leaves to CloudFront."""
+    """The settings of an update: those of the spec, and the tenant's current values for what the spec leaves open."""
     wanted = settings_of(spec)
     if not wanted.connection_group_id:
         wanted = replace(wanted, connection_group_id=live.connection_group_id)
@@ -80,7 +80,7 @@ def certificate_request_of(spec: DistributionTenantSpec) -> ManagedCertificateRe
 
 
 def request_fingerprint(spec: DistributionTenantSpec) -> str:
-    """Tells two certificate requests apart: CloudFront does not say which one it was sent."""
+    """A fingerprint of the certificate request, since CloudFront does not return the request. Empty if there is none."""
     wish = certificate_request_of(spec)
     if wish is None:
         return ""
@@ -88,28 +88,28 @@ def request_fingerprint(spec: DistributionTenantSpec) -> str:
 
 
 def sent_fingerprint(spec: DistributionTenantSpec) -> str:
-    """Tells two certificate requests apart by the domains that they are sent with as well; empty where there is none."""
+    """A fingerprint of the certificate request and the domains that it is sent with; empty if there is none."""
     request = request_fingerprint(spec)
     return f"{request}-{fingerprint(*sorted(domains_of(spec)))}" if request else ""
 
 
 def sent_request(sent: str) -> str:
-    """The fingerprint of the request alone, of one that was sent."""
+    """The part of a `sent_fingerprint` that is the `request_fingerprint`."""
     return sent.partition("-")[0]
 
 
 def domains_of(spec: DistributionTenantSpec) -> frozenset[str]:
-    """The spec's domains as DNS compares them."""
+    """The normalised domains of the spec."""
     return frozenset(normalise_name(item.domain) for item in spec.domains)
 
 
 def tags_fingerprint(spec: DistributionTenantSpec, owner: Owner) -> str:
-    """Tells whether the tags that a tenant should have are those that it was given last."""
+    """A fingerprint of all tags that the tenant should have."""
     return fingerprint(*(part for pair in sorted(tags_of(spec, owner).items()) for part in pair))
 
 
 def tags_of(spec: DistributionTenantSpec, owner: Owner) -> dict[str, str]:
-    """The spec's tags, and whose the tenant is."""
+    """The tags of the spec, and the ownership tags."""
     return {**{tag.key: tag.value for tag in spec.tags}, **owner.tags()}
 
 
@@ -117,7 +117,7 @@ def tags_of(spec: DistributionTenantSpec, owner: Owner) -> dict[str, str]:
 
 
 def differences(spec: DistributionTenantSpec, tenant: TenantSummary) -> tuple[Difference, ...]:
-    """Where a tenant is not what the spec says. Parameters are compared where they were read."""
+    """Where a tenant differs from the spec. Parameters are compared only if the tenant was read with them."""
     desired, observed = settings_tree(merged_settings(spec, tenant)), settings_tree(_observed(tenant))
     if not isinstance(tenant, DistributionTenant):
         desired["parameters"] = observed["parameters"]
@@ -138,7 +138,7 @@ def _observed(tenant: TenantSummary) -> TenantSettings:
 
 
 def settings_tree(settings: TenantSettings) -> JsonObject:
-    """Settings as people would write them, so that differences read well."""
+    """Settings as a tree of fields, for comparing them and for printing differences."""
     custom = settings.customizations
     tree: JsonObject = {
         "distributionId": settings.distribution_id,

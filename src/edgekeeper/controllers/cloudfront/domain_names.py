@@ -1,4 +1,4 @@
-"""Domain names in manifests: which CloudFront takes, and what to write instead of the others."""
+"""Check domain names in manifests, and suggest corrections for invalid ones."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from edgekeeper.core.aws_identifiers import DOMAIN_NAME, LONGEST_DOMAIN, is_form
 
 _WILDCARD = "*."
 _LONGEST_TEXT = 4 * LONGEST_DOMAIN
-"""Nobody means a domain by a longer one, and converting it takes time."""
+"""No correction is computed for a longer text, since the conversion takes time."""
 
 
 def is_domain(name: str) -> bool:
-    """Is this a name that DNS and CloudFront take? A wildcard may stand for the first label.
+    """Do DNS and CloudFront accept this name? The first label may be a wildcard.
 
-    In ASCII only, before anything else: there are letters beyond it whose lower case is within, such as the Kelvin sign.
+    The name must be ASCII before it is converted to lower case: some other letters, such as the Kelvin sign, have an ASCII
+    lower case.
     """
     return len(name) <= LONGEST_DOMAIN and is_form(DOMAIN_NAME, name)
 
 
 def correction(name: str) -> str:
-    """The domain name that was meant: of a URL its host, of one in Unicode its punycode; empty where none is known."""
+    """The domain name that was probably meant: the host of a URL, the punycode of a Unicode name; empty if none."""
     if len(name) > _LONGEST_TEXT:
         return ""
     candidate = _host(name.strip())
@@ -32,7 +33,7 @@ def correction(name: str) -> str:
 
 
 def problem_of(name: str) -> str:
-    """What is wrong with a name that is no domain, and what to write instead."""
+    """The message for a name that is not a domain name, with a correction if there is one."""
     if meant := correction(name):
         return f"{name!r} is not a domain name: write {meant}"
     if "*" in name.removeprefix(_WILDCARD):
@@ -41,7 +42,7 @@ def problem_of(name: str) -> str:
 
 
 def _host(text: str) -> str:
-    """What is left of a URL without its scheme, user, port, path and query."""
+    """The host of a URL, or of a text without a scheme; empty if it cannot be parsed."""
     try:
         return urlsplit(text if "//" in text else f"//{text}").hostname or ""
     except ValueError:

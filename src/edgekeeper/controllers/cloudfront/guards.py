@@ -1,6 +1,6 @@
-"""Which fields of a DistributionTenant are compared with which limits of administrators (`lifecycle.guards`).
+"""The limits that administrators set, applied to the fields of a DistributionTenant (`lifecycle.guards`).
 
-The limits hold for what a status says was written as well: a status is not proof.
+They also apply to the inventory in the status, since others may write it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from edgekeeper.lifecycle.guards import AllowList, HostnamePolicy
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """The limits of what objects may ask for. What is None is not limited."""
+    """The limits of administrators. A field that is None means no limit."""
 
     role_arns: frozenset[str] | None = None
     hosted_zones: frozenset[str] | None = None
     hostnames: Mapping[str, tuple[str, ...]] | None = None
-    """By namespace, the domains below which its objects may have theirs; `*` is for namespaces that are not named."""
+    """By namespace, the domains below which its objects may have hostnames; `*` applies to all other namespaces."""
     distributions: frozenset[str] | None = None
     connection_groups: frozenset[str] | None = None
 
     def refusals(self, namespace: str, spec: DistributionTenantSpec) -> Iterator[str]:
-        """What of a spec is not allowed."""
+        """A message for each field of the spec that is not allowed."""
         distributions = AllowList("--allowed-distributions", self.distributions)
         yield from distributions.refusals("spec.distributionId", spec.distribution_id)
         if spec.connection_group_id:
@@ -37,22 +37,22 @@ class Guards:
         yield from self._policy.refusals("spec.domains", namespace, (item.domain for item in spec.domains))
 
     def inventory_refusals(self, inventory: Iterable[InventoryRecord]) -> Iterator[str]:
-        """What of an inventory would have to be reached in a way that is not allowed."""
+        """A message for each zone or role in the inventory that is not allowed."""
         for entry in inventory:
             path = f"status.inventory[{entry.type} {entry.name}]"
             yield from self._role_refusals(f"{path}.role", entry.role)
             yield from self._zone_refusals(f"{path}.zone", entry.zone)
 
     def allow_zone(self, zone: str, role: str) -> bool:
-        """May a zone be reached in this way?"""
+        """May this zone be accessed with this role?"""
         return not [*self._role_refusals("", role), *self._zone_refusals("", zone)]
 
     def allow_hostnames(self, namespace: str, domains: Iterable[str]) -> bool:
-        """May the objects of a namespace have all of these?"""
+        """May the objects of a namespace have all of these domains?"""
         return self._policy.allows(namespace, domains)
 
     def foreign(self, namespace: str, domains: Iterable[str]) -> Iterator[str]:
-        """Which of these the objects of a namespace may not have."""
+        """Those of the domains that the objects of a namespace may not have."""
         return self._policy.foreign(namespace, domains)
 
     @property

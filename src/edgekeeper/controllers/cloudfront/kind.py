@@ -1,10 +1,10 @@
-"""DistributionTenants as a kind whose objects stand for something outside: see `lifecycle.kind`.
+"""DistributionTenant as an external kind: connects observe, decide, perform and report to the loop of `lifecycle.kind`.
 
 error                                         conditions
-Stall of DNS                                  Ready and DNSReady False, with the reason
-Stall of anything else                        Ready and Synced False, with the reason
-  of a connection group, with spec.dns        DNSReady False as well: records have nowhere to lead to
-Wait for the domain to be validated, a quota  Ready False, with the reason
+Stall with a DNS reason                       Ready and DNSReady False, with the reason
+other Stall                                   Ready and Synced False, with the reason
+  no connection group, with spec.dns          DNSReady False as well: records have no target
+Wait for domain validation or for a quota     Ready False, with the reason
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from edgekeeper.runtime.contract import Request
 
 @dataclass(frozen=True)
 class TenantKind(ExternalKind[Base, Snapshot]):
-    """Observes, changes and reports tenants."""
+    """The operations of the reconcile loop for DistributionTenants."""
 
     name: ClassVar = "DistributionTenant"
     noun: ClassVar = "the tenant and its records"
@@ -103,7 +103,7 @@ class TenantKind(ExternalKind[Base, Snapshot]):
     def status_after_error(self, request: Request, error: PassError | None) -> JsonObject:
         status = {**dig_object(request.object, "status"), **self._answered(request)}
         if error is not None and error.reason == NAME_CONFLICT:
-            status.pop("creationStarted", None)  # the tenant that is there is not the one that was announced
+            status.pop("creationStarted", None)  # the existing tenant is not the one that was to be created
         if error is not None and error.reason == DOMAIN_CONFLICT and error.error_type:
             status["contestedGeneration"] = request.generation
         return status
@@ -122,7 +122,7 @@ class TenantKind(ExternalKind[Base, Snapshot]):
         self.observer.account.dns.forget(uid)
 
     def _answered(self, request: Request) -> JsonObject:
-        """What has become of records meanwhile: it must not be lost because of an error."""
+        """The results of submitted records as status fields, so that an error in the pass does not lose them."""
         try:
             obj = read_tenant(request.object)
         except msgspec.ValidationError:

@@ -1,8 +1,8 @@
-"""What is counted about tenants, under the names that dashboards know.
+"""Metrics of DistributionTenants, under the names of cloudfront-tenant-operator so that its dashboards work.
 
-cloudfront_tenant_operator_reconcile_errors_total{error_type}     once per fact, not once per retry
+cloudfront_tenant_operator_reconcile_errors_total{error_type}     once per error, not once per retry
 cloudfront_tenant_operator_drift_detected_total                   passes that found drift, under every policy
-cloudfront_tenant_operator_tenants_total{namespace,status}        Ready and NotReady, counted when asked
+cloudfront_tenant_operator_tenants_total{namespace,status}        Ready and NotReady, counted at each scrape
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ERROR_TYPES: Final = (
     *("domain_validation_pending", "dns_zone_not_found", "dns_access_denied", "dns_invalid_input"),
     *("dns_error", "dns_throttling", "dns_retryable"),
 )
-"""Shown at zero from the start, so that alerts work before the first error."""
+"""Exported as zero from the start, so that alerts work before the first error."""
 
 
 class _Condition(msgspec.Struct, gc=False):
@@ -44,18 +44,18 @@ _decode = msgspec.json.Decoder(_Tenant).decode
 
 
 class TenantMetrics:
-    """The counters of the kind."""
+    """The metrics of the kind. Registers itself as a collector with the registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._errors = Counter(
             "cloudfront_tenant_operator_reconcile_errors_total",
-            "Errors that passes met, by what they mean.",
+            "Errors of reconciliations, by type.",
             ("error_type",),
             registry=registry,
         )
         self._drift = Counter(
             "cloudfront_tenant_operator_drift_detected_total",
-            "Passes that found a tenant changed outside the operator.",
+            "Reconciliations that found a tenant changed outside the operator.",
             registry=registry,
         )
         self._stores: list[Store] = []
@@ -70,7 +70,7 @@ class TenantMetrics:
         self._drift.inc()
 
     def count(self, stores: Iterable[Store]) -> None:
-        """Count the objects of these stores from now on, and no others."""
+        """Set the stores whose objects are counted."""
         self._stores = list(stores)
 
     def collect(self) -> Iterator[Metric]:
@@ -92,9 +92,9 @@ class TenantMetrics:
 
 def _is_ready(raw: bytes) -> bool:
     try:
-        conditions = [(one.type, one.status) for one in _decode(raw).status.conditions]
+        conditions = [(condition.type, condition.status) for condition in _decode(raw).status.conditions]
     except msgspec.ValidationError:
-        # Conditions of other controllers may have any form. That is slower to read, and rare.
-        found = dig_list(msgspec.json.decode(raw), "status", "conditions")
-        conditions = [(dig(one, "type"), dig(one, "status")) for one in found]
+        # Another controller may have written conditions of another form. This fallback is slower, and rarely needed.
+        entries = dig_list(msgspec.json.decode(raw), "status", "conditions")
+        conditions = [(dig(entry, "type"), dig(entry, "status")) for entry in entries]
     return ("Ready", "True") in conditions

@@ -1,4 +1,4 @@
-"""DistributionTenants as the process knows them."""
+"""Register DistributionTenant with the process: its flags, controller and preview."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEMPLATE_FIELDS = ("name", "namespace", "cluster")
 
 
 def parse_template(text: str) -> str:
-    """A template for tenant names. Raise ValueError where it is none."""
+    """Check a template for tenant names and return it. Raise ValueError if it is not valid."""
     try:
         text.format(**dict.fromkeys(_TEMPLATE_FIELDS, "x"))
     except (KeyError, IndexError, ValueError) as error:
@@ -29,12 +29,12 @@ def parse_template(text: str) -> str:
             f"{text!r} may contain {{name}}, {{namespace}} and {{cluster}} only: {error}"
         ) from error
     if "{name}" not in text:
-        raise ValueError(f"{text!r} lacks {{name}}: all tenants would be called the same")
+        raise ValueError(f"{text!r} lacks {{name}}: all tenants would have the same name")
     return text
 
 
 class TenantModule(KindModule):
-    """DistributionTenant, the kind of CloudFront."""
+    """The kind DistributionTenant of CloudFront."""
 
     name: ClassVar = NAME
     definition: ClassVar[CustomKind] = DISTRIBUTION_TENANT
@@ -46,20 +46,20 @@ class TenantModule(KindModule):
     flags: ClassVar = (
         Flag(
             "--tenant-name-template",
-            "What tenants are called: {name}, {namespace} and {cluster} are the object's.",
+            "Names of tenants in CloudFront; may contain {name}, {namespace} and {cluster} of the object.",
             metavar="TEMPLATE",
             default="{name}",
             parse=parse_template,
         ),
         Flag(
             "--allowed-distributions",
-            "Keep tenants of these distributions only. Repeatable.  [default: any]",
+            "Allow objects to name only these distributions. Repeatable.  [default: any]",
             metavar="ID",
             multiple=True,
         ),
         Flag(
             "--allowed-connection-groups",
-            "Let objects name only these connection groups. Repeatable.  [default: any]",
+            "Allow objects to name only these connection groups. Repeatable.  [default: any]",
             metavar="ID",
             multiple=True,
         ),
@@ -78,7 +78,7 @@ class TenantModule(KindModule):
 
 
 def tenant_options(common: CommonOptions, values: FlagValues) -> TenantOptions:
-    """The options of the controller, from what was chosen for all kinds and for this one."""
+    """The options of the controller, from the common options and the flags of this kind."""
     return TenantOptions(
         cluster=common.cluster,
         drift_policy=common.drift_policy,

@@ -1,15 +1,15 @@
-"""Gather: everything that a decision depends on, at the price of hardly any call.
+"""Observe one object: collect everything that a decision depends on, with as few AWS calls as possible.
 
-    base = observer.begin(request, wake)                what the cluster and our own outboxes know, without a call
+    base = observer.begin(request, wake)                from the cluster and our own outboxes, without a call
     snapshot = await observer.observe(base, live=False) from mirrors and caches
-    snapshot = await observer.observe(base, live=True)  the same, with the tenant read anew
+    snapshot = await observer.observe(base, live=True)  the same, with the tenant read from CloudFront
 
-Mirrors and caches answer nearly all of it. Read live is what they cannot know: a tenant whose ETag is not the one in
-the status (its parameters and tags are in no listing), and a certificate whose ARN we have not learned yet. For a spec
-that will be refused nothing is read but what its leftovers need.
+Mirrors and caches provide nearly all of it. AWS is called only for what they do not contain: the parameters and tags of a
+tenant whose ETag differs from the one in the status, and a managed certificate whose ARN is not known yet. For a spec that
+will be refused, only what is needed to clean up its records is read.
 
-A live look starts from the same base and derives everything anew: nothing that an older view has concluded from a
-status, which others may write, is carried over into the view on which a change is based.
+A live observation starts from the same base and derives everything again. Nothing that an earlier observation concluded
+from the status, which others may write, is used for the decision that changes AWS.
 """
 
 from __future__ import annotations
@@ -72,31 +72,31 @@ ANNOUNCEMENT: Final = timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class Base:
-    """What a look starts from."""
+    """What both observations of a pass, cached and live, start from."""
 
     request: Request
     snapshot: Snapshot
-    """What the cluster knows by itself, and what the writers of zones have answered."""
+    """What follows from the object and from the results of the zone writers, without a call."""
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Looks at one object and at what AWS has for it."""
+    """Builds the snapshot of one object from the cluster, mirrors, caches and live reads."""
 
     account: CloudFrontAccount
     memory: Memory
     claims: TenantClaims
     guards: Guards
     cluster: str
-    """The id that marks what we create as this cluster's."""
+    """The cluster id in the ownership tags."""
     drift_policy: Policy = Policy.ENFORCE
 
     def begin(self, request: Request, wake: Callable[[], None]) -> Base:
-        """What is known without a call. `wake` is called when what was pending is not any more."""
+        """Start a pass, without a call. `wake` requeues the object when pending records have a result."""
         return Base(request, self._with_records(self._of_cluster(request), request, wake))
 
     async def observe(self, base: Base, *, live: bool) -> Snapshot:
-        """Everything that is to be known about the object; if `live`, with the tenant as it is at this moment."""
+        """The complete snapshot; if `live`, with the tenant read from CloudFront in this call."""
         request = base.request
         snapshot = replace(base.snapshot, rivals=await self.claims.rivals(request))
         if not snapshot.deleting and self._is_refused(snapshot) and not snapshot.records.inventory:
@@ -127,7 +127,7 @@ class Observer:
         )
 
     def obstacle(self, step: Step | None, snapshot: Snapshot) -> PassError | None:
-        """Why it cannot be found out at present whether what a step waits for has happened; None where it can."""
+        """The outage that keeps us from seeing whether a wait is over; None if there is none."""
         problem = None
         if isinstance(step, do.AwaitDeployment):
             problem = self.account.tenants.problem
@@ -136,7 +136,7 @@ class Observer:
         return problem if problem is not None and problem.unavailable is not None else None
 
     def _of_cluster(self, request: Request) -> Snapshot:
-        """What the cluster knows by itself."""
+        """The part of the snapshot that follows from the object alone."""
         obj, wishes = read_tenant(request.object), Wishes.of(request.object)
         owner = Owner.of(request.object, self.cluster)
         return Snapshot(
@@ -168,28 +168,33 @@ class Observer:
     # The tenant
 
     async def _with_tenant(self, snapshot: Snapshot, *, live: bool) -> Snapshot:
-        """The tenant that the status names, if it can be ours; else the one that has our name."""
-        tenants, known, name = self.account.tenants, snapshot.status.id, snapshot.tenant_name
+        """Find the tenant by the id in the status if it can be ours, otherwise by our tenant name."""
+        tenants, tenant_id, name = self.account.tenants, snapshot.status.id, snapshot.tenant_name
         if live or tenants.is_blind:
-            by_id = await tenants.read(known) if known else None
-            found = by_id if await self._can_be_ours(snapshot, by_id) else await tenants.read(name)
-            return replace(snapshot, tenant=found, is_live=True)
-        summary = tenants.get(known) if known else None
+            by_id = await tenants.read(tenant_id) if tenant_id else None
+            tenant = by_id if await self._can_be_ours(snapshot, by_id) else await tenants.read(name)
+            return replace(snapshot, tenant=tenant, is_live=True)
+        summary = tenants.get(tenant_id) if tenant_id else None
         if not await self._can_be_ours(snapshot, summary):
             summary = tenants.get_by_name(name)
         return replace(snapshot, tenant=summary)
 
-    async def _can_be_ours(self, snapshot: Snapshot, found: TenantSummary | None) -> bool:
-        """By its name. One of another name was made when names were made otherwise, if its mark says that it is ours."""
-        if found is None or found.name == snapshot.tenant_name:
-            return found is not None
+    async def _can_be_ours(self, snapshot: Snapshot, tenant: TenantSummary | None) -> bool:
+        """Does the tenant have our name, or our ownership tags and a name that no object uses?
+
+        The second is the case after `--tenant-name-template` was changed: tenants cannot be renamed.
+        """
+        if tenant is None or tenant.name == snapshot.tenant_name:
+            return tenant is not None
         details = (
-            found if isinstance(found, DistributionTenant) else await self.account.tenants.details(found.id)
+            tenant
+            if isinstance(tenant, DistributionTenant)
+            else await self.account.tenants.details(tenant.id)
         )
         is_marked = (
             details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE
         )
-        return is_marked and not self.claims.with_tenant_name(found.name)
+        return is_marked and not self.claims.with_tenant_name(tenant.name)
 
     async def _with_details(self, snapshot: Snapshot) -> Snapshot:
         summary, tenants = snapshot.tenant, self.account.tenants
@@ -202,22 +207,22 @@ class Observer:
         return await self._with_certificate(read) if is_news else read
 
     def _needs_details(self, snapshot: Snapshot, summary: TenantSummary) -> bool:
-        """Could parameters or tags, which no listing tells, be other than we left them?"""
+        """May parameters or tags, which listings do not contain, differ from what we set last?"""
         status = snapshot.status
         if snapshot.deleting or self.account.tenants.is_doubted(summary.id):
-            return True  # a status alone, which others may write, is no reason to delete anything
+            return True  # the status, which others may write, does not prove ownership
         if status.id != summary.id or summary.name != snapshot.tenant_name:
             return True
         if status.tags_fingerprint != tags_fingerprint(snapshot.spec, snapshot.owner) and snapshot.may_tag:
-            return True  # a status that was copied from another object has its fingerprint, too
+            return True  # this also detects a status that was copied from another object
         if certificate_to_attach(snapshot):
-            return False  # it is what has moved the ETag; with the spec changed we shall look again
+            return False  # CloudFront changed the ETag by issuing it; the change of the spec leads to another pass
         return status.e_tag != summary.etag or status.observed_generation != snapshot.generation
 
     def _losses(self, request: Request, snapshot: Snapshot) -> Iterator[str]:
-        """What others would lose to us with a tenant that does not bear our mark: the names that it serves.
+        """Reasons not to own a tenant without our tags: domains of it that others claim or that the policy forbids us.
 
-        Of a tenant that the status knows they are ours to give up, but for what administrators have ruled out.
+        For a tenant whose id is in the status only the hostname policy counts.
         """
         details, namespace = snapshot.details, snapshot.owner.namespace
         if details is None or is_mine(parse_tags(details.tags), snapshot.owner) in (
@@ -225,18 +230,18 @@ class Observer:
             Ownership.OTHERS,
         ):
             return
-        names = [normalise_name(one.domain) for one in details.domains]
+        names = [normalise_name(item.domain) for item in details.domains]
         is_known = snapshot.status.id == details.id
         if snapshot.may_tag or not is_known:
             for name in self.guards.foreign(namespace, names):
-                yield f"it serves {name}, which --hostname-policy does not give to namespace {namespace}"
+                yield f"it serves {name}, which --hostname-policy does not allow for namespace {namespace}"
         for rival in () if is_known else self.claims.older_claimants(request, names):
             yield f"it serves {rival.value}, which is claimed by {rival.holder}, which is older"
 
     # The certificate
 
     async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
-        """What CloudFront manages for the tenant, and whether what the spec names is such a certificate."""
+        """Add the certificate that CloudFront manages for the tenant, and whether the spec names a managed one."""
         snapshot = replace(snapshot, certificate=await self._certificate(snapshot))
         snapshot = replace(snapshot, managed_names=await self._managed_names(snapshot))
         attached = await self._attached(snapshot)
@@ -253,11 +258,11 @@ class Observer:
             return None
         if certificate is not None and own == certificate.arn:
             return certificate
-        found = await self.account.managed_certificate(own)
-        return None if found is None else _as_managed(found)
+        managed = await self.account.managed_certificate(own)
+        return None if managed is None else _as_managed(managed)
 
     async def _managed_names(self, snapshot: Snapshot) -> tuple[str, ...] | None:
-        """The names of the managed certificate. They are asked for only if a domain is not served by it yet."""
+        """The names of the managed certificate. ACM is called for them only while a domain is not active yet."""
         certificate = snapshot.certificate
         if certificate is None:
             return None
@@ -267,9 +272,10 @@ class Observer:
         return await self.account.certificate_names(certificate.arn) or None
 
     async def _certificate(self, snapshot: Snapshot) -> ManagedCertificate | None:
-        """What CloudFront made of the request: asked once, for the ARN; from then on one listing tells of all.
+        """The certificate that CloudFront manages for the tenant.
 
-        An ARN that is only in the status is another's, until its names or the tenant itself say that it is ours.
+        CloudFront is asked once, for the ARN; from then on the listing of ACM provides the state. An ARN from the status is
+        used only if the names of that certificate or the tenant confirm it, since others may write the status.
         """
         tenant, status = snapshot.tenant, snapshot.status
         if not is_managed(snapshot.spec) or tenant is None:
@@ -285,13 +291,13 @@ class Observer:
         return await self.account.ask_certificate(tenant)
 
     async def _is_managed_for_another(self, snapshot: Snapshot) -> bool:
-        """Does the spec name a certificate that CloudFront manages, and for nothing that is ours?"""
+        """Does the spec name a certificate that CloudFront manages for another tenant (none of its names are ours)?"""
         arn = snapshot.spec.own_certificate
-        found = None if arn in _managed_arns(snapshot) else await self.account.managed_certificate(arn)
-        return found is not None and domains_of(snapshot.spec).isdisjoint(found.names)
+        managed = None if arn in _managed_arns(snapshot) else await self.account.managed_certificate(arn)
+        return managed is not None and domains_of(snapshot.spec).isdisjoint(managed.names)
 
     async def _names(self, snapshot: Snapshot, distribution: Distribution | None) -> tuple[str, ...] | None:
-        """The names that the spec's own certificate covers, or where names lead here, the distribution's."""
+        """The names of the spec's own certificate, or with `spec.dns` those of the distribution's; None if not known."""
         spec, own = snapshot.spec, snapshot.spec.own_certificate
         if is_managed(spec) and (own in _managed_arns(snapshot) or snapshot.attached_is_managed):
             return None
@@ -322,10 +328,15 @@ class Observer:
         return replace(snapshot, records=replace(records, recorded=recorded))
 
     def _known_changes(self, snapshot: Snapshot) -> tuple[DnsChange, ...]:
-        """The changes that the status has. One from before there was a list has the id of one, of the spec's zone."""
-        known = tuple(snapshot.status.dns_changes) or tuple(self._implied_change(snapshot))
+        """The changes in the status that may be followed.
+
+        A status without `dnsChanges`, as cloudfront-tenant-operator writes it, has only `dnsChangeId`.
+        """
+        changes = tuple(snapshot.status.dns_changes) or tuple(self._implied_change(snapshot))
         return tuple(
-            one for one in known if is_credible_change(one) and self.guards.allow_zone(one.zone, one.role)
+            change
+            for change in changes
+            if is_credible_change(change) and self.guards.allow_zone(change.zone, change.role)
         )
 
     def _implied_change(self, snapshot: Snapshot) -> Iterator[DnsChange]:
@@ -339,37 +350,42 @@ class Observer:
             yield DnsChange(entry.zone, status.dns_change_id, entry.role)
 
     async def _without_others(self, request: Request, snapshot: Snapshot) -> Snapshot:
-        """An inventory is only a status, which others may write: what belongs to another is not in ours."""
-        tenant = snapshot.tenant
+        """Drop inventory entries that belong to other objects, since others may write the status.
+
+        Entries whose names the tenant of another object serves are kept, but withheld from removal and replacement.
+        """
+        tenant, inventory = snapshot.tenant, snapshot.records.inventory
         own = tenant if tenant and is_ours(snapshot, tenant) else None
-        others = [one for one in snapshot.records.inventory if own is None or not _serves(own, one.name)]
-        anothers = {one for one in others if self._is_anothers(request, one)}
-        if anothers:
-            names = sorted(entry.name for entry in anothers)
+        unserved = [entry for entry in inventory if own is None or not _serves(own, entry.name)]
+        foreign = {entry for entry in unserved if self._is_anothers(request, entry)}
+        if foreign:
+            names = sorted(entry.name for entry in foreign)
             log.warning("Records in the status belong to another object and are left alone", names=names)
-        kept = tuple(one for one in snapshot.records.inventory if one not in anothers)
-        withheld = frozenset([one for one in others if one in kept and await self._is_served(request, one)])
+        kept = tuple(entry for entry in inventory if entry not in foreign)
+        withheld = frozenset(
+            [entry for entry in unserved if entry in kept and await self._is_served(request, entry)]
+        )
         return replace(snapshot, records=replace(snapshot.records, inventory=kept, withheld=withheld))
 
     def _is_anothers(self, request: Request, entry: InventoryRecord) -> bool:
-        """Does the record of an entry belong to another object by its inventory, or may the namespace not have it?"""
+        """Is the record in the inventory of another object, or does the hostname policy forbid the namespace its name?"""
         is_ruled_out = any(self.guards.foreign(str(request.key.namespace), [entry.name]))
         return is_ruled_out or self.claims.recorder(request, entry) is not None
 
     async def _is_served(self, request: Request, entry: InventoryRecord) -> bool:
-        """Does the tenant of another object serve the name of an entry, and go on to do so?
+        """Does the tenant of another object serve the name of an entry, and is that tenant not being deleted?
 
-        A tenant that is no object's, such as one that somebody has made by hand, proves nothing: the record that we
-        wrote for the name still is ours to withdraw.
+        A tenant that no object owns, for example one created by hand, does not count: we wrote the record, so we may
+        remove it.
         """
         tenants = self.account.tenants
         holder = tenants.holder_of(entry.name)
-        # A listing may be the past, and a record must not be forgotten for it.
+        # Listings may be outdated, so the tenant is read.
         live = await tenants.read(holder.id) if holder is not None else None
         if live is None or not _serves(live, entry.name):
             return False
         if self.claims.is_being_deleted(request, live.name):
-            return False  # its names must not lead there any more when it is gone
+            return False  # our record must be removed before that tenant is deleted
         owner = Owner.of(request.object, self.cluster)
         whose = is_mine(parse_tags(live.tags), owner)
         return whose is Ownership.OTHERS or (
@@ -388,9 +404,10 @@ class Observer:
     async def _group(
         self, spec: DistributionTenantSpec, tenant: TenantSummary | None
     ) -> tuple[ConnectionGroup | None, bool]:
-        """The group that the spec names, else the one that the tenant is in, else the one that it would get.
+        """The connection group: the spec's, else the one that the tenant is in, else the account's default.
 
-        And whether AWS was asked for it by its id. Without records it matters only where the tenant is not in it yet.
+        The second value says whether it was looked up by its id. Without `spec.dns` the group matters only if the tenant is
+        not in it yet.
         """
         present = tenant.connection_group_id if tenant else ""
         group_id = spec.connection_group_id or present
@@ -414,14 +431,14 @@ class Observer:
         return self.account.dns.view(dns.hosted_zone_id, dns.assume_role_arn, names)
 
     def _zone_or_problem(self, spec: DistributionTenantSpec) -> tuple[ZoneView | None, Stall | None]:
-        """The zone of the spec, or why it cannot be read until a person acts."""
+        """The zone of the spec, or the error that keeps it from being read until a person acts."""
         try:
             return self._zone(spec), None
         except Stall as problem:
             return None, problem
 
     def _zone_if_known(self, snapshot: Snapshot) -> ZoneView | None:
-        """The zone of the spec; None where it cannot be read, since a deletion does not depend on it."""
+        """The zone of the spec; None if it cannot be read, since a deletion does not depend on it."""
         dns = snapshot.spec.dns
         if dns is None or self._is_refused(snapshot):
             return None
@@ -434,7 +451,7 @@ def _with_zone(snapshot: Snapshot, zone: ZoneView | None, problem: Stall | None 
 
 
 def _managed_arns(snapshot: Snapshot) -> set[str]:
-    """The certificates that CloudFront manages for the tenant, or has been given before."""
+    """The ARNs of the certificate that CloudFront manages for the tenant, and of the one attached to it."""
     certificate, tenant = snapshot.certificate, snapshot.tenant
     return {certificate.arn if certificate else "", tenant.customizations.certificate_arn if tenant else ""}
 
@@ -445,11 +462,12 @@ def _is_current(
     status: DistributionTenantStatus,
     tenant: TenantSummary,
 ) -> bool:
-    """Is this still the certificate that CloudFront manages for the tenant, so that it need not be asked?
+    """Is this still the certificate that CloudFront manages for the tenant, so that CloudFront need not be asked?
 
-    One that has failed, was requested otherwise, or is for other domains than the tenant has may have a successor.
+    A certificate that has failed, was requested with other settings, or is for other domains than the tenant's may have a
+    successor.
     """
-    served, wanted = {normalise_name(one.domain) for one in tenant.domains}, domains_of(spec)
+    served, wanted = {normalise_name(item.domain) for item in tenant.domains}, domains_of(spec)
     if served.isdisjoint(listed.names) or _as_managed(listed).status in FAILED:
         return False
     is_of_tenant = listed.issued or served.issuperset(listed.names)
@@ -457,16 +475,16 @@ def _is_current(
 
 
 def _is_requested(spec: DistributionTenantSpec, status: DistributionTenantStatus) -> bool:
-    """Is the spec's request the one that was sent last, as far as we know?"""
+    """Is the spec's certificate request the one that was sent last? True if none is recorded."""
     return sent_request(status.certificate_request) in ("", request_fingerprint(spec))
 
 
 def _serves(tenant: TenantSummary, name: str) -> bool:
-    return name in {normalise_name(one.domain) for one in tenant.domains}
+    return name in {normalise_name(item.domain) for item in tenant.domains}
 
 
 def _places(spec: DistributionTenantSpec) -> Iterator[tuple[str, str, str]]:
-    """Where records of the spec may stand."""
+    """The zone, name and type of every record that the spec may need."""
     if spec.dns is not None:
         for item in spec.domains:
             for kind in TYPES:
@@ -474,5 +492,5 @@ def _places(spec: DistributionTenantSpec) -> Iterator[tuple[str, str, str]]:
 
 
 def _as_managed(listed: CertificateSummary) -> ManagedCertificate:
-    """A certificate of ACM in the words of CloudFront: `pending-validation` is `PENDING_VALIDATION` there."""
+    """A certificate of ACM as CloudFront reports it: ACM's `PENDING_VALIDATION` is CloudFront's `pending-validation`."""
     return ManagedCertificate(listed.arn, listed.status.lower().replace("_", "-"), "")

@@ -1,8 +1,8 @@
-"""Do the first step: one effect on AWS, or none.
+"""Perform one step: at most one change in AWS.
 
-A tenant that is changed was read live when that was decided, and its ETag goes along: where somebody else was quicker
-CloudFront refuses (`Conflict`), and the next pass decides again. A creation is not repeated blindly either: where
-CloudFront says that the name is taken, we look whose it is.
+A tenant is changed only if it was read live in the same pass, and its ETag is sent along: if somebody else has changed it
+since, CloudFront refuses (`Conflict`) and the next pass decides again. If CloudFront refuses a creation because the name
+exists, the tenant is read to find out who owns it, since it may be ours from a call whose response was lost.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 from edgekeeper.core.steps import Step
 
 _UNKNOWN: Final = ManagedCertificate("", PENDING, "")
-"""One that was requested, and not seen yet: what was there before it says nothing about it."""
+"""A certificate that was requested just now and is not visible yet. The status of its predecessor does not apply to it."""
 _NOT_SHOWN_YET: Final = timedelta(seconds=30)
-"""How long CloudFront may hide a tenant that it has just created."""
+"""How long a tenant may stay invisible after its creation (eventual consistency)."""
 
 _UNDER_WAY: Final = timedelta(seconds=2)
 _WITHDRAWAL: Final = timedelta(seconds=1)
-"""How long names may lead to somebody else once we know of it."""
+"""When to requeue an object whose records have to be removed because a domain belongs to another tenant."""
 
 
 @dataclass(frozen=True)
 class Performer:
-    """Carries steps out."""
+    """Performs steps against AWS."""
 
     account: CloudFrontAccount
 
     async def perform(self, step: Step | None, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
-        """Do it, and return the snapshot as it is now."""
+        """Perform the step and return the snapshot with its effect."""
         try:
             return await self._perform(step, snapshot, wake)
         except Stall as refusal:
@@ -81,7 +81,7 @@ class Performer:
         return replace(snapshot, records=records)
 
     async def unmark(self, snapshot: Snapshot) -> None:
-        """Remove our mark from a tenant that bears it. Its other tags stay. Raise Wait while records are being written."""
+        """Remove our ownership tags from the tenant and keep its other tags. Raise Wait while records are being written."""
         if snapshot.records.work.pending:
             raise Wait(_UNDER_WAY, "RecordsPending", "records are still being written")
         live = _live(snapshot) if snapshot.tenant is not None else None
@@ -103,27 +103,27 @@ class Performer:
         except Stall as refusal:
             mark = snapshot.owner.tags()
             if snapshot.may_tag and _is_about_tags(refusal) and step.tags != mark:
-                # The spec's tags may be what is not allowed. That is between the user and AWS, but the mark is ours.
+                # IAM may deny the tags of the spec only: try again with the ownership tags alone.
                 return await self._create(replace(step, tags=mark), snapshot)
             raise await self._explained(step, snapshot, refusal) from refusal
         self.account.tenants.put(tenant)
         if self.account.groups.synced and default_group(self.account.groups) is None:
-            self.account.groups.poke()  # the first tenant of an account brings the default group
+            self.account.groups.poke()  # CloudFront creates the default group with the first tenant of an account
         return tenant
 
     async def _requested(self, tenant: DistributionTenant) -> ManagedCertificate | None:
-        """The certificate that was just requested: known now, it needs no pass of its own."""
+        """The certificate that was just requested. Reading it here saves another pass."""
         try:
             return await self.account.ask_certificate(tenant)
         except PassError:
-            return None  # first it is written down what we have created; the next pass asks again
+            return None  # the status must record the tenant first; the next pass reads the certificate
 
     def _with_certificate(self, snapshot: Snapshot, certificate: ManagedCertificate | None) -> Snapshot:
         names = self.account.known_names(certificate) if certificate else None
         return replace(snapshot, certificate=certificate, managed_names=names)
 
     async def _explained(self, step: do.CreateTenant, snapshot: Snapshot, refusal: Stall) -> PassError:
-        """What a refusal to create comes to, after a look at who is in the way."""
+        """The error to raise for a refused creation, with the holder of a name or domain added where it is known."""
         if _is_about_tags(refusal) and snapshot.may_tag:
             self.account.rights.note("tagging", refusal)
             return Conflict("tenants are created without tags from now on")
@@ -134,19 +134,21 @@ class Performer:
         return refusal
 
     async def _explained_name(self, step: do.CreateTenant, snapshot: Snapshot, refusal: Stall) -> PassError:
-        found = await self.account.tenants.read(step.name)
-        if found is None:
-            return Wait(_NOT_SHOWN_YET, NAME_CONFLICT, f"{refusal.message}; it is not shown to us yet")
-        if is_ours(replace(snapshot, tenant=found), found) or snapshot.may_adopt:
-            return Conflict("the tenant is there, and ours")
-        return _like(refusal, f"{refusal.message} (it is {found.id})")
+        tenant = await self.account.tenants.read(step.name)
+        if tenant is None:
+            return Wait(
+                _NOT_SHOWN_YET, NAME_CONFLICT, f"{refusal.message}; CloudFront does not return it yet"
+            )
+        if is_ours(replace(snapshot, tenant=tenant), tenant) or snapshot.may_adopt:
+            return Conflict("the tenant exists and can be adopted")
+        return _like(refusal, f"{refusal.message} (it is {tenant.id})")
 
     async def _explained_domain(self, step: do.CreateTenant, refusal: Stall) -> PassError:
         for domain in step.settings.domains:
             try:
                 holder = await self.account.cloudfront.find_tenant_by_domain(domain)
             except PassError:
-                return refusal  # who has it is good to know, and not ours to insist on
+                return refusal  # the holder only completes the message
             if holder is not None:
                 return _like(
                     refusal, f"{refusal.message} ({domain} belongs to tenant {holder.name}, {holder.id})"
@@ -166,16 +168,17 @@ class Performer:
                 live.id, live.etag, settings, certificate=certificate
             )
         except (Retry, Conflict):
-            self.account.tenants.doubt(live.id)  # it may have happened, and the next pass must know
+            self.account.tenants.doubt(
+                live.id
+            )  # the update may have succeeded: the next pass reads the tenant
             raise
         self.account.tenants.put(tenant)
         return tenant
 
     async def _disable(self, live: DistributionTenant) -> DistributionTenant:
-        """All settings are sent again: an update replaces everything, and nothing is to be lost on the way out.
+        """Disable the tenant. All other settings are sent unchanged, since an update replaces everything.
 
-        But for a certificate that CloudFront does not take any more, because it has expired say: a tenant that is
-        disabled needs none.
+        If CloudFront refuses the certificate, for example because it has expired, the tenant is disabled without it.
         """
         settings = replace(live.settings, enabled=False)
         custom = settings.customizations
@@ -207,9 +210,9 @@ class Performer:
 
 
 def _live(snapshot: Snapshot) -> DistributionTenant:
-    """The tenant as it was read in this pass. Whoever wants to change another one has made a mistake."""
+    """The tenant as it was read in this pass. Raise ValueError if it was not: a programming error."""
     if snapshot.details is None or not snapshot.is_live:
-        raise ValueError("a tenant is read before it is changed")
+        raise ValueError("a tenant must be read live before it is changed")
     return snapshot.details
 
 
@@ -218,7 +221,7 @@ def _is_about_tags(refusal: Stall) -> bool:
 
 
 def _like(refusal: Stall, message: str) -> Stall:
-    """The same refusal in more words."""
-    told = Stall(refusal.reason, message, refusal.after)
-    told.error_type = refusal.error_type
-    return told
+    """The same refusal with another message."""
+    stall = Stall(refusal.reason, message, refusal.after)
+    stall.error_type = refusal.error_type
+    return stall

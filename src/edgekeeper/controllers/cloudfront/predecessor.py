@@ -1,4 +1,4 @@
-"""The operator whose DistributionTenants we take over (`lifecycle.predecessor`)."""
+"""How to detect a running cloudfront-tenant-operator, which this kind replaces (`lifecycle.predecessor`)."""
 
 from __future__ import annotations
 

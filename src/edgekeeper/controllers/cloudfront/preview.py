@@ -1,4 +1,4 @@
-"""What the operator would do for DistributionTenants."""
+"""Preview of DistributionTenants for `edgekeeper plan`: the steps that the operator would perform."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ async def preview_tenants(
     objects: Iterable[JsonObject],
     keys: Sequence[Key],
 ) -> list[Preview]:
-    """What would be done for some of these objects, which are all that there are.
+    """Preview the objects of `keys`. `objects` must be all objects of the kind, since they may conflict.
 
-    Raise PassError where the account cannot be looked at.
+    Raise PassError if the AWS account cannot be read.
     """
 
     async def listed(request: Request) -> None:
@@ -50,7 +50,7 @@ async def preview_tenants(
 
 
 async def _confirm_listed(account: CloudFrontAccount) -> None:
-    """Wait for the first listings. Where we may not list, objects are read one by one; other failures count."""
+    """Wait for the first listings. Raise their error, unless IAM denies listing: tenants are read one by one then."""
     await account.warm_up(FIRST_LISTING)
     problem = account.tenants.mirror.problem
     if problem is not None and not account.tenants.is_blind:

@@ -1,6 +1,6 @@
-"""The records of a tenant: one for each domain of the spec, to the endpoint of the tenant's connection group.
+"""The DNS records of a tenant: each domain of the spec points to the endpoint of the tenant's connection group. Pure.
 
-Pure, as `decide` is. Which of them are left to write or to remove is planned in `cloud.aws.dns.planning`.
+`cloud.aws.dns.planning` plans which of them have to be written or removed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from edgekeeper.controllers.cloudfront.desired import domains_of
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 
 ENDPOINTS: Final = "cloudfront.net"
-"""Where all connection groups have their endpoints."""
+"""The domain that contains the endpoints of all connection groups."""
 
 
 def record_plan(snapshot: Snapshot) -> RecordPlan:
-    """The records that the spec asks for, and those that there are.
+    """The wanted and the existing records.
 
-    As long as a domain of the spec is another's, only names lead here that the tenant has.
+    As long as a domain of the spec is disputed, only records for domains that the tenant already serves are wanted.
     """
     spec, records = snapshot.spec, snapshot.records
     if records.zone is None or not snapshot.endpoint:
@@ -34,7 +34,7 @@ def record_plan(snapshot: Snapshot) -> RecordPlan:
 
 
 def wanted_records(spec: DistributionTenantSpec, *, apex: str, target: str) -> tuple[InventoryRecord, ...]:
-    """The records that lead the spec's domains to a target. `apex` is the name of the zone, empty where unknown."""
+    """The records that point the spec's domains to a target. `apex` is the name of the zone, empty if unknown."""
     dns = spec.dns
     if dns is None:
         return ()
@@ -46,7 +46,7 @@ def wanted_records(spec: DistributionTenantSpec, *, apex: str, target: str) -> t
 
 
 def unwanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
-    """What the inventory has for domains that the spec does not ask for, whatever else is wrong with the spec."""
+    """Inventory entries for domains that are not in the spec. Does not require the spec to be valid."""
     if snapshot.spec.dns is None:
         return snapshot.records.removable
     domains = domains_of(snapshot.spec)
@@ -54,7 +54,7 @@ def unwanted(snapshot: Snapshot) -> tuple[InventoryRecord, ...]:
 
 
 def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRecord, ...]:
-    """What the inventory has for domains that our own tenant does not serve, or that the spec does not ask for."""
+    """Inventory entries for domains that our own tenant does not serve, or that are not in the spec."""
     served = snapshot.served if own else frozenset()
     surplus = unwanted(snapshot)
     return tuple(
@@ -63,7 +63,7 @@ def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRe
 
 
 def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
-    """Records of the spec's domains that say what we would write and are in nobody's inventory."""
+    """Existing records that equal what we would write for the spec's domains and are in no object's inventory."""
     dns, state = snapshot.spec.dns, snapshot.records
     records = state.zone.records if state.zone else None
     if dns is None or not records:
@@ -83,16 +83,16 @@ def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
 def inventory_of(
     spec: DistributionTenantSpec, status: DistributionTenantStatus
 ) -> tuple[InventoryRecord, ...]:
-    """The entries of a status that count, each once."""
+    """The credible inventory entries of a status, each once."""
     entries = dict.fromkeys(_entries(spec, status))
     return tuple(entry for entry in entries if is_credible(entry, ENDPOINTS))
 
 
 def _entries(spec: DistributionTenantSpec, status: DistributionTenantStatus) -> Iterable[InventoryRecord]:
-    """What the status says. One from before there was an inventory implies it: a CNAME for each domain.
+    """The inventory of the status. A status of cloudfront-tenant-operator has none, and implies a CNAME for each domain.
 
-    For the domains that the tenant had then the records were written. For those of a tenant that was never created
-    they may have been: such records are removed with the object, but not overwritten.
+    If the tenant exists, records of its domains were written. If it was never created they may have been, so the entries
+    are Planned: such records are removed with the object, but not overwritten.
     """
     if status.inventory or not status.dns_target or spec.dns is None or status.tags_fingerprint:
         return status.inventory

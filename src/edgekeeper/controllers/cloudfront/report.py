@@ -1,10 +1,10 @@
-"""Report: one status that says what is, what we wait for and what a person must fix, and events that tell it once.
+"""The status, conditions and events that a pass reports.
 
-`Ready` is concluded from one fact, whether the tenant is deployed as the spec says; Synced, CertificateReady and
-DNSReady stand beside it and speak for themselves. What a pass has done is already in the snapshot that it hands in.
+`Ready` depends on one fact only: whether the tenant is deployed as the spec says. Synced, CertificateReady and DNSReady are
+informative and do not change it. The snapshot given to the report already contains the effect of the step of the pass.
 
-Records are refused only after the pass that handed them in. When they are tried again, what was told of them stands
-until there is an answer: neither the conditions nor the events of an object show that somebody keeps trying.
+Records are written asynchronously, so a refusal is known only in a later pass. While refused records are retried, the
+conditions and events keep the refusal until there is a new result: retries are not visible on the object.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ DEPLOYED: Final = "Deployed"
 SELF_HOSTED: Final = "self-hosted"
 RECORDS_LEFT: Final = "RecordsLeft"
 DNS_REASONS: Final = frozenset({DNS_ERROR, DNS_CONFLICT})
-"""Why records are refused."""
+"""The reasons with which records are refused."""
 CERTIFICATE_MANAGER: Final = "edgekeeper-certificate"
 """The field manager that owns the certificate's ARN in the spec, and nothing else."""
 
@@ -76,7 +76,7 @@ _WITHDRAWING = (RemoveRecords, AwaitRecords, AwaitPropagation)
 
 @dataclass(frozen=True)
 class Reporter:
-    """Makes the report of one pass."""
+    """Builds the report of one pass."""
 
     result: Pass[Snapshot]
     conditions: Conditions
@@ -98,7 +98,7 @@ class Reporter:
         return self.result.now
 
     def report(self) -> Report:
-        """The report of a pass that carries out the spec."""
+        """The report of a pass over an object that is not being deleted."""
         self._mark()
         return Report(
             msgspec.to_builtins(self._facts()),
@@ -110,7 +110,7 @@ class Reporter:
         )
 
     def removal(self) -> Report:
-        """The report of a step of a deletion. What was written down about the tenant stays until it is gone."""
+        """The report of one step of a deletion. The status keeps what it says about the tenant until the tenant is gone."""
         step, after = self.step, self.after
         assert step is not None  # noqa: S101 - with nothing left to do there is nothing to report
         reason = "Disabling" if isinstance(step, do.DisableTenant) else "Deleting"
@@ -130,7 +130,7 @@ class Reporter:
 
     @property
     def _is_tried_again(self) -> bool:
-        """Are records under way that the object says were refused, for the present spec?"""
+        """Are records being retried whose refusal the conditions already report for this generation?"""
         dns = self.conditions.before(DNS)
         is_refused = dns is not None and dns.reason in DNS_REASONS
         is_present = dns is not None and dns.observed_generation == self.after.generation
@@ -141,12 +141,13 @@ class Reporter:
     def _facts(self) -> DistributionTenantStatus:
         after, status, tenant = self.after, self.after.status, self.after.tenant
         certificate = after.certificate
-        # Deleted by others and left so: that there was one is what tells it from one that was never created.
-        known = tenant or (None if self.result.plan.drift.push else status)
+        # If the tenant was deleted outside the operator and is not recreated, its id stays in the status: it shows that
+        # the tenant existed.
+        identity = tenant or (None if self.result.plan.drift.push else status)
         return DistributionTenantStatus(
             observed_generation=self._observed_generation(),
-            id=known.id if known else "",
-            arn=known.arn if known else "",
+            id=identity.id if identity else "",
+            arn=identity.arn if identity else "",
             e_tag=self._e_tag(),
             distribution_tenant_status=tenant.status if tenant else "",
             created_time=tenant.created if tenant else None,
@@ -168,7 +169,11 @@ class Reporter:
         )
 
     def _e_tag(self) -> str:
-        """The ETag of the tenant once it is as the spec says: parameters, which no listing tells, are compared till then."""
+        """The ETag of the tenant, once it matches the spec.
+
+        Until then the old one is kept. A differing ETag makes the next pass read the tenant, because listings do not
+        contain the parameters to compare.
+        """
         tenant, is_sent = self.after.tenant, isinstance(self.step, do.CreateTenant | do.UpdateTenant)
         if tenant is None:
             return ""
@@ -176,18 +181,18 @@ class Reporter:
 
     @property
     def _is_withdrawing(self) -> bool:
-        """Are records withdrawn because CloudFront says that a domain of the present spec is another's?"""
+        """Are records being removed because CloudFront reports that a domain of the spec belongs to another tenant?"""
         return self.before.is_contested and isinstance(self.step, _WITHDRAWING)
 
     def _creation_started(self) -> datetime | None:
-        """Noted ahead of a creation without a mark; the id takes its place."""
+        """When the creation of an untagged tenant started; empty once the tenant is known."""
         if isinstance(self.step, do.NoteCreation):
             return self.now
         return self.after.status.creation_started if self.after.tenant is None else None
 
     def _observed_generation(self) -> int | None:
-        """The generation once nothing is left to push: what is pushed half is not carried out."""
-        is_unseen = isinstance(self.step, do.AdoptTenant)  # taken over, but not compared with the spec yet
+        """The current generation once all its changes were sent to AWS; until then the one before."""
+        is_unseen = isinstance(self.step, do.AdoptTenant)  # adopted, but not compared with the spec yet
         if is_unseen or (self.after.tenant is None and self.result.plan.drift.push):
             return self.after.status.observed_generation
         left = (
@@ -203,17 +208,17 @@ class Reporter:
         return self.after.generation
 
     def _is_half_created(self) -> bool:
-        """Created disabled, and before its records."""
+        """Was the tenant created disabled, with its records still to be written?"""
         return isinstance(self.step, do.CreateTenant) and self.before.names_follow
 
     def _certificate_request(self) -> str:
-        """What CloudFront was sent last: a new tenant nothing yet, if it was created without a request."""
+        """The fingerprint of the last certificate request that was sent for the tenant; empty if there was none."""
         if isinstance(self.step, do.CreateTenant | do.UpdateTenant) and self.step.certificate is not None:
             return sent_fingerprint(self.after.spec)
         return "" if isinstance(self.step, do.CreateTenant) else recorded_request(self.after)
 
     def _tags_fingerprint(self) -> str:
-        """Noted where the tenant was seen with the tags that it should have."""
+        """The fingerprint of the desired tags, updated once the tenant was read with all of them."""
         tenant, wanted = self.after.details, tags_of(self.after.spec, self.after.owner)
         has_them = tenant is not None and wanted.items() <= tenant.tags.items()
         if isinstance(self.step, do.CreateTenant) and not has_them:
@@ -227,7 +232,7 @@ class Reporter:
     def _mark(self) -> None:
         conditions, conflict = self.conditions, self.conditions.before(READY)
         if self._is_withdrawing and conflict is not None and conflict.reason == DOMAIN_CONFLICT:
-            # Whose the domain is stays the news.
+            # Keep the message that says to whom the domain belongs.
             conditions.mark(DEPLOYED, False, conflict.reason, conflict.message)
             if self.step is not None:
                 conditions.mark(DNS, False, DNS_ERROR, f"{self.step}: {self.step.reason}")
@@ -246,7 +251,7 @@ class Reporter:
             return False, "ExternalDeletion", "the tenant was deleted outside the operator"
         if isinstance(step, do.CreateTenant) and not self.before.records.inventory:
             return False, "Creating", f"tenant {tenant.id} is being deployed"
-        # An object with records has said Creating while they were written.
+        # An object with records has reported Creating while they were written.
         if tenant.in_progress or isinstance(step, do.CreateTenant | do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
         left = (step for step in self.result.plan.steps if step.pushes or isinstance(step, do.AdoptTenant))
@@ -260,9 +265,9 @@ class Reporter:
             message = drift_message(self.result.plan.differences)
             self.conditions.mark(SYNCED, False, DRIFT_DETECTED, message)
         elif drift.change is Change.DRIFT:
-            return  # suspended: left as it is
+            return  # policy suspend: the condition is not changed
         elif self.step is not None and self.step.pushes and drift.push:
-            self.conditions.mark(SYNCED, True, "UpdatePending", "the change is being carried out")
+            self.conditions.mark(SYNCED, True, "UpdatePending", "the change is being applied")
         elif tenant and tenant.in_progress and synced and synced.reason == "UpdatePending":
             self.conditions.mark(SYNCED, True, "UpdatePending", synced.message)
         else:
@@ -285,7 +290,7 @@ class Reporter:
                 CERTIFICATE, False, "Attaching", "the certificate is issued and being attached"
             )
         elif status in FAILED:
-            message = f"CloudFront says that the certificate is {status}: a new request is needed"
+            message = f"CloudFront reports the certificate as {status}: a new request is needed"
             self.conditions.mark(CERTIFICATE, False, "CertificateFailed", message)
         else:
             self.conditions.mark(CERTIFICATE, False, "PendingValidation", self._validation_message())
@@ -293,17 +298,17 @@ class Reporter:
     def _validation_message(self) -> str:
         certificate, wish = self.after.certificate, self.after.spec.managed_certificate_request
         if wish is None or wish.validation_token_host != SELF_HOSTED:
-            return "waiting for validation: each domain needs a CNAME record that leads to CloudFront"
+            return "waiting for validation: each domain needs a CNAME record that points to CloudFront"
         if certificate is not None and certificate.tokens:
             tokens = "; ".join(
                 f"{token.domain}: redirect {token.redirect_from} -> {token.redirect_to}"
                 for token in certificate.tokens
             )
             return f"waiting for the validation tokens to be served: {tokens}"
-        known = self.conditions.get(CERTIFICATE)
-        if known is not None and known.reason == "PendingValidation":
-            return known.message  # listings know no tokens, but they have not changed
-        return "waiting for the validation tokens, which CloudFront has not told yet"
+        condition = self.conditions.get(CERTIFICATE)
+        if condition is not None and condition.reason == "PendingValidation":
+            return condition.message  # listings do not contain the tokens, but they have not changed
+        return "waiting for CloudFront to provide the validation tokens"
 
     def _mark_dns(self) -> None:
         if self.after.spec.dns is None and not self.after.records.inventory:
@@ -314,17 +319,17 @@ class Reporter:
             )
         elif broken := record_plan(self.after).differences:
             self.conditions.mark(
-                DNS, False, "DNSRecordCreating", f"records are not as they should be: {describe(broken)}"
+                DNS, False, "DNSRecordCreating", f"records differ from the spec: {describe(broken)}"
             )
         elif not self.after.records.in_sync:
             change = f"change {self.after.records.change_id}" if self.after.records.change_id else "a change"
-            message = f"{change} is not known everywhere yet"
+            message = f"{change} has not reached all Route 53 name servers yet"
             self.conditions.mark(DNS, False, "DNSPropagating", message)
         else:
             self.conditions.mark(DNS, True, "DNSReady", _dns_ready_message(self.after))
 
     def _progress(self, type_: str, reason: str, step: Step) -> str:
-        """What is being done. The steps on the way to a written record say the same, so that one write shows them all."""
+        """The message for the current step. All steps that write records share one, so that the status is written once."""
         before = self.conditions.before(type_)
         if isinstance(step, AwaitRecords) and before is not None and before.reason == reason:
             return before.message
@@ -335,7 +340,7 @@ class Reporter:
     # Events
 
     def _events(self) -> Iterator[Event]:
-        """What happened in this pass; each fact once."""
+        """The events of this pass. A fact that was reported before is not repeated."""
         plan = self.result.plan
         if self.before.was_created and self.before.tenant is None:
             if not self.before.status.drift_detected:
@@ -357,14 +362,14 @@ class Reporter:
 
     @property
     def _is_correction(self) -> bool:
-        """Is drift corrected in this pass? Records that are tried again were corrected, as far as one can tell."""
+        """Does this pass correct drift? A retry of refused records does not count again."""
         is_change = isinstance(self.step, do.CreateTenant | do.UpdateTenant)
         is_first = isinstance(self.step, WriteRecords) and self._is_dns_news
         return self.result.plan.drift.drift_detected and (is_change or is_first)
 
     @property
     def _is_dns_news(self) -> bool:
-        """Does DNSReady say something else than before? It does not where the same records are tried again."""
+        """Does DNSReady change in this pass? A retry of refused records does not change it."""
         is_changed = self.conditions.get(DNS) != self.conditions.before(DNS)
         return is_changed and not self._is_tried_again
 
@@ -375,7 +380,10 @@ def _attachment(step: do.AttachCertificate) -> ApplyWrite:
 
 
 def inventory_fields(inventory: Sequence[InventoryRecord]) -> JsonObject:
-    """The inventory in a status. A target without it would be taken for a status from before there was an inventory."""
+    """The inventory as fields of the status.
+
+    `dnsTarget` is set together with it: a target without an inventory means a status of cloudfront-tenant-operator.
+    """
     target = next((entry.target for entry in inventory), "")
     return {"inventory": msgspec.to_builtins(list(inventory)), "dnsTarget": target}
 
@@ -384,61 +392,61 @@ def _domain_results(tenant: TenantSummary | None) -> list[DomainResult]:
     if tenant is None:
         return []
     return [
-        DomainResult(one.domain, "active" if one.status == ACTIVE else "inactive" if one.status else None)
-        for one in tenant.domains
+        DomainResult(item.domain, "active" if item.status == ACTIVE else "inactive" if item.status else None)
+        for item in tenant.domains
     ]
 
 
 def _kept(snapshot: Snapshot, value: str) -> str:
-    """What was known of a certificate, for as long as one is requested."""
+    """A value about the certificate from the status, kept as long as the spec requests one and the tenant exists."""
     return value if is_managed(snapshot.spec) and snapshot.tenant is not None else ""
 
 
 def _successor_message(snapshot: Snapshot) -> str:
-    """Why the certificate that there is will not do."""
+    """Why another certificate is requested."""
     missing = ", ".join(uncovered_domains(snapshot))
     why = f"does not cover {missing}" if missing else "is also for domains that were removed"
     return f"the certificate {why}: another one is requested"
 
 
 def removal_events(snapshot: Snapshot) -> Iterator[Event]:
-    """Records are told to be gone when they are, and to be left where somebody has changed them."""
+    """Events for records that were removed, and for those that were kept because somebody has changed them."""
     work = snapshot.records.work
     if work.removed:
         number = f"{work.removed} record{'s' if work.removed > 1 else ''}"
         yield Event("Normal", "DNSCleaned", f"removed {number}")
     if work.left:
         left = "; ".join(work.left)
-        yield Event("Warning", RECORDS_LEFT, f"not removed, since somebody has changed it meanwhile: {left}")
+        yield Event(
+            "Warning", RECORDS_LEFT, f"not removed, because it was changed outside the operator: {left}"
+        )
 
 
 def gone_events(snapshot: Snapshot) -> Iterator[Event]:
-    """What is told when nothing of a deleted object is left; and what stays because it is not the object's."""
+    """The events of a finished deletion, including those for records and tenants that the object does not own."""
     yield from removal_events(snapshot)
     if records := unmanaged(snapshot):
         names = names_of(records)
-        yield Event("Warning", RECORDS_LEFT, f"left as it is, since this object does not manage it: {names}")
+        yield Event("Warning", RECORDS_LEFT, f"not removed, because this object does not manage it: {names}")
     if snapshot.records.withheld:
         withheld = sorted(snapshot.records.withheld, key=place_of)
         names = names_of(withheld)
         yield Event(
-            "Warning", RECORDS_LEFT, f"left as it is, since another object's tenant serves it: {names}"
+            "Warning", RECORDS_LEFT, f"not removed, because the tenant of another object serves it: {names}"
         )
-    tenant, known_id = snapshot.tenant, snapshot.status.id
-    if tenant is not None and tenant.id == known_id:
-        message = (
-            f"tenant {tenant.name} ({known_id}) is left as it is: nothing proves that it is this object's"
-        )
+    tenant, tenant_id = snapshot.tenant, snapshot.status.id
+    if tenant is not None and tenant.id == tenant_id:
+        message = f"tenant {tenant.name} ({tenant_id}) is not deleted: this object does not provably own it"
         yield Event("Warning", "Orphaned", message)
-    elif known_id:
-        yield Event("Normal", "Deleted", f"tenant {known_id} is gone")
+    elif tenant_id:
+        yield Event("Normal", "Deleted", f"tenant {tenant_id} is gone")
 
 
 def _dns_ready_message(snapshot: Snapshot) -> str:
     message = "all records are as the spec says"
     if records := unmanaged(snapshot):
         return (
-            f"{message}; not managed, since somebody else has written it: {names_of(records)}: to have it kept and "
-            'removed with this object, annotate the object with edgekeeper.io/adopt: "true"'
+            f"{message}; not managed, because it was created outside the operator: {names_of(records)}; to adopt it, "
+            'so that it is removed with this object, annotate the object with edgekeeper.io/adopt: "true"'
         )
     return message

@@ -1,6 +1,7 @@
-"""Everything that a decision about one tenant depends on, seen at one moment.
+"""Everything that a decision about one tenant depends on, observed in one pass.
 
-What is None is known to be absent; what could not be found out is said to be unknown, and never taken for absent.
+A field that is None means that the thing does not exist. Where it could not be read, another field says so: unknown is
+never treated as absent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from edgekeeper.lifecycle.claims import Rival
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One tenant: what is wanted, what is there, and what is on its way."""
+    """One tenant: its desired state, its observed state, and the results of pending record changes."""
 
     owner: Owner
     tenant_name: str
@@ -31,54 +32,54 @@ class Snapshot:
     policy: Policy
     may_adopt: bool = False
     may_tag: bool = True
-    """False where AWS does not let us: then the status alone says whose a tenant is."""
+    """False if IAM denies tagging: then only the status records which tenant is ours."""
     is_announced: bool = False
-    """Does the status say, of this very moment, that a tenant is about to be created?"""
+    """Does the status have a recent `creationStarted`?"""
     may_correct: bool = True
-    """False where corrections of drift have been undone again and again."""
+    """False while drift corrections are held back because somebody undoes them repeatedly."""
     deleting: bool = False
 
     is_contested: bool = False
-    """Has CloudFront said that a domain of the present spec is another's?"""
+    """Has CloudFront refused a domain of the current generation because another tenant has it?"""
     rivals: tuple[Rival, ...] = ()
     refusals: tuple[str, ...] = ()
-    """What administrators do not allow."""
+    """What the limits of administrators do not allow in this spec, as messages."""
 
     tenant: TenantSummary | None = None
-    """With parameters and tags (`DistributionTenant`) where those were needed."""
+    """A `DistributionTenant`, with parameters and tags, if those were read."""
     leading: Mapping[str, str] = field(default_factory=dict)
-    """Domains of a tenant that is being deleted to which records of other objects lead, and those objects."""
+    """Domains of a tenant being deleted that have records of other objects, and the names of those objects."""
     is_live: bool = False
-    """Was the tenant read in this very pass, so that it may be changed?"""
+    """Was the tenant read from CloudFront in this pass, so that it may be changed?"""
     taken: frozenset[str] = frozenset()
     """Domains of the spec that another tenant serves, by the last listing."""
     losses: tuple[str, ...] = ()
-    """What others would lose if the tenant, which bears no mark, became ours."""
+    """Reasons, as messages, why an untagged tenant must not become ours: its domains that others may claim."""
     certificate: ManagedCertificate | None = None
-    """The one that CloudFront manages for the tenant."""
+    """The certificate that CloudFront manages for the tenant."""
     managed_names: tuple[str, ...] | None = None
-    """The names of that certificate; None where they are not known."""
+    """The names of that certificate; None if they are not known."""
     attached_is_managed: bool = False
-    """Is the certificate that the spec names one that CloudFront manages, so that its successor may take its place?"""
+    """Is the certificate that the spec names managed by CloudFront, so that its successor may replace it?"""
     attached_has_failed: bool = False
-    """Has it expired, been revoked or the like? Then CloudFront takes no update that names it."""
+    """Has that certificate expired, been revoked or failed? CloudFront accepts no update that names it."""
     certificate_is_anothers: bool = False
     """Does the spec name a certificate that CloudFront manages for another tenant?"""
     distribution: Distribution | None = None
     distribution_known: bool = False
-    """False where it may not be read. Then it is left to CloudFront what it requires."""
+    """False if IAM denies reading it: its requirements are then checked by CloudFront only."""
     certificate_names: tuple[str, ...] | None = None
-    """The names of the certificate that the tenant would use; None where they are not known."""
+    """The names of the certificate that the tenant would use; None if they are not known."""
     group: ConnectionGroup | None = None
-    """Where records lead: the spec's connection group, or the account's default."""
+    """The connection group whose endpoint records point to: the spec's, the tenant's, or the account's default."""
     group_known: bool = False
-    """False where the group of the spec was not looked for, or may not be read: it is left to CloudFront then."""
+    """False if the group was not looked up by its id, or IAM denies reading it: CloudFront alone checks it then."""
     records: RecordState = field(default_factory=RecordState)
-    """The records of the domains."""
+    """The DNS records of the object."""
 
     @property
     def details(self) -> DistributionTenant | None:
-        """The tenant with its parameters and tags, where they were read."""
+        """The tenant with its parameters and tags; None if they were not read."""
         return self.tenant if isinstance(self.tenant, DistributionTenant) else None
 
     @property
@@ -87,7 +88,7 @@ class Snapshot:
 
     @property
     def sight(self) -> Sight:
-        """How well the tenant was seen. That one is gone which was there is believed only after a live read."""
+        """How reliable the observation is. A tenant that existed counts as gone only after a live read."""
         if self.is_live:
             return Sight.LIVE
         is_certain = self.tenant is None or self.details is not None
@@ -95,7 +96,7 @@ class Snapshot:
 
     @property
     def served(self) -> frozenset[str]:
-        """The domains that the tenant has."""
+        """The domains that the tenant serves."""
         return (
             frozenset(normalise_name(domain.domain) for domain in self.tenant.domains)
             if self.tenant
@@ -104,25 +105,25 @@ class Snapshot:
 
     @property
     def endpoint(self) -> str:
-        """Where records lead; empty where that is not known."""
+        """The target of records; empty if it is not known."""
         return normalise_name(self.group.routing_endpoint) if self.group else ""
 
     @property
     def is_disputed(self) -> bool:
-        """Is a domain of the spec another's, as far as we know? Only CloudFront can tell for sure, so it is asked."""
+        """Does a domain of the spec seem to belong to another tenant? Only CloudFront's answer to a call is certain."""
         return self.is_contested or bool(self.taken)
 
     @property
     def names_follow(self) -> bool:
-        """Is the tenant created before its records? Names must have somewhere to lead to, and that must be ours."""
+        """Is the tenant created before its records? So it is if there is no target yet, or a domain is disputed."""
         return self.spec.dns is not None and (not self.endpoint or self.is_disputed)
 
     @property
     def is_missed(self) -> bool:
-        """Is there no tenant, though a spec of this object was carried out before?"""
+        """Is the tenant missing although a generation of this object was applied before?"""
         return self.tenant is None and self.status.observed_generation is not None
 
     @property
     def was_created(self) -> bool:
-        """Did this object have a tenant before?"""
+        """Does the status have the id of a tenant?"""
         return bool(self.status.id)

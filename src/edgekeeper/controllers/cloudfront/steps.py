@@ -1,15 +1,6 @@
-"""What can be done for a tenant, one thing at a time, in the order in which it is usually done.
+"""The steps for a tenant, as values, in the order in which they are usually performed.
 
-(records: `cloud.aws.dns.steps`)
-NoteCreation        where tags are not allowed, the status says that a tenant is about to be created
-CreateTenant        AdoptTenant where it is there already and ours
-MarkTenant          tags: whose it is, and what the spec says
-AttachCertificate   the issued certificate goes into the spec
-UpdateTenant        spec and tenant differ
-AwaitDeployment     CloudFront is at work
-AwaitCertificate    somebody has to prove the domain, or CloudFront to issue
-AwaitWithdrawal     another object has to remove a record that leads to a tenant that is being deleted
-DisableTenant, DeleteTenant
+Steps for DNS records are in `cloud.aws.dns.steps`.
 """
 
 from __future__ import annotations
@@ -27,17 +18,24 @@ from edgekeeper.core.steps import Effect, Sight, Step
 
 @dataclass(frozen=True, slots=True)
 class NoteCreation(Step):
+    """Record in the status that a tenant is about to be created, where tenants cannot be tagged.
+
+    If the response of the creation is lost, the time in the status identifies the tenant as ours.
+    """
+
     effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.LIVE
     at_once: ClassVar = True
     answered: ClassVar = False
 
     def __str__(self) -> str:
-        return "note that a tenant is about to be created"
+        return "record in the status that a tenant is about to be created"
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTenant(Step):
+    """Create the tenant, with its tags and certificate request."""
+
     effect: ClassVar = Effect.CHANGE
     name: str
     settings: TenantSettings
@@ -54,6 +52,8 @@ class CreateTenant(Step):
 
 @dataclass(frozen=True, slots=True)
 class AdoptTenant(Step):
+    """Record the id of an existing tenant in the status. It is tagged and updated by later steps."""
+
     effect: ClassVar = Effect.RECORD
     at_once: ClassVar = True
     tenant: TenantSummary
@@ -67,11 +67,13 @@ class AdoptTenant(Step):
         return (Difference("status.id", self.known_id or ABSENT, self.tenant.id),)
 
     def event(self) -> Event:
-        return Event("Normal", "Adopted", f"took over tenant {self.tenant.id}: {self.reason}")
+        return Event("Normal", "Adopted", f"adopted tenant {self.tenant.id}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkTenant(Step):
+    """Set ownership tags or tags of the spec on the tenant."""
+
     effect: ClassVar = Effect.CHANGE
     needs: ClassVar = Sight.LIVE
     at_once: ClassVar = True
@@ -89,6 +91,8 @@ class MarkTenant(Step):
 
 @dataclass(frozen=True, slots=True)
 class AttachCertificate(Step):
+    """Write the ARN of an issued managed certificate into the spec. The next pass applies it to the tenant."""
+
     effect: ClassVar = Effect.RECORD
     arn: str
     replaced: str = ""
@@ -106,6 +110,8 @@ class AttachCertificate(Step):
 
 @dataclass(frozen=True, slots=True)
 class UpdateTenant(Step):
+    """Update the settings of the tenant, request a certificate, or both."""
+
     effect: ClassVar = Effect.CHANGE
     needs: ClassVar = Sight.LIVE
     pushes: ClassVar = True
@@ -126,6 +132,8 @@ class UpdateTenant(Step):
 
 @dataclass(frozen=True, slots=True)
 class DisableTenant(Step):
+    """Disable the tenant, which CloudFront requires before it can be deleted."""
+
     effect: ClassVar = Effect.CHANGE
     needs: ClassVar = Sight.LIVE
     tenant: TenantSummary
@@ -142,6 +150,8 @@ class DisableTenant(Step):
 
 @dataclass(frozen=True, slots=True)
 class DeleteTenant(Step):
+    """Delete the disabled tenant."""
+
     effect: ClassVar = Effect.CHANGE
     needs: ClassVar = Sight.LIVE
     tenant: TenantSummary
@@ -155,6 +165,8 @@ class DeleteTenant(Step):
 
 @dataclass(frozen=True, slots=True)
 class AwaitDeployment(Step):
+    """Wait until CloudFront has deployed the tenant."""
+
     effect: ClassVar = Effect.WAIT
     tenant: TenantSummary
 
@@ -164,6 +176,8 @@ class AwaitDeployment(Step):
 
 @dataclass(frozen=True, slots=True)
 class AwaitCertificate(Step):
+    """Wait until the domains are validated, or until CloudFront has activated them with the certificate."""
+
     effect: ClassVar = Effect.WAIT
 
     def __str__(self) -> str:
@@ -172,6 +186,8 @@ class AwaitCertificate(Step):
 
 @dataclass(frozen=True, slots=True)
 class AwaitWithdrawal(Step):
+    """Wait until another object removes its record that points to a tenant being deleted."""
+
     effect: ClassVar = Effect.WAIT
     domain: str
     holder: str

@@ -1,7 +1,7 @@
-"""What is wrong with a spec, found before AWS is asked, all at once, and each with its field and its remedy.
+"""Validate a spec before AWS is called. All problems are reported together, each with its field and a remedy.
 
-The schema has checked types and lengths. Here is what it cannot know: what fields mean together, what the distribution
-asks of its tenants, and what administrators allow.
+The CRD schema has checked types and lengths. These functions check what it cannot: combinations of fields, the requirements
+of the distribution, and the tag limit of AWS.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{1,126}[a-z0-9]")
 _CHANGE = re.compile(r"[A-Z0-9]{1,32}")
 _TAG_PUNCTUATION: Final = frozenset("_.:/=+-@")
 _TAG_CATEGORIES: Final = frozenset("LNZ")
-"""Letters, numbers and separators of Unicode."""
+"""Unicode categories of letters, numbers and separators."""
 
 
 def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
-    """Everything that is wrong with the spec by itself."""
+    """All problems of the spec alone, without AWS."""
     return [
         *_name_problems(tenant_name),
         *_domain_problems(spec),
@@ -52,7 +52,7 @@ def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
 
 
 def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
-    """What cannot be in an inventory, unless somebody else has written it."""
+    """Invalid zones and roles in an inventory: the operator never writes such entries, so somebody else did."""
     problems: list[str] = []
     for entry in inventory:
         path = f"status.inventory[{entry.type} {entry.name}]"
@@ -61,13 +61,13 @@ def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
 
 
 def is_credible_change(change: DnsChange) -> bool:
-    """Could we have made a change that a status names? Its ids become part of requests."""
+    """Does a change in a status have valid ids? They become part of request paths, and others may write the status."""
     is_named = not change.id or bool(_CHANGE.fullmatch(change.id))
     return is_named and not [*_zone_problems("", change.zone), *_role_problems("", change.role)]
 
 
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
-    """Everything in which the spec does not fit the distribution."""
+    """All problems of the spec with its distribution."""
     own = spec.own_certificate
     problems = list(_account_problems(own, distribution)) if own else []
     if not distribution.covers_tenants and not own and spec.managed_certificate_request is None:
@@ -77,8 +77,8 @@ def distribution_problems(spec: DistributionTenantSpec, distribution: Distributi
         )
     if distribution.connection_mode not in ("", TENANT_ONLY):
         problems.append(
-            f"spec.distributionId: distribution {distribution.id} takes no tenants, since its connection mode is "
-            f"{distribution.connection_mode}: name a multi-tenant distribution"
+            f"spec.distributionId: distribution {distribution.id} cannot have tenants, because its connection mode is "
+            f"{distribution.connection_mode}: use a multi-tenant distribution"
         )
     return [*problems, *_parameter_problems(spec, distribution)]
 
@@ -86,22 +86,22 @@ def distribution_problems(spec: DistributionTenantSpec, distribution: Distributi
 def tag_count_problems(
     spec: DistributionTenantSpec, owner: Owner, present: Mapping[str, str]
 ) -> Iterator[str]:
-    """More tags than AWS allows: those of the spec, those that mark the tenant as ours, and those that it has."""
+    """Check the tag limit of AWS: tags of the spec, ownership tags, and tags that others have set on the tenant."""
     mark = owner.tags()
     others = present.keys() - mark.keys() - {tag.key for tag in spec.tags}
     total = len({tag.key for tag in spec.tags}) + len(mark) + len(others)
     if total > MOST_TAGS:
-        had = f" and the {len(others)} that it has from others" if others else ""
+        extra = f" plus {len(others)} set by others" if others else ""
         yield (
-            f"spec.tags: {len(spec.tags)} tags, the {len(mark)} that mark the tenant as this object's{had} are "
-            f"{total}, and AWS allows {MOST_TAGS}: remove {total - MOST_TAGS}"
+            f"spec.tags: {len(spec.tags)} tags plus {len(mark)} ownership tags{extra} are {total}, "
+            f"and AWS allows {MOST_TAGS}: remove {total - MOST_TAGS}"
         )
 
 
 def _name_problems(name: str) -> Iterator[str]:
     if not _NAME.fullmatch(name):
         yield (
-            f"the resource name {name!r} cannot be the name of a tenant: it takes 3 to 128 lower-case letters, "
+            f"the resource name {name!r} cannot be the name of a tenant: use 3 to 128 lower-case letters, "
             "digits, dots and dashes, with a letter or digit at both ends"
         )
 
@@ -117,22 +117,22 @@ def _parameter_problems(spec: DistributionTenantSpec, distribution: Distribution
     given = {item.name for item in spec.parameters}
     missing = [item.name for item in distribution.parameters if item.must_be_given and item.name not in given]
     if missing:
-        yield f"spec.parameters lacks what the distribution requires: {', '.join(missing)}"
+        yield f"spec.parameters lacks parameters that the distribution requires: {', '.join(missing)}"
     defined = [item.name for item in distribution.parameters]
     if unknown := sorted(given.difference(defined)):
         yield (
-            f"spec.parameters has what distribution {distribution.id} does not define: {', '.join(unknown)}; "
+            f"spec.parameters has parameters that distribution {distribution.id} does not define: {', '.join(unknown)}; "
             f"it defines {', '.join(defined) or 'none'}"
         )
 
 
 def _account_problems(certificate: str, distribution: Distribution) -> Iterator[str]:
-    """CloudFront takes certificates of the account in which the distribution is."""
+    """CloudFront accepts only certificates of the distribution's account."""
     account = _account_of(distribution.arn)
     if account and account != _account_of(certificate):
         yield (
-            f"spec.customizations.certificate.arn {certificate} is of another account "
-            f"than distribution {distribution.id}, which is of {account}"
+            f"spec.customizations.certificate.arn {certificate} belongs to another account "
+            f"than distribution {distribution.id}, which belongs to {account}"
         )
 
 
@@ -153,7 +153,7 @@ def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     if normalise_name(wish.primary_domain_name) not in domains:
         yield (
             f"spec.managedCertificateRequest.primaryDomainName {wish.primary_domain_name!r} "
-            "is none of spec.domains"
+            "is not one of spec.domains"
         )
 
 
@@ -164,9 +164,9 @@ def _web_acl_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     path = "spec.customizations.webAcl.arn"
     form = "arn:aws:wafv2:us-east-1:111122223333:global/webacl/NAME/ID"
     if acl.action == "override" and not acl.arn:
-        yield f"{path} is required when action is override: it reads {form}"
+        yield f"{path} is required when action is override: its form is {form}"
     elif acl.arn and not is_form(WEB_ACL_ARN, acl.arn):
-        yield f"{path} {acl.arn!r} is not the ARN of a web ACL with global scope: it reads {form}"
+        yield f"{path} {acl.arn!r} is not the ARN of a web ACL with global scope: its form is {form}"
 
 
 def _location_problems(spec: DistributionTenantSpec) -> Iterator[str]:
@@ -176,7 +176,7 @@ def _location_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     path = "spec.customizations.geoRestrictions.locations"
     for code in geo.locations:
         if code not in COUNTRIES:
-            yield f"{path}: {code!r} is no country of ISO 3166-1 alpha-2"
+            yield f"{path}: {code!r} is not an ISO 3166-1 alpha-2 country code"
     if geo.restriction_type != "none" and not geo.locations:
         yield f"{path} is empty: a {geo.restriction_type} needs at least one country"
     yield from _repeated(path, geo.locations)
@@ -197,12 +197,12 @@ def _is_for_tags(character: str) -> bool:
 
 
 def _id_problems(spec: DistributionTenantSpec) -> Iterator[str]:
-    """Ids travel in the paths of requests: what is none must not."""
+    """Check the ids of the spec: they become part of request paths, so nothing else may get there."""
     distribution, group = spec.distribution_id, spec.connection_group_id
     if not is_form(DISTRIBUTION_ID, distribution):
-        yield f"spec.distributionId {distribution!r} is not the id of a distribution: it takes capitals and digits"
+        yield f"spec.distributionId {distribution!r} is not the id of a distribution: ids have capital letters and digits"
     if group and not is_form(CONNECTION_GROUP_ID, group):
-        yield f"spec.connectionGroupId {group!r} is not the id of a connection group: it begins with cg_"
+        yield f"spec.connectionGroupId {group!r} is not the id of a connection group: ids begin with cg_"
 
 
 def _dns_problems(spec: DistributionTenantSpec) -> Iterator[str]:
@@ -213,12 +213,12 @@ def _dns_problems(spec: DistributionTenantSpec) -> Iterator[str]:
 
 def _zone_problems(path: str, zone: str) -> Iterator[str]:
     if not is_form(HOSTED_ZONE_ID, zone):
-        yield f"{path} {zone!r} is not the id of a hosted zone: it takes capitals and digits"
+        yield f"{path} {zone!r} is not the id of a hosted zone: ids have capital letters and digits"
 
 
 def _role_problems(path: str, role: str) -> Iterator[str]:
     if role and not is_role_arn(role):
-        yield f"{path} {role!r} is not the ARN of a role: it reads arn:aws:iam::ACCOUNT:role/NAME"
+        yield f"{path} {role!r} is not the ARN of a role: its form is arn:aws:iam::ACCOUNT:role/NAME"
 
 
 def _repeated(path: str, names: Iterable[str]) -> Iterator[str]:

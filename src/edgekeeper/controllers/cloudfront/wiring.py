@@ -1,11 +1,11 @@
-"""The controller of DistributionTenants, and who wakes it.
+"""Build the controller of DistributionTenants. An object is requeued by
 
-the object itself                    its spec, annotations and deletion
-another that claims the same         of any kind, when it changes (`lifecycle.objects`)
-the mirror of tenants                what changed in CloudFront, by tenant name
-the mirror of certificates           when one is issued or fails, by its ARN
-the mirror and writer of a zone      when a record changes, or a batch is through
-the mirror of connection groups      when an endpoint appears
+its own watch                        spec, annotations, deletion
+objects with the same claim          of any kind, when they change (`lifecycle.objects`)
+the mirror of tenants                a change in CloudFront, by tenant name
+the mirror of certificates           a certificate is issued or fails, by its ARN
+the mirror and writer of a zone      a record changes, or a batch is done
+the mirror of connection groups      an endpoint appears or changes
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ KIND: Final = Kind(
 )
 NAME: Final = "distributiontenant"
 WARM_UP: Final = timedelta(seconds=30)
-"""How long passes wait for the first listings. Later they say themselves what they wait for."""
+"""How long the first passes wait for the first listings. After that, passes start and report what is not listed yet."""
 
 
 @dataclass(frozen=True)
 class TenantOptions:
-    """What operators choose for all tenants."""
+    """The options of the controller."""
 
     cluster: str = ""
-    """The id that marks what we create as this cluster's. There must be one before the first tenant is created."""
+    """The cluster id in the ownership tags. Must be set before the first tenant is created."""
     drift_policy: Policy = Policy.ENFORCE
     tenant_name_template: str = "{name}"
     guards: Guards = field(default_factory=Guards)
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """After which a deletion that cannot be finished is given up; zero for never."""
+    """How long a deletion may fail before the object is released without clean-up; zero for no limit."""
     max_concurrent: int = 16
     intervals: Intervals = field(default_factory=Intervals)
     predecessor_namespace: str = ""
-    """Where the operator that we replace was installed: while it is alive there, nothing is written."""
+    """The namespace of cloudfront-tenant-operator: as long as it runs there, nothing is written."""
 
 
 class TenantController(ExternalController):
@@ -120,7 +120,7 @@ def tenant_controller(
     options: TenantOptions,
     claims: Claims,
 ) -> TenantController:
-    """Everything that it takes to keep DistributionTenants. `aws` and `claims` are shared by all kinds of the process."""
+    """Build the controller with its mirrors and subscriptions. `aws` and `claims` are shared by all kinds of the process."""
     account = CloudFrontAccount(aws)
     controller = TenantController(services, account, claims, TenantMetrics(registry), options)
     _listen(account, claims)
@@ -130,24 +130,24 @@ def tenant_controller(
 def tenant_kind(
     account: CloudFrontAccount, memory: Memory, claims: Claims, options: TenantOptions
 ) -> TenantKind:
-    """DistributionTenants, with their claims registered among those of all kinds."""
+    """Build the kind, and register its claims with those of all kinds."""
     tenants = tenant_claims(claims, account, options)
     observer = Observer(account, memory, tenants, options.guards, options.cluster, options.drift_policy)
     return TenantKind(observer, Performer(account))
 
 
 def tenant_claims(claims: Claims, account: CloudFrontAccount, options: TenantOptions) -> TenantClaims:
-    """The claims of DistributionTenants, registered with those of all kinds."""
+    """Register the claims of DistributionTenants with those of all kinds."""
     names = TenantNames(options.tenant_name_template, options.cluster)
     return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
 
 
 def _domains(tenant: TenantSummary | None) -> set[str]:
-    return {normalise_name(one.domain) for one in tenant.domains} if tenant else set()
+    return {normalise_name(item.domain) for item in tenant.domains} if tenant else set()
 
 
 def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
-    """All that tenants care for in a connection group."""
+    """The fields of a connection group that tenants depend on."""
     return None if group is None else (group.routing_endpoint, group.is_default)
 
 
@@ -158,7 +158,7 @@ def _listen(account: CloudFrontAccount, claims: Claims) -> None:
         for name in {tenant.name for tenant in (old, new) if tenant is not None}:
             objects.wake(TENANT_NAME, name)
         for domain in _domains(old) ^ _domains(new):
-            objects.wake(HOSTNAME, domain)  # whoever claims it too may have waited for this
+            objects.wake(HOSTNAME, domain)  # another object that claims it may be waiting for this
 
     def on_certificate(arn: str, _: Any, __: Any) -> None:
         objects.wake(CERTIFICATE, arn)

@@ -124,12 +124,12 @@ def test_name_that_was_meant_is_offered(written: str, meant: str) -> None:
         pytest.param(spec("a.io", "A.io."), "'a.io' is listed 2 times", id="domain twice"),
         pytest.param(
             spec(managedCertificateRequest={**MANAGED, "primaryDomainName": "x.io"}),
-            "none of spec.domains",
+            "not one of spec.domains",
             id="primary",
         ),
         pytest.param(
             spec(customizations={"geoRestrictions": {"restrictionType": "whitelist", "locations": ["de"]}}),
-            "'de' is no country",
+            "'de' is not an ISO 3166-1 alpha-2 country code",
             id="country",
         ),
         pytest.param(
@@ -189,7 +189,7 @@ def test_certificate_is_of_the_account_of_the_distribution() -> None:
     assert distribution_problems(spec(customizations={"certificate": {"arn": CERTIFICATE}}), home) == []
     abroad = CERTIFICATE.replace("111122223333", "444455556666")
     (problem,) = distribution_problems(spec(customizations={"certificate": {"arn": abroad}}), home)
-    assert "is of another account" in problem
+    assert "belongs to another account" in problem
 
 
 def test_only_parameters_without_a_default_are_asked_for() -> None:
@@ -209,7 +209,8 @@ def test_parameters_that_the_distribution_does_not_define_are_told() -> None:
     given = [{"name": name, "value": "1"} for name in ("tier", "teir", "colour")]
     (problem,) = distribution_problems(spec(parameters=given), distribution)
     assert (
-        problem == "spec.parameters has what distribution E1 does not define: colour, teir; it defines tier"
+        problem
+        == "spec.parameters has parameters that distribution E1 does not define: colour, teir; it defines tier"
     )
     (problem,) = distribution_problems(spec(parameters=given[:1]), DISTRIBUTION)
     assert problem.endswith("does not define: tier; it defines none")
@@ -218,7 +219,7 @@ def test_parameters_that_the_distribution_does_not_define_are_told() -> None:
 @pytest.mark.parametrize(("mode", "is_refused"), [("tenant-only", False), ("", False), ("direct", True)])
 def test_distribution_must_take_tenants(mode: str, is_refused: bool) -> None:
     problems = distribution_problems(spec(), replace(DISTRIBUTION, connection_mode=mode))
-    assert [("takes no tenants" in problem) for problem in problems] == [True] * is_refused
+    assert [("cannot have tenants" in problem) for problem in problems] == [True] * is_refused
 
 
 @pytest.mark.parametrize(
@@ -228,13 +229,11 @@ def test_distribution_must_take_tenants(mode: str, is_refused: bool) -> None:
         pytest.param(
             47,
             0,
-            "spec.tags: 47 tags, the 4 that mark the tenant as this object's are 51, and AWS allows 50: remove 1",
+            "spec.tags: 47 tags plus 4 ownership tags are 51, and AWS allows 50: remove 1",
             id="one too many",
         ),
         pytest.param(40, 6, "", id="with others as many as AWS allows"),
-        pytest.param(
-            40, 9, "and the 9 that it has from others are 53, and AWS allows 50: remove 3", id="others"
-        ),
+        pytest.param(40, 9, "plus 9 set by others are 53, and AWS allows 50: remove 3", id="others"),
     ],
 )
 def test_tags_are_as_many_as_aws_allows(wanted: int, present: int, told: str) -> None:

@@ -1,13 +1,13 @@
-"""DNS records of Route 53, for every kind that writes some: one writer per zone and process, whoever asks.
+"""DNS records in Route 53, for every kind that writes records: one writer per zone and process.
 
-records      records as Route 53 speaks of them
-changes      from a wish to what may be written into a zone: pure
-zone, zones  mirrors and writers of hosted zones
+records      record sets of Route 53, and when two of them are equivalent
+changes      which change, if any, a wanted record needs; pure
+zone, zones  mirror and writer of each hosted zone in use
 propagation  whether all name servers have a change
-entries      a record as an inventory keeps it
+entries      records as inventory entries in a status
 state        everything that a decision about the records of one object depends on
-planning     the steps that are left for them: pure
-steps        those steps
-outbox       records handed to writers, and the answers
-service      all of this for one account: `Dns`
+planning     the remaining steps for the records of one object; pure
+steps        the steps, as values
+outbox       submits records to the writers of zones and collects the results
+service      all of this for one AWS account: `Dns`
 """

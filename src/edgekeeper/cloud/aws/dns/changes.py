@@ -1,24 +1,24 @@
-"""Plans the changes of a zone from what is wanted and what is there: pure, record by record.
+"""Decide which change a wanted record needs, given the records of the zone. Pure, record by record.
 
-A wish names a record and what we wrote before; with the zone's present records it decides what is done:
+A wish has the wanted record and what we wrote there before. Together with the existing record it determines the change:
 
-    wish                     the zone has             what is done
+    wish                     existing record          change
     ─────────────────────────────────────────────────────────────────────────────────────────────
-    Present, never ours      nothing                  CREATE, which fails if somebody is quicker
-                             exactly that             nothing; the record stays unowned
-                             anything else there      refused: it is somebody else's
-    Present, was ours        what we wrote            UPSERT, or nothing where it is as wished
-                             nothing                  CREATE: somebody deleted it
-                             something else           UPSERT: drift is corrected, the name is ours
-    Absent, was ours         exactly what we wrote    DELETE
-                             nothing                  nothing, it is gone
-                             anything else there      nothing: somebody has changed it since, so it is theirs
+    Present, never ours      none                     CREATE, which fails if somebody creates one first
+                             equal                    none; the record is not ours
+                             different                refused: it belongs to somebody else
+    Present, was ours        what we wrote            UPSERT, or none if it equals the wanted record
+                             none                     CREATE: somebody deleted it
+                             different                UPSERT: drift is corrected, the name is ours
+    Absent, was ours         what we wrote            DELETE
+                             none                     none
+                             different                none: somebody has changed it, so it is not ours any more
 
-Where the zone may not be listed its records are unknown. Then CREATE and DELETE go by what we wrote, and Route 53
-itself refuses what does not match.
+If the zone cannot be listed, its records are unknown. CREATE and DELETE are then sent with the values that we wrote, and
+Route 53 refuses them if they do not match.
 
-A batch is written whole or not at all. It has two limits, on record elements and on characters of values, and an
-UPSERT counts twice for both.
+A batch is applied completely or not at all. It has two limits, on record elements and on characters of values; an UPSERT
+counts twice for both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PER_ELEMENT: Final = MOST_CHARACTERS // MOST_ELEMENTS
 
 
 class Action(StrEnum):
-    """What happens to a record."""
+    """The actions of Route 53 on a record."""
 
     CREATE = "CREATE"
     UPSERT = "UPSERT"
@@ -48,21 +48,21 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a change batch."""
+    """One change of a change batch."""
 
     action: Action
     record: Record
 
     @property
     def weight(self) -> int:
-        """How much of a batch it takes: the sum over a batch keeps both limits if it is at most LARGEST_BATCH."""
+        """Its share of a batch. A batch whose weights sum to at most LARGEST_BATCH keeps both limits."""
         elements = max(1, len(self.record.values))
         characters = sum(map(len, self.record.values))
         return self.tokens * max(elements * _PER_ELEMENT, characters)
 
     @property
     def tokens(self) -> int:
-        """What it costs of the account's change throughput."""
+        """How many tokens of the account's rate limit for changes it takes."""
         return 2 if self.action is Action.UPSERT else 1
 
 
@@ -72,7 +72,7 @@ class Present:
 
     record: Record
     written: Record | None = None
-    """What we wrote there before, by our own inventory; None for a name that was never ours."""
+    """What we wrote there before, according to the inventory; None if the record was never ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ Wish = Present | Absent
 
 
 class TakenError(Exception):
-    """A name that was never ours has a record already."""
+    """A record that was never ours exists in the place of a wanted one."""
 
     def __init__(self, wanted: Record, existing: Record) -> None:
         super().__init__(f"{existing.type} {existing.name} exists and was not created by this object")
@@ -95,9 +95,9 @@ class TakenError(Exception):
 
 
 def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
-    """The change that fulfils a wish; None where none is needed. Raise TakenError where the name is another's.
+    """The change that a wish needs; None if none. Raise TakenError if the existing record belongs to somebody else.
 
-    `zone` is None where the zone's records are not known.
+    `zone` is None if the zone cannot be listed.
     """
     if isinstance(wish, Absent):
         return _plan_absence(wish, zone)
@@ -130,7 +130,7 @@ def _plan_absence(wish: Absent, zone: Mapping[RecordKey, Record] | None) -> Chan
 
 
 def tokens(changes: Iterable[Change]) -> int:
-    """What a batch costs of the account's change throughput."""
+    """How many tokens of the account's rate limit for changes a batch takes."""
     return sum(change.tokens for change in changes)
 
 
@@ -138,7 +138,7 @@ _ORDER: Final = {Action.DELETE: 0, Action.CREATE: 1, Action.UPSERT: 2}
 
 
 def build_batch(changes: Iterable[Change], comment: str) -> JsonObject:
-    """A batch as it is sent: deletions first, so that an alias can take the place of a CNAME in one step."""
+    """The ChangeBatch of a request. Deletions come first, so that an alias can replace a CNAME in one batch."""
     ordered = sorted(changes, key=lambda change: (_ORDER[change.action], change.record.key))
     return {
         "Comment": comment,

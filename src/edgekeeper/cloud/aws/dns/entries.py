@@ -1,12 +1,12 @@
-"""Records as an inventory keeps them.
+"""Inventory entries: the records of an object as its status lists them.
 
-Route 53 records bear no mark, so the status of an object lists what was written for it. That is a memory and no proof: a
-status can be lost, copied, and written by whoever may. Therefore
+Route 53 records cannot be tagged, so the inventory in the status is the only sign of ownership. It is not proof: a status
+can be lost, copied, or written by others. Therefore
 
-    an entry counts            if we could have written it: a CNAME or an alias that leads to an endpoint of the kind
-    a record is removed        if it is what the entry says, and serves nobody else
-    a record is replaced       if it is what the entry says, or if our own external object serves the name; where the entry
-                               is only planned, because no answer says whether it was written, only if it says exactly that
+    an entry counts            if we could have written it: a CNAME or an alias that points to an endpoint of the kind
+    a record is removed        if it equals the entry, and the tenant of no other object serves the name
+    a record is replaced       if it equals the entry, or our own external resource serves the name. If the entry is in state
+                               Planned, because no result says whether it was written, only if the record equals it exactly
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ALIAS_TYPES: Final = frozenset({"A", "AAAA"})
 
 
 def place_of(entry: InventoryRecord) -> Place:
-    """Where a record stands. There can be one at each place; an inventory may have two of it while it changes."""
+    """The zone, name and type of a record. A place has one record, but two inventory entries while the record changes."""
     return bare_zone(entry.zone), normalise_name(entry.name), entry.type
 
 
@@ -43,27 +43,27 @@ def bare_zone(zone: str) -> str:
 
 
 def record_of(entry: InventoryRecord) -> Record:
-    """A record as it is written: an entry without a time to live is an alias."""
+    """The record of an entry. An entry without a TTL is an alias."""
     if entry.ttl is None:
         return Record(entry.name, entry.type, alias=AliasTarget(CLOUDFRONT_ALIAS_ZONE, entry.target))
     return Record(entry.name, entry.type, entry.ttl, (entry.target,))
 
 
 def planned_entry(record: Record, zone: str, role: str) -> InventoryRecord:
-    """A record as the inventory keeps it before it is written."""
+    """The inventory entry, in state Planned, of a record that is about to be written."""
     target = record.alias.name if record.alias else record.values[0]
     return InventoryRecord(bare_zone(zone), record.name, record.type, target, record.ttl, role, "Planned")
 
 
 def content_of(entry: InventoryRecord) -> tuple[str | int | None, ...]:
-    """All of an entry but its state; the role comes last."""
+    """All fields of an entry except its state; the role comes last."""
     return (*place_of(entry), entry.target, entry.ttl, entry.role)
 
 
 def is_credible(entry: InventoryRecord, endpoints: str) -> bool:
-    """Could we have written it? `endpoints` is the domain below which everything lies that such records lead to.
+    """Could we have written this record? `endpoints` is the domain that contains all targets of our records.
 
-    Nobody makes us remove the mail records of a zone by adding them to a status.
+    This keeps a forged status from making us remove other records of the zone, such as its mail records.
     """
     has_type = entry.type == "CNAME" if entry.ttl is not None else entry.type in _ALIAS_TYPES
     is_domain = len(entry.name) <= LONGEST_DOMAIN and is_form(DOMAIN_NAME, entry.name)
@@ -72,5 +72,5 @@ def is_credible(entry: InventoryRecord, endpoints: str) -> bool:
 
 
 def names_of(records: Iterable[InventoryRecord | Record]) -> str:
-    """Records as people read them: `CNAME shop.example.com, A example.com`."""
+    """Records as text: `CNAME shop.example.com, A example.com`."""
     return ", ".join(f"{record.type} {record.name}" for record in records)

@@ -1,7 +1,7 @@
-"""Records on their way: what was handed to the writers of zones, for whom, and what became of it.
+"""Submit record changes to the writers of zones and collect their results.
 
-A pass hands its records in and ends; the writer wakes the object when its batch is through, and the next pass collects
-the answers here. `cloud.outbox` keeps them; this is what they mean for the inventory of an object.
+A pass submits its records and ends. The writer requeues the object when the batch is done, and the next pass collects the
+results here. `cloud.outbox` stores them; this module applies them to the inventory of the object.
 """
 
 from __future__ import annotations
@@ -30,44 +30,43 @@ from edgekeeper.core.errors import PassError
 Inventory = tuple[InventoryRecord, ...]
 
 UNKNOWN_PROPAGATION: Final = timedelta(minutes=1)
-"""How long a change takes to reach all name servers, at most."""
+"""After this time a change whose id is not known counts as propagated."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
-    """What was handed in for one place."""
+class _Submission:
+    """What was submitted for one place (zone, name, type)."""
 
     entry: InventoryRecord
     removing: bool
     is_first: bool = False
-    """Is it known that the record was never written before? Then what already stands there is not ours."""
+    """Was the record certainly never written before? Then an existing equal record belongs to somebody else."""
 
     def apply(self, inventory: Inventory, results: Iterable[Written]) -> Inventory:
-        """The inventory after it was done: nothing at this place, or exactly this record, if it is ours."""
+        """The inventory after success: no entry for this place, or exactly this one if the record is ours."""
         others = tuple(entry for entry in inventory if place_of(entry) != place_of(self.entry))
         is_anothers = self.is_first and not any(written.change for written in results)
         return others if self.removing or is_anothers else (*others, self.entry)
 
 
-def _is_gone_with_its_zone(errand: _Errand, error: PassError) -> bool:
-    return errand.removing and error.error_type == DNS_NO_ZONE.error_type
+def _is_gone_with_its_zone(submission: _Submission, error: PassError) -> bool:
+    return submission.removing and error.error_type == DNS_NO_ZONE.error_type
 
 
 class DnsOutbox:
-    """Hands records in, and collects the answers."""
+    """Submits the records of all objects, and collects the results for each."""
 
     def __init__(self, zones: Zones, clock: Clock) -> None:
         self._zones = zones
         self._clock = clock
-        self._outbox: Outbox[Place, _Errand, Written] = Outbox(clock, _is_gone_with_its_zone)
+        self._outbox: Outbox[Place, _Submission, Written] = Outbox(clock, _is_gone_with_its_zone)
         self._unwritten: dict[str, set[InventoryRecord]] = {}
-        """Planned by this process, and certainly not written: not handed in yet, or refused."""
+        """By uid, the entries that this process planned and certainly did not write: not submitted yet, or refused."""
 
     def plan(self, uid: str, inventory: Inventory, records: Inventory) -> Inventory:
-        """The inventory with records that are about to be written.
+        """Return the inventory with records that are about to be written.
 
-        What was done at their places before says nothing about them, and what was planned there and never written is
-        planned no more.
+        Earlier results for their places are dropped, and so are entries for them that were planned and never written.
         """
         unwritten = self._unwritten.setdefault(uid, set())
         places = {place_of(record) for record in records}
@@ -84,37 +83,38 @@ class DnsOutbox:
         replaceable: Iterable[InventoryRecord],
         wake: Waker,
     ) -> None:
-        """Hand in records. `replaceable` are the entries of the inventory whose records may be replaced."""
+        """Submit records. `replaceable` are the inventory entries whose records may be replaced."""
         unwritten = self._unwritten.get(owner.uid, set())
         ours = {place_of(entry): record_of(entry) for entry in replaceable if entry not in unwritten}
         for record in records:
             wish = Present(record_of(record), ours.get(place_of(record)))
             is_first = record in unwritten and wish.written is None
             unwritten.discard(record)
-            errand = _Errand(replace(record, state="Written"), removing=False, is_first=is_first)
-            self._outbox.submit(owner, place_of(record), errand, [self._zone(record).submit(wish)], wake)
+            submission = _Submission(replace(record, state="Written"), removing=False, is_first=is_first)
+            self._outbox.submit(owner, place_of(record), submission, [self._zone(record).submit(wish)], wake)
 
     def remove(self, owner: Owner, entries: Iterable[InventoryRecord], wake: Waker) -> None:
-        """Have records removed. A place may have two entries, while it changes: whatever stands there goes.
+        """Submit the removal of records. A place may have two entries while its record changes: both are submitted.
 
-        What was planned and never written needs no removal: what stands there is somebody else's, and stays.
+        An entry that was planned and never written needs no removal: a record in its place belongs to somebody else.
         """
         unwritten = self._unwritten.get(owner.uid, set())
         places: dict[Place, list[InventoryRecord]] = {}
         for entry in entries:
             places.setdefault(place_of(entry), []).append(entry)
-        for place, found in places.items():
-            written = [entry for entry in found if entry not in unwritten]
+        for place, entries_there in places.items():
+            written = [entry for entry in entries_there if entry not in unwritten]
             tickets = [self._zone(entry).submit(Absent(record_of(entry))) for entry in written]
-            unwritten.difference_update(found)
-            self._outbox.submit(owner, place, _Errand(found[0], removing=True), tickets, wake)
+            unwritten.difference_update(entries_there)
+            submission = _Submission(entries_there[0], removing=True)
+            self._outbox.submit(owner, place, submission, tickets, wake)
 
     def reconsider(self, key: RecordKey) -> None:
-        """Something has changed where a record was refused: it may be tried again at once."""
+        """Allow an immediate retry of refused records at a place whose record has changed."""
         self._outbox.reconsider(lambda place: place[1:] == (key.name, key.type))
 
     def collect(self, owner: Owner, inventory: Inventory) -> tuple[Inventory, DnsWork]:
-        """The inventory with all answers in it, what is still on its way, and what was refused."""
+        """Apply all results to the inventory. Return it with what is still pending and what was refused."""
         news = self._outbox.collect(owner)
         for refusal in news.newly_refused:
             if refusal.change.is_first:
@@ -125,7 +125,7 @@ class DnsOutbox:
         for answer in news.answers:
             after = answer.change.apply(inventory, answer.results)
             if set(after) == set(inventory):
-                self._outbox.settle(owner.uid, answer.place)  # the status has it
+                self._outbox.settle(owner.uid, answer.place)  # the status has the result already
             else:
                 changes += self._changes(answer)
                 removed += answer.change.removing and any(written.change_id for written in answer.results)
@@ -139,9 +139,9 @@ class DnsOutbox:
         )
 
     def answered(self, uid: str, inventory: Inventory) -> tuple[Inventory, tuple[DnsChange, ...]]:
-        """The inventory with all good answers in it, and the changes that they belong to.
+        """The inventory with all successful results applied, and the changes that they belong to.
 
-        Unlike `collect` it only looks: for the status of a pass that has failed for another reason.
+        Unlike `collect` it changes nothing. It is for the status of a pass that failed for another reason.
         """
         changes: list[DnsChange] = []
         for answer in self._outbox.answers(uid):
@@ -152,18 +152,18 @@ class DnsOutbox:
         return inventory, tuple(dict.fromkeys(changes))
 
     def forget(self, uid: str) -> None:
-        """The object is gone."""
+        """Drop everything about an object that is gone."""
         self._outbox.forget(uid)
         self._unwritten.pop(uid, None)
 
     def _zone(self, entry: InventoryRecord) -> Zone:
         return self._zones.get(entry.zone, Role(entry.role))
 
-    def _changes(self, answer: Answer[Place, _Errand, Written]) -> Iterator[DnsChange]:
-        """The changes that an answer belongs to.
+    def _changes(self, answer: Answer[Place, _Submission, Written]) -> Iterator[DnsChange]:
+        """The changes that a result belongs to.
 
-        A record that was found to be gone may have been removed a moment ago, by a call whose answer was lost: then it
-        is not known which change that was, and it counts as propagated after the time that Route 53 needs at most.
+        A record that is already gone may have been removed by a call whose response was lost. The id of that change is not
+        known, so it counts as propagated after a fixed time (`UNKNOWN_PROPAGATION`).
         """
         entry, results = answer.change.entry, answer.results
         ids = [written.change_id for written in results if written.change_id]
@@ -173,9 +173,9 @@ class DnsOutbox:
         yield from (DnsChange(entry.zone, change_id, entry.role) for change_id in ids)
 
 
-def _left(answer: Answer[Place, _Errand, Written]) -> Iterator[str]:
-    """What stands where a record of ours should be gone, in words. One of two entries of a place is enough."""
+def _left(answer: Answer[Place, _Submission, Written]) -> Iterator[str]:
+    """Messages for records that exist where ours should be removed, because somebody has changed them."""
     if answer.change.removing and not any(written.change for written in answer.results):
         for record in {written.left for written in answer.results if written.left is not None}:
             target = ", ".join(record.target)
-            yield f"{record.type} {record.name}, which now leads to {target} (TTL {record.ttl})"
+            yield f"{record.type} {record.name}, which now points to {target} (TTL {record.ttl})"

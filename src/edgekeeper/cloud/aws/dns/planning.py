@@ -1,12 +1,12 @@
-"""The records that are left to write or to remove for one object. Pure.
+"""Plan which records of one object have to be written or removed. Pure.
 
-    wanted        what the kind asks for, as it would be written
-    ours          what the inventory has: an entry is added before the record is written, and goes after the record is gone
-    unmanaged     written by somebody else, exactly as wanted: theirs and left alone, unless the object may adopt it
-    recorded      in the inventory of another object: nothing is written at its place before that object lets go of it
-    refused       what Route 53 did not accept a moment ago: reported, and not tried again yet
+    wanted        the records that the kind asks for, as they would be written
+    inventory     our records: an entry is added before the record is written, and dropped after the record is gone
+    unmanaged     a record of somebody else that equals a wanted one: left alone, unless the object may adopt it
+    recorded      a record in the inventory of another object: nothing is written in its place until that object removes it
+    refused       a record that Route 53 refused recently: reported, and not retried yet
 
-Where a zone may not be listed, what Route 53 has accepted counts as being there.
+If a zone cannot be listed, records that Route 53 has accepted count as existing.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step
 
 _REMEDY: Final = (
-    "let the records be removed, or leave everything as it is with the annotation "
+    "allow the removal of the records, or keep everything in AWS with the annotation "
     "edgekeeper.io/deletion-policy: Orphan"
 )
-_UNANSWERED: Final = "the zone's writer has not answered yet"
+_UNANSWERED: Final = "the result of earlier changes is not known yet"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
-    """The records of one object: those that it wants, and those that there are."""
+    """The wanted and the existing records of one object, and the steps that follow from them."""
 
     state: RecordState
     wanted: tuple[InventoryRecord, ...]
 
     def writing(self, reason: str) -> Iterator[Step]:
-        """Note down what is about to be written, and write it. Raise Stall where only what was refused is left."""
+        """Add missing records to the inventory, then write them. Raise Stall if only refused records are left."""
         records, state = self.to_write, self.state
         if not records:
             return
@@ -66,35 +66,35 @@ class RecordPlan:
         refused_contents = {content_of(refusal.entry) for refusal in refused}
         accepted = tuple(record for record in records if content_of(record) not in refused_contents)
         if state.work.pending:
-            # Before anything new is planned: what is on its way may stand where the new records are to be.
+            # Wait before new records are planned: pending changes may concern the same places.
             yield AwaitRecords(reason=_UNANSWERED)
             return
-        # An entry with another role says already that the record may be there, and is replaced once it is written.
-        remembered = {content_of(entry)[:-1] for entry in state.inventory}
-        forgotten = tuple(record for record in accepted if content_of(record)[:-1] not in remembered)
-        if forgotten:
-            yield RememberRecords(forgotten, reason=reason)
+        # An entry that differs in its role only is enough: it is replaced when the record is written.
+        in_inventory = {content_of(entry)[:-1] for entry in state.inventory}
+        missing = tuple(record for record in accepted if content_of(record)[:-1] not in in_inventory)
+        if missing:
+            yield RememberRecords(missing, reason=reason)
         if not accepted:
             raise combined(refused)
         present = (state.zone.at(record) for record in accepted) if state.zone else ()
         yield WriteRecords(accepted, tuple(filter(None, present)), reason=reason)
 
     def removing(self, reason: str) -> Iterator[Step]:
-        """Remove what is not wanted. Raise Stall where only what was refused is left."""
+        """Remove records that are not wanted. Raise Stall if only refused removals are left."""
         steps = tuple(removing(self.state, self.surplus, reason))
         if not steps and (refused := refused_removals(self.state, self.surplus)):
             raise combined(refused)
         yield from steps
 
     def adopting(self) -> Iterator[Step]:
-        """Take over records that somebody else has written exactly as wanted."""
+        """Adopt records of somebody else that equal wanted ones."""
         unmanaged = (record for record in self.wanted if self._is_unmanaged(record))
         records = tuple(msgspec.structs.replace(record, state="Written") for record in unmanaged)
         if records:
-            yield AdoptRecords(records, reason="the object is annotated to take them over")
+            yield AdoptRecords(records, reason="the object has edgekeeper.io/adopt set")
 
     def forgetting(self) -> Iterator[Step]:
-        """Forget other entries at the places of records that the zone has exactly as wanted."""
+        """Drop outdated inventory entries of places where the zone has the wanted record."""
         zone, state = self.state.zone, self.state
         if zone is None or zone.records is None or state.work.pending:
             return
@@ -110,11 +110,11 @@ class RecordPlan:
             if place_of(entry) in settled and content_of(entry) != settled[place_of(entry)]
         )
         if stale:
-            yield ForgetRecords(stale, reason="the zone has the record as it should be")
+            yield ForgetRecords(stale, reason="the zone has the wanted record")
 
     @property
     def to_write(self) -> tuple[InventoryRecord, ...]:
-        """Wanted records that were not written yet, as they should be, or that the zone does not have so."""
+        """Wanted records that are not written yet, or that the zone has lost or has with other values."""
         written = {content_of(entry) for entry in self.state.inventory if entry.state == "Written"}
         return tuple(
             record
@@ -125,13 +125,13 @@ class RecordPlan:
 
     @property
     def surplus(self) -> tuple[InventoryRecord, ...]:
-        """What was written, or may have been, and is not wanted."""
+        """Inventory entries, in state Written or Planned, that are not wanted."""
         places = {place_of(record) for record in self.wanted}
         return tuple(entry for entry in self.state.removable if place_of(entry) not in places)
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """Where the zone is not as wanted."""
+        """Where the zone differs from the wanted records."""
         missing = (
             Difference(f"dns[{record.type} {record.name}]", self._target_at(record), record.target)
             for record in self.to_write
@@ -156,29 +156,29 @@ class RecordPlan:
         if outside:
             names = ", ".join(outside)
             raise Stall(
-                DNS_ERROR, f"{zone.zone_field}: {names} cannot be in that zone, which is of {zone.apex}"
+                DNS_ERROR, f"{zone.zone_field}: {names} cannot be in that zone, which is for {zone.apex}"
             )
 
     def _refuse_recorded(self, records: Iterable[InventoryRecord]) -> None:
-        """A record is in one inventory only."""
+        """Raise Stall if a record is in the inventory of another object: a record is in one inventory only."""
         own = {place_of(entry) for entry in self.state.inventory}
         for record in records:
             holder = self.state.recorded.get(place_of(record))
             if holder is not None and place_of(record) not in own:
                 raise Stall(
                     DNS_CONFLICT,
-                    f"{record.type} {record.name} is a record of {holder}, which has to remove it",
+                    f"{record.type} {record.name} is a record of {holder}, which has to remove it first",
                 )
 
     def _is_unmanaged(self, record: InventoryRecord) -> bool:
-        """Has somebody else written the record, exactly so? Then there is nothing to do, and it stays theirs."""
+        """Does the zone have the wanted record, and no inventory has it? Then somebody else created it, and it stays."""
         state, place = self.state, place_of(record)
         is_listed = state.zone is not None and state.zone.records is not None
-        is_remembered = any(place_of(entry) == place for entry in state.inventory)
-        return is_listed and not is_remembered and place not in state.recorded and self._zone_has(record)
+        is_ours = any(place_of(entry) == place for entry in state.inventory)
+        return is_listed and not is_ours and place not in state.recorded and self._zone_has(record)
 
     def _zone_has(self, record: InventoryRecord) -> bool:
-        """Does the zone have the record? Where it may not be listed, what was accepted counts."""
+        """Does the zone have exactly this record? True for a zone that cannot be listed."""
         zone = self.state.zone
         if zone is None or zone.records is None:
             return True
@@ -191,7 +191,7 @@ class RecordPlan:
 
 
 def removing(state: RecordState, entries: Sequence[InventoryRecord], reason: str) -> Iterator[Step]:
-    """Remove these, but for those that were refused."""
+    """Remove the records of these entries, except those whose removal was refused."""
     refused = {place_of(refusal.entry) for refusal in refused_removals(state, entries)}
     accepted = tuple(entry for entry in entries if place_of(entry) not in refused)
     if entries and state.work.pending:
@@ -201,13 +201,13 @@ def removing(state: RecordState, entries: Sequence[InventoryRecord], reason: str
 
 
 def awaiting_propagation(state: RecordState, reason: str) -> Iterator[Step]:
-    """Wait until all name servers have the changes of our records."""
+    """A wait step, unless all name servers have the changes of our records."""
     if not state.in_sync:
         yield AwaitPropagation(state.change_id, reason=reason)
 
 
 def refused_removals(state: RecordState, entries: Iterable[InventoryRecord]) -> list[Refusal]:
-    """Which of these Route 53 did not let us remove."""
+    """The refusals of removals that concern these entries."""
     places = {place_of(entry) for entry in entries}
     return [
         refusal for refusal in state.work.refused if refusal.removing and place_of(refusal.entry) in places
@@ -215,7 +215,7 @@ def refused_removals(state: RecordState, entries: Iterable[InventoryRecord]) -> 
 
 
 def combined(refused: Sequence[Refusal]) -> Stall:
-    """All refusals as one, in their order: the reason of the first, and every message once."""
+    """One error for all refusals: with the reason of the first, and every message once."""
     first = refused[0].error
     error = Stall(first.reason, "; ".join(dict.fromkeys(refusal.error.message for refusal in refused)))
     error.error_type = first.error_type
@@ -223,10 +223,10 @@ def combined(refused: Sequence[Refusal]) -> Stall:
 
 
 def blocked_deletion(error: Stall, refused: Sequence[Refusal], kept: str) -> Stall:
-    """Why a deletion does not end: which records stay, with which role they were to be removed, and what stays with them.
+    """The error of a deletion that cannot finish: which records remain, the role used for them, and the remedy.
 
-    `kept` says what is kept as long as names may lead to it; empty where nothing is. Without refusals it is the error
-    alone that keeps the records.
+    `kept` says what else is kept as long as records may point to it; empty if nothing is. Without refusals, `error` is the
+    cause.
     """
     what = "; ".join(_refused_in_words(refused)) or error.message
     blocked = Stall(error.reason, f"{what}; {kept}{': ' if kept else ''}{_REMEDY}", error.after)
@@ -235,7 +235,7 @@ def blocked_deletion(error: Stall, refused: Sequence[Refusal], kept: str) -> Sta
 
 
 def _refused_in_words(refused: Sequence[Refusal]) -> Iterator[str]:
-    """What cannot be removed, and why: once for all records of a zone and a role that are refused for the same reason."""
+    """One message for all records of the same zone and role that were refused for the same reason."""
     groups: dict[tuple[str, str, str], list[InventoryRecord]] = {}
     for refusal in refused:
         entry = refusal.entry

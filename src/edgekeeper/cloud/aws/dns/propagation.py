@@ -1,11 +1,11 @@
-"""Which batches of records have reached all name servers (INSYNC): Route 53 is asked once per batch, for all its changes.
+"""Follow change batches until all name servers have them (INSYNC). Route 53 is polled once per batch, not per record.
 
     if zone.in_sync(change_id, wake=partial(controller.wake, key)):      in a pass, which never waits here
         …
 
-A pass asks by the id in its object's status, so that it also works after a restart. While the answer is no, the batch is
-followed, and everybody who asked is woken when that changes. A refusal stands until another answer comes; Route 53 is asked
-again every few minutes, if somebody asks.
+A pass asks by the change id in the status of its object, so that it also works after a restart. While a batch is not in
+sync it is polled, and all objects that asked are requeued when it is. If Route 53 refuses the call, the refusal is raised
+until a later call succeeds; it is retried every few minutes as long as passes ask for it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from edgekeeper.core.log import get_logger
 log = get_logger(__name__)
 
 INTERVAL: Final = timedelta(seconds=30)
-"""Between two questions about a batch. Most are in sync after one minute."""
+"""The interval at which a batch is polled. Most are in sync after one minute."""
 REMEMBERED: Final = 10_000
-"""How many answers are kept; for older batches Route 53 is asked again."""
+"""How many results are cached; for older batches Route 53 is asked again."""
 
 
 @dataclass(eq=False, slots=True)
@@ -37,16 +37,16 @@ class _Followed:
     due: float
     wakers: list[Callable[[], None]] = field(default_factory=list)
     problem: PassError | None = None
-    """Why Route 53 could not be asked the last time."""
+    """The error of the last poll; None if it succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A batch about which we may not ask."""
+    """A batch whose state Route 53 refuses to tell us."""
 
     error: Stall
     until: float
-    """When it is worth asking again."""
+    """When to poll again."""
 
 
 class Propagation:
@@ -55,11 +55,11 @@ class Propagation:
     def __init__(
         self, ask: Callable[[str], Awaitable[ChangeReceipt | None]], interval: timedelta = INTERVAL
     ) -> None:
-        """`ask` returns the state of a batch; None where Route 53 does not know it any more."""
+        """`ask` returns the state of a batch; None if Route 53 does not have it any more."""
         self._ask = ask
         self._interval = interval.total_seconds()
         self._answered: dict[str, _Refused | None] = {}
-        """Batches that are in sync (None), and those about which we may not ask."""
+        """Batches that are in sync (None), and those that were refused."""
         self._followed: dict[str, _Followed] = {}
         self._news = asyncio.Event()
 
@@ -77,14 +77,14 @@ class Propagation:
         return False
 
     def follow(self, change_id: str, *, at_once: bool = False) -> _Followed:
-        """Begin to ask about a batch."""
+        """Start to poll a batch."""
         if change_id not in self._followed:
             self._followed[change_id] = _Followed(_now() + (0.0 if at_once else self._interval))
             self._news.set()
         return self._followed[change_id]
 
     def problem(self, change_id: str) -> PassError | None:
-        """Why Route 53 could not be asked about a batch the last time; None where it could."""
+        """The error of the last poll of a batch; None if it succeeded."""
         followed = self._followed.get(change_id)
         return followed.problem if followed is not None else None
 
@@ -94,7 +94,7 @@ class Propagation:
         return len(self._followed)
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Poll the followed batches until cancelled."""
         while True:
             change_id = await self._next_due()
             with sweeping():
@@ -128,7 +128,7 @@ class Propagation:
                 self._postpone(change_id)
 
     def _allow(self, change_id: str) -> None:
-        """We may ask again: wake those that were refused."""
+        """Forget a refusal after a successful call, and requeue the objects that it was raised for."""
         if self._answered.pop(change_id, None) is not None:
             for wake in self._followed[change_id].wakers:
                 wake()

@@ -4,8 +4,8 @@
     records_for("example.com", zone="example.com", target="d111.cloudfront.net")           A and AAAA, as aliases
 
 Route 53 writes names with a final dot, in lower case, and every character but letters, digits, `-`, `_` and `.` as an
-octal escape: `\\052.example.com.` is the wildcard of example.com. Here a name has one spelling, `*.example.com`, and
-only the values of a record stay as they were found, because a deletion must repeat them to the letter.
+octal escape: `\\052.example.com.` is the wildcard of example.com. Here a name has one spelling, `*.example.com`. Only the
+values of a record are kept as they were listed, because a deletion must repeat them exactly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMES_AS_VALUES = frozenset({"CNAME", "NS", "PTR"})
 
 
 class RecordKey(NamedTuple):
-    """What makes a record set unique within its zone."""
+    """The identity of a record set within its zone."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class RecordKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AliasTarget:
-    """Where an alias points: Route 53's own way to have something like a CNAME at a zone's apex."""
+    """The target of an alias, Route 53's replacement for a CNAME at the apex of a zone."""
 
     zone_id: str
     name: str
@@ -54,7 +54,7 @@ class Record:
     alias: AliasTarget | None = None
     set_identifier: str = ""
     is_plain: bool = True
-    """False for one with a routing policy, a health check, or anything else that we never write."""
+    """False if the record has a routing policy, a health check, or any other setting that we never write."""
 
     @property
     def key(self) -> RecordKey:
@@ -62,7 +62,7 @@ class Record:
 
     @property
     def target(self) -> tuple[str, ...]:
-        """Where the record points, in one spelling: distinguishes our records from others."""
+        """The normalised target, for comparing records."""
         if self.alias is not None:
             return (self.alias.zone_id, normalise_name(self.alias.name))
         if self.type in _NAMES_AS_VALUES:
@@ -105,7 +105,7 @@ def is_within(name: str, zone: str) -> bool:
 def records_for(
     domain: str, *, zone: str, target: str, ttl: int = DEFAULT_TTL, alias_zone: str = CLOUDFRONT_ALIAS_ZONE
 ) -> tuple[Record, ...]:
-    """The records that lead a domain to a target: a CNAME, or at the apex, where there can be none, two aliases."""
+    """The records that point a domain to a target: a CNAME, or at the apex, where DNS allows none, A and AAAA aliases."""
     name = normalise_name(domain)
     if name != normalise_name(zone):
         return (Record(name, "CNAME", ttl, (normalise_name(target),)),)
@@ -114,7 +114,7 @@ def records_for(
 
 
 def parse_record(shape: Mapping[str, Any]) -> Record:
-    """A `ResourceRecordSet` as it was listed."""
+    """The record of a listed `ResourceRecordSet`."""
     alias = shape.get("AliasTarget")
     return Record(
         name=normalise_name(shape["Name"]),
@@ -134,7 +134,7 @@ def _parse_alias(shape: Mapping[str, Any]) -> AliasTarget:
 
 
 def build_record(record: Record) -> JsonObject:
-    """A record as a change states it."""
+    """The `ResourceRecordSet` of a record, for a change."""
     if not record.is_plain or record.set_identifier:
         raise ValueError(f"{record.type} {record.name} has settings that are never written here")
     shape: JsonObject = {"Name": f"{record.name}.", "Type": record.type}

@@ -1,8 +1,8 @@
 """Route 53 for all objects of a process: zones with one writer each, and the records of each object.
 
-    state = dns.collect(owner, inventory, changes, wake)      what writers have answered, and what is still on its way
-    view = dns.view(zone_id, role, names)                     what stands at these names, from the zone's mirror
-    dns.perform(step, state, …)                               hand a step's records to the writer
+    state = dns.collect(owner, inventory, changes, wake)      results of the zone writers, and what is still pending
+    view = dns.view(zone_id, role, names)                     the existing records of these names, from the zone's mirror
+    dns.perform(step, state, …)                               submit the records of a step to the writer
 
 A kind decides which records it wants (`planning`), keeps the inventory in its status, and performs the steps here.
 """
@@ -32,7 +32,7 @@ from edgekeeper.core.steps import Step
 
 
 class Dns:
-    """The zones of an account, and what was handed to their writers."""
+    """The zones of an account, and the records that were submitted to their writers."""
 
     def __init__(
         self,
@@ -42,18 +42,18 @@ class Dns:
         *,
         options: MirrorOptions = DEFAULT_OPTIONS,
     ) -> None:
-        # Nothing is lost where a listing is not believed for as long as it may lag: records are written and done.
+        # Listings may lag behind our own writes, so those override listings for this long.
         patient = replace(options, settling=GRACE)
         self.zones = Zones(access, clock, metrics, options=patient)
         self.outbox = DnsOutbox(self.zones, clock)
         self._clock = clock
 
     async def run(self) -> None:
-        """Keep zones listed and write what was handed in, until cancelled."""
+        """List the zones in use and write submitted records, until cancelled."""
         await self.zones.run()
 
     def on_record(self, handler: Callable[[str], None]) -> None:
-        """Tell `handler` the name of each record that changes, in any zone."""
+        """Call `handler` with the name of each record that changes, in any zone."""
 
         def on_change(key: RecordKey, _: Record | None, __: Record | None) -> None:
             self.outbox.reconsider(key)
@@ -73,10 +73,10 @@ class Dns:
         changes: Iterable[DnsChange],
         wake: Callable[[], None],
     ) -> RecordState:
-        """The inventory with all answers in it, what is on its way, and which changes have not propagated.
+        """Apply the results of the zone writers to the inventory, and find the changes that have not propagated yet.
 
-        `wake` is called when a change has. Where a change cannot be followed until a person acts, that is the error of
-        the work, unless there is one already.
+        `wake` is called when one of those has. If a change cannot be followed until a person acts, that becomes the error
+        of the work, unless it has one already.
         """
         inventory, work = self.outbox.collect(owner, inventory)
         followed = tuple(dict.fromkeys((*changes, *work.changes)))
@@ -90,7 +90,10 @@ class Dns:
         return self.zones.get(zone_id, Role(role))
 
     def view(self, zone_id: str, role: str, names: Iterable[str]) -> ZoneView:
-        """What stands at some names of a zone. Raise why it cannot be read; NotSyncedError before it was listed."""
+        """The existing records of some names of a zone.
+
+        Raise the error that keeps the zone from being read; NotSyncedError before it was listed for the first time.
+        """
         zone = self.zone(zone_id, role)
         if zone.is_blind:
             return ZoneView("", None, zone.role_refusal)
@@ -104,7 +107,7 @@ class Dns:
         return ZoneView(zone.apex, {key: record for key, record in records.items() if record is not None})
 
     def obstacle(self, changes: Iterable[DnsChange]) -> PassError | None:
-        """Why it cannot be found out at present whether changes have propagated; None where it can."""
+        """The error that keeps us from reading at present whether changes have propagated; None if there is none."""
         problems = (
             self.zone(change.zone, change.role).propagation_problem(change.id)
             for change in changes
@@ -127,7 +130,7 @@ class Dns:
         served: Iterable[str],
         wake: Callable[[], None],
     ) -> RecordState:
-        """Perform a step about records; of other steps, nothing. `served` are the names of our own external object."""
+        """Perform a step about records; other steps have no effect. `served` are the names of our own external resource."""
         match step:
             case steps.RememberRecords():
                 return replace(state, inventory=self.outbox.plan(owner.uid, state.inventory, step.records))
@@ -143,5 +146,5 @@ class Dns:
         return state
 
     def forget(self, uid: str) -> None:
-        """The object is gone."""
+        """Drop everything about an object that is gone."""
         self.outbox.forget(uid)

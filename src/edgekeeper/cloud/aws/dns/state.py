@@ -1,4 +1,4 @@
-"""Everything that a decision about the records of one object depends on, seen at one moment."""
+"""Everything that a decision about the records of one object depends on, observed in one pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgekeeper.core.errors import PassError, Stall
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A record that may not be written or removed, for now."""
+    """A record whose write or removal was refused, and is not retried yet."""
 
     entry: InventoryRecord
     removing: bool
@@ -22,20 +22,20 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DnsWork:
-    """Records that were handed to the writers of their zones."""
+    """The results of records that were submitted to the writers of their zones."""
 
     pending: bool = False
-    """Not all of them have an answer."""
+    """Is the result of some record still missing?"""
     changes: tuple[DnsChange, ...] = ()
-    """The batches that wrote them."""
+    """The change batches that wrote or removed them."""
     error: PassError | None = None
-    """What one of them met that will pass by itself."""
+    """An error that is not about a single record, and may be temporary."""
     refused: tuple[Refusal, ...] = ()
-    """What a person has to see to; not tried again while it is listed here."""
+    """Refusals that need a person; not retried as long as they are listed here."""
     removed: int = 0
-    """How many are gone that the status still has."""
+    """How many records were removed that are still in the inventory of the status."""
     left: tuple[str, ...] = ()
-    """Records that were to be removed, but somebody has changed them since they were written."""
+    """Messages for records that were not removed because somebody has changed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,36 +43,36 @@ class ZoneView:
     """The records of a zone, as far as they concern one object."""
 
     apex: str
-    """The zone's own name; empty where it is not known."""
+    """The zone's own name; empty if it is not known."""
     records: Mapping[RecordKey, Record] | None
-    """None where the zone may not be listed."""
+    """None if the zone cannot be listed."""
     refusal: Stall | None = None
-    """Why nothing at all can be done in the zone: AWS does not let us assume the role for it."""
+    """The error if the role for the zone cannot be assumed, so that nothing can be done in it."""
     zone_field: str = "spec.dns.hostedZoneId"
     role_field: str = "spec.dns.assumeRoleArn"
 
     def at(self, entry: InventoryRecord) -> Record | None:
-        """What stands at the place of an entry, as far as the zone may be listed."""
+        """The existing record in the place of an entry; None also if the zone cannot be listed."""
         return (self.records or {}).get(RecordKey(entry.name, entry.type))
 
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """The records of one object: what was written for it, what stands in its zone, and what is on its way."""
+    """The records of one object: its inventory, the existing records of its zone, and pending changes."""
 
     inventory: tuple[InventoryRecord, ...] = ()
-    """The status's, brought up to date with what writers have answered."""
+    """The inventory of the status, with the results of the zone writers applied."""
     withheld: frozenset[InventoryRecord] = frozenset()
-    """Entries whose names another's external object serves at present: kept, and neither removed nor replaced."""
+    """Entries whose names the tenant of another object serves at present: kept, and neither removed nor replaced."""
     recorded: Mapping[Place, str] = field(default_factory=dict)
-    """Places that the spec asks for and the inventory of another object has, and of which."""
+    """Places that the spec needs and that are in the inventory of another object, with the name of that object."""
     work: DnsWork = field(default_factory=DnsWork)
     changes: tuple[DnsChange, ...] = ()
     """Changes of our records that may not have reached all name servers."""
     zone: ZoneView | None = None
     """The zone that the spec names."""
     zone_problem: Stall | None = None
-    """Why that zone cannot be read: a person must act."""
+    """The error that keeps that zone from being read until a person acts."""
 
     @property
     def removable(self) -> tuple[InventoryRecord, ...]:
@@ -86,11 +86,11 @@ class RecordState:
 
     @property
     def change_id(self) -> str:
-        """The last change that may not have reached all name servers; empty where its id is not known."""
+        """The id of the last change that may not have reached all name servers; empty if it is not known."""
         return self.changes[-1].id if self.changes else ""
 
     def replaceable(self, served: Iterable[str]) -> tuple[InventoryRecord, ...]:
-        """The entries at whose places another record may be written, if our own external object serves these names."""
+        """The entries whose records may be replaced, given the names that our own external resource serves."""
         names = frozenset(served)
         return tuple(
             entry
@@ -100,13 +100,13 @@ class RecordState:
         )
 
     def _is_as_written(self, entry: InventoryRecord) -> bool:
-        """Is the record of an entry still there, or gone?"""
+        """Does the record of an entry still point to its target, or not exist?"""
         if self.zone is None or self.zone.records is None:
             return False
         record = self.zone.at(entry)
         return record is None or record.leads_where(record_of(entry))
 
     def _is_exactly(self, entry: InventoryRecord) -> bool:
-        """Does the zone have exactly what the entry says?"""
+        """Does the zone have exactly the record of the entry?"""
         record = self.zone.at(entry) if self.zone else None
         return record is not None and record.says_what(record_of(entry))

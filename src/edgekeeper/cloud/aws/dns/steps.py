@@ -1,13 +1,4 @@
-"""What can be done for the records of an object, in the order in which it is usually done.
-
-RememberRecords     the records that will be written go into the inventory, so that they cannot be forgotten
-AdoptRecords        records of somebody else that say the same become ours, where the object may adopt
-WriteRecords        they are handed to the writer of the zone
-AwaitRecords        the writer has not answered yet
-AwaitPropagation    not all name servers have the change yet
-ForgetRecords       entries that were planned, where the zone has another record of ours
-RemoveRecords       records that nothing needs any more
-"""
+"""The steps for the DNS records of an object, as values, in the order in which they are usually performed."""
 
 from __future__ import annotations
 
@@ -26,6 +17,8 @@ from edgekeeper.core.steps import Effect, Sight, Step
 
 @dataclass(frozen=True, slots=True)
 class RememberRecords(Step):
+    """Add records to the inventory before they are written, so that a crash cannot leave untracked records."""
+
     effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.READ
     at_once: ClassVar = True
@@ -34,7 +27,7 @@ class RememberRecords(Step):
     records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
-        return f"remember {names_of(self.records)}"
+        return f"add {names_of(self.records)} to the inventory"
 
     def event(self) -> Event:
         return _writing_event(self.records)
@@ -42,6 +35,8 @@ class RememberRecords(Step):
 
 @dataclass(frozen=True, slots=True)
 class AdoptRecords(Step):
+    """Add existing records of others to the inventory: they equal the wanted ones, and the object may adopt."""
+
     effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.READ
     at_once: ClassVar = True
@@ -49,21 +44,23 @@ class AdoptRecords(Step):
     records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
-        return f"take over {names_of(self.records)}"
+        return f"adopt {names_of(self.records)}"
 
     def event(self) -> Event:
-        return Event("Normal", "RecordsAdopted", f"took over {names_of(self.records)}: {self.reason}")
+        return Event("Normal", "RecordsAdopted", f"adopted {names_of(self.records)}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRecords(Step):
+    """Submit records to the writer of the zone. The result is collected by a later pass."""
+
     effect: ClassVar = Effect.CHANGE
     needs: ClassVar = Sight.READ
     answered: ClassVar = False
     pushes: ClassVar = True
     records: tuple[InventoryRecord, ...]
     present: tuple[Record, ...] = ()
-    """What stands at their places, as far as the zone may be listed."""
+    """The records that exist in their places, if the zone can be listed."""
 
     def __str__(self) -> str:
         return f"write {names_of(self.records)}"
@@ -77,6 +74,8 @@ class WriteRecords(Step):
 
 @dataclass(frozen=True, slots=True)
 class ForgetRecords(Step):
+    """Drop outdated inventory entries of places where the zone has the wanted record. Changes no record."""
+
     effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.READ
     at_once: ClassVar = True
@@ -84,11 +83,13 @@ class ForgetRecords(Step):
     records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
-        return f"forget what was planned for {names_of(self.records)}"
+        return f"drop outdated inventory entries for {names_of(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveRecords(Step):
+    """Submit the removal of records that are not needed any more to the writer of the zone."""
+
     effect: ClassVar = Effect.CHANGE
     needs: ClassVar = Sight.READ
     answered: ClassVar = False
@@ -104,26 +105,30 @@ class RemoveRecords(Step):
 
 @dataclass(frozen=True, slots=True)
 class AwaitRecords(Step):
+    """Wait for the writer of the zone to report the result of submitted records."""
+
     effect: ClassVar = Effect.WAIT
     answered: ClassVar = False
     pushes: ClassVar = True
 
     def __str__(self) -> str:
-        return "wait for the zone to be written"
+        return "wait for Route 53 to accept the records"
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitPropagation(Step):
+    """Wait until all name servers of Route 53 have a change (INSYNC)."""
+
     effect: ClassVar = Effect.WAIT
     change_id: str
 
     def __str__(self) -> str:
-        return f"wait for {f'change {self.change_id}' if self.change_id else 'the change'} to be known everywhere"
+        return f"wait for {f'change {self.change_id}' if self.change_id else 'the change'} to propagate"
 
 
 def _writing_event(records: tuple[InventoryRecord, ...]) -> Event:
     number = f"{len(records)} record{'s' if len(records) > 1 else ''}"
-    return Event("Normal", "DNSRecordCreating", f"writing {number} leading to {records[0].target}")
+    return Event("Normal", "DNSRecordCreating", f"writing {number} pointing to {records[0].target}")
 
 
 def _tree(records: Iterable[Record]) -> JsonObject:

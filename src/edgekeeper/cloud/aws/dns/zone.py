@@ -9,14 +9,14 @@
     zone.in_sync(written.change_id, wake)
 
 *Guarantees*
- - A name that was never ours is created, never overwritten; only a record that says what we wrote is deleted (`changes`).
- - A batch whose answer was lost is not written again before the zone has been read: what it did counts as done.
- - One bad record fails alone. Route 53 names it, and the others are written without it.
- - A zone that refuses us as such is asked again after a while, not once per record.
+ - A record that was never ours is not overwritten; a record is deleted only if it still is what we wrote (`changes`).
+ - After a batch whose response was lost, the zone is read before anything is written again.
+ - An invalid record fails alone: Route 53 names it, and the others are written without it.
+ - If the zone itself is refused (IAM, no such zone), it is retried after a while and not once per record.
 
 *Caveats*
- - Where we may not list the zone it is written blindly: CREATE and DELETE by what we wrote, which Route 53 compares. After a
-   lost answer, records of ours then look like somebody else's.
+ - If the zone cannot be listed, changes are sent without knowing the existing records: CREATE and DELETE with the values that
+   we wrote, which Route 53 compares. After a lost response, our own records then look like somebody else's.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Written:
     """The result of a wish."""
 
     change: Change | None
-    """What was done; None where nothing had to be."""
+    """The change that was made; None if none was necessary."""
     change_id: str = ""
-    """Of the batch; empty where nothing was done."""
+    """The id of the batch; empty if no change was made."""
     left: Record | None = None
-    """The record that is still there where ours should be gone: somebody has changed it since we wrote it."""
+    """The record that was not removed because somebody has changed it since we wrote it."""
 
 
 UNCHANGED: Final = Written(None)
@@ -89,7 +89,7 @@ class Zone:
         self.id = zone_id
         name = name or zone_id
         self.is_blind = False
-        """Whether we may not list the zone."""
+        """Whether IAM denies listing the zone."""
         self.mirror: Mirror[RecordKey, Record] = Mirror(
             f"records of zone {name}",
             self._records,
@@ -114,12 +114,12 @@ class Zone:
         self.apex = ""
         """The zone's own name, once it was listed."""
         self._is_doubtful = False
-        """Whether the answer to a batch was lost since the zone was read."""
+        """Whether the response to a batch was lost since the zone was read."""
         self._refusal: tuple[float, Stall] | None = None
 
     @property
     def role_refusal(self) -> RoleRefusedError | None:
-        """Why the zone can be neither listed nor written, where it is because its role may not be assumed."""
+        """The error if the zone's role cannot be assumed, so that the zone can be neither listed nor written."""
         problem = self.mirror.problem
         return problem if isinstance(problem, RoleRefusedError) else None
 
@@ -157,13 +157,13 @@ class Zone:
                 yield page
         except Stall as refusal:
             if not self.is_blind and refusal.error_type == "dns_access_denied":
-                log.warning("Zone may not be listed and is written blindly", zone=self.id)
+                log.warning("Zone cannot be listed; records are written without reading it", zone=self.id)
                 self.is_blind = True
             raise
         self.is_blind = False
 
     def _plan(self, wish: Wish) -> Change | None:
-        """The change that a wish needs, by the mirror. Raise Stall where the name is another's."""
+        """The change that a wish needs, according to the mirror. Raise Stall if the record belongs to somebody else."""
         records = None if self.is_blind else self._record(_key(wish))
         try:
             return plan(wish, records)
@@ -171,7 +171,7 @@ class Zone:
             raise error_for(DNS_TAKEN, f"{error} {_named(error.existing.key)}") from error
 
     def _record(self, key: RecordKey) -> dict[RecordKey, Record]:
-        """The record of a key, as a mapping. Raise why the zone cannot be listed, where a person must act."""
+        """The record of a key, as a mapping. Raise the error that keeps the zone from being listed, if a person must act."""
         problem = self.mirror.problem
         if not self.mirror.synced and isinstance(problem, Stall):
             raise fresh(problem)
@@ -182,11 +182,11 @@ class Zone:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
             raise fresh(self._refusal[1])
         if self._is_doubtful or isinstance(wish, Absent):
-            return None  # that a record is gone is believed only after a look at the zone itself
+            return None  # a record counts as gone only after the zone was read
         return UNCHANGED if self._plan(wish) is None else None
 
     def _weigh(self, wish: Wish) -> int:
-        """The most that a wish can weigh: its change is known only when it is written."""
+        """The largest weight that the change of a wish can have: which change it is, is known only when it is written."""
         if isinstance(wish, Absent):
             return Change(Action.DELETE, wish.written).weight
         action = Action.CREATE if wish.written is None else Action.UPSERT
@@ -211,13 +211,13 @@ class Zone:
         ]
 
     def _unchanged(self, wish: Wish) -> Written:
-        """The result where nothing is written: what is not as we wrote it is not ours to remove."""
+        """The result if nothing is written. A record that differs from what we wrote is not removed, but reported."""
         return Written(None, left=self.mirror.get(_key(wish))) if isinstance(wish, Absent) else UNCHANGED
 
     async def _read_if_needed(self, wishes: Sequence[Wish]) -> None:
-        """Read the zone, or records of it: after a lost answer, and before a record counts as gone or changed.
+        """Read the zone, or single records, after a lost response and before a record counts as gone or changed.
 
-        A record that the mirror shows as we wrote it is not read: Route 53 deletes it only if that is still true.
+        A record that the mirror has as we wrote it is not read: Route 53 deletes it only if that is still true.
         """
         if self.is_blind:
             return
@@ -257,27 +257,27 @@ class Zone:
     async def _settle_stale(self, changes: Sequence[Change], stale: Conflict) -> str:
         """The mirror is outdated: read the record that the change is about."""
         if len(changes) > 1:
-            # Some record is at fault, and the writer divides a batch only for what stalls.
+            # Raise a Stall, so that the writer splits the batch and finds the record that caused it.
             raise error_for(DNS_TAKEN, stale.message) from stale
         (change,) = changes
         if self.is_blind:
-            record = None  # what we wrote is gone, or is another by now and not ours
+            record = None  # our record is gone, or somebody has replaced it
         else:
             record = await self._route53.find_record(self.id, change.record.key)
             self._see(change.record.key, record)
         if change.action is Action.DELETE and record is None:
-            return ""  # gone, which is what was wished
+            return ""  # already gone
         raise stale
 
     # What this writer or another one of the same zone has done
 
     def learn(self, changes: Iterable[Change]) -> None:
-        """Changes were written. They hold from now on, whatever older listings say."""
+        """Apply changes that were written to the mirror. Listings that started earlier do not undo them."""
         for change in changes:
             self._see(change.record.key, None if change.action is Action.DELETE else change.record)
 
     def doubt(self) -> None:
-        """A batch was sent and its answer never came: the zone has to be read before it is written again."""
+        """Require a read of the zone before the next write, because the response to a batch was lost."""
         self._is_doubtful = True
 
     def _see(self, key: RecordKey, record: Record | None) -> None:
@@ -297,7 +297,7 @@ def _named(key: RecordKey) -> str:
 
 
 def _is_about_records(refusal: PassError) -> bool:
-    """Whether some record of the batch is at fault, and not the zone or our rights."""
+    """Whether a record of the batch caused the refusal, and not the zone or missing permissions."""
     return refusal.reason == DNS_CONFLICT or refusal.error_type == "dns_invalid_input"
 
 

@@ -1,10 +1,10 @@
-"""All hosted zones that are in use, for all kinds: each has one mirror and one writer, however many objects use it.
+"""The hosted zones in use, shared by all kinds: each has one mirror and one writer, however many objects use it.
 
     zones.add_user(claims.uses_zone)                        asked before a zone is released
     zone = zones.get("Z1", Role(arn))                       started, if it is not running
 
 *Guarantees*
- - Whoever asks for a zone through the same role gets the same one; see `cloud.registry` for how long it runs.
+ - `get` returns the same zone for the same id and role; see `cloud.registry` for how long it runs.
  - A zone that is reached through two roles has two mirrors and two queues, because each role has rights and a budget of its
    own. But it is written by one batch at a time: batches take turns in the order in which they are ready, and each is
    planned after the one before it has ended, and with what that one wrote (`cloud.write_lock`).
@@ -30,7 +30,7 @@ from edgekeeper.core.log import get_logger
 log = get_logger(__name__)
 
 ZoneUser: TypeAlias = Callable[[str, Role], bool]
-"""Does anybody need the zone of this id, as this role sees it?"""
+"""Returns whether the zone of this id, accessed with this role, is still needed."""
 
 
 class _Key(NamedTuple):
@@ -91,6 +91,6 @@ class Zones:
         return zone
 
     async def _released(self, key: _Key) -> None:
-        log.info("Zone is not needed any more", zone=key.zone_id, role=key.role.arn)
+        log.info("Zone is no longer in use", zone=key.zone_id, role=key.role.arn)
         if key.role != OWN and not any(key.role == other.role for other in self._zones):
             await self._access.release(key.role)
