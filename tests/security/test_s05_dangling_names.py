@@ -124,7 +124,7 @@ async def _squatted(scene: Scene, *domains: str) -> None:
     assert set(scene.records) == {f"CNAME {domain}" for domain in domains}
     fact = scene.fact("DNSReady")
     assert (fact.status, fact.reason) == ("False", "DNSError")
-    assert "another's" in fact.message
+    assert "belongs to another tenant" in fact.message
 
 
 async def _unsquatted(scene: Scene, *domains: str) -> None:
