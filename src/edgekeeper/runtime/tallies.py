@@ -64,7 +64,7 @@ class PassFamilies:
         )
         self.panics = Counter(
             "controller_runtime_reconcile_panics_total",
-            "Exceptions that nobody had thought of.",
+            "Unexpected exceptions in reconciliations.",
             _CONTROLLER,
             registry=registry,
         )
@@ -217,7 +217,7 @@ class WebhookFamilies:
         )
         self.panics = Counter(
             "controller_runtime_webhook_panics_total",
-            "Admission requests whose webhook raised something that nobody had thought of.",
+            "Admission requests whose webhook raised an unexpected exception.",
             registry=registry,
         )
 
