@@ -202,6 +202,18 @@ TENANT_CASES = {
         ),
         op("change_tenant", name="alpha", change="group"),
     ],
+    "deletion waits for an object that is to be left alone": [
+        op("create", key="alpha", spec=spec(SHOP, "new.example.com", "www.example.com", dns=DNS)),
+        op("wait", seconds=70),
+        op("create", key="gamma", spec=spec("new.example.com", dns=DNS)),
+        op("annotate", key="alpha", annotation="edgekeeper.io/adopt", value="yes"),
+        op(
+            "edit", key="alpha", spec={"domains": [{"domain": one} for one in ("www.example.com", API, SHOP)]}
+        ),
+        op("delete_tenant", name="alpha"),
+        op("wait", seconds=0.1),
+        op("delete", key="gamma"),
+    ],
     "name moves to an object that has its record already": [
         op("create", key="alpha", spec=spec("*.example.com", "SHOP.Example.Com")),
         op(

@@ -123,13 +123,17 @@ class TenantClaims:
         return bool(others) and all(_takes_tenant(other.tree) for other in others)
 
     def unclaimed_records(self, request: Request, domains: Iterable[str]) -> dict[str, str]:
-        """Domains for which other objects still have records although they do not claim them, with those objects' names."""
+        """Domains for which other objects still have records although they do not claim them, with those objects' names.
+
+        Objects that are paused, or whose annotations are invalid, are left out: nothing will be done for them.
+        """
         subject, objects = self._subject(request), self._claims.objects
         return {
             domain: other.name_for(self._kind)
             for domain in domains
             for other in objects.find(RECORD, domain, besides=subject)
             if domain not in objects.values(other, HOSTNAME)
+            and not _is_left_alone(other.tree)
             and any(
                 place[1] == domain and state == "Written"
                 for place, state in inventory_places(other.tree).items()
@@ -146,6 +150,11 @@ class TenantClaims:
 
     def _subject(self, request: Request) -> KindObject:
         return KindObject(self._kind, request.key, request.object)
+
+
+def _is_left_alone(obj: JsonObject) -> bool:
+    wishes = Wishes.of(obj)
+    return wishes.paused or bool(wishes.problems)
 
 
 def _takes_tenant(obj: JsonObject) -> bool:
