@@ -41,15 +41,12 @@ class Cloud(StrEnum):
     """A provider that a kind may use."""
 
     AWS = "aws"
-    CLOUDFLARE = "cloudflare"
 
 
 class Role(StrEnum):
     """A part of the work that a process may be limited to. Each role has a Lease of its own."""
 
     MANAGER = "manager"
-    KUBE_WORKER = "kube-worker"
-    CLOUDFLARE_WORKER = "cloudflare-worker"
 
 
 @dataclass(frozen=True)

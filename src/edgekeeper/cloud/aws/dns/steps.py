@@ -16,15 +16,32 @@ from edgekeeper.core.steps import Effect, Sight, Step
 
 
 @dataclass(frozen=True, slots=True)
-class RememberRecords(Step):
-    """Add records to the inventory before they are written, so that a crash cannot leave untracked records."""
+class _InventoryStep(Step):
+    """A step that changes the inventory in the status only."""
 
     effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.READ
     at_once: ClassVar = True
     answered: ClassVar = False
+    records: tuple[InventoryRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ZoneStep(Step):
+    """A step that is submitted to the writer of the zone. The result is collected by a later pass."""
+
+    effect: ClassVar = Effect.CHANGE
+    needs: ClassVar = Sight.READ
+    answered: ClassVar = False
     pushes: ClassVar = True
     records: tuple[InventoryRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RememberRecords(_InventoryStep):
+    """Add records to the inventory before they are written, so that a crash cannot leave untracked records."""
+
+    pushes: ClassVar = True
 
     def __str__(self) -> str:
         return f"add {names_of(self.records)} to the inventory"
@@ -34,14 +51,8 @@ class RememberRecords(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class AdoptRecords(Step):
+class AdoptRecords(_InventoryStep):
     """Add existing records of others to the inventory: they equal the wanted ones, and the object may adopt."""
-
-    effect: ClassVar = Effect.RECORD
-    needs: ClassVar = Sight.READ
-    at_once: ClassVar = True
-    answered: ClassVar = False
-    records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
         return f"adopt {names_of(self.records)}"
@@ -51,14 +62,9 @@ class AdoptRecords(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRecords(Step):
+class WriteRecords(_ZoneStep):
     """Submit records to the writer of the zone. The result is collected by a later pass."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.READ
-    answered: ClassVar = False
-    pushes: ClassVar = True
-    records: tuple[InventoryRecord, ...]
     present: tuple[Record, ...] = ()
     """The records that exist in their places, if the zone can be listed."""
 
@@ -73,28 +79,16 @@ class WriteRecords(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class ForgetRecords(Step):
+class ForgetRecords(_InventoryStep):
     """Drop outdated inventory entries of places where the zone has the wanted record. Changes no record."""
-
-    effect: ClassVar = Effect.RECORD
-    needs: ClassVar = Sight.READ
-    at_once: ClassVar = True
-    answered: ClassVar = False
-    records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
         return f"drop outdated inventory entries for {names_of(self.records)}"
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveRecords(Step):
+class RemoveRecords(_ZoneStep):
     """Submit the removal of records that are not needed any more to the writer of the zone."""
-
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.READ
-    answered: ClassVar = False
-    pushes: ClassVar = True
-    records: tuple[InventoryRecord, ...]
 
     def __str__(self) -> str:
         return f"remove {names_of(self.records)}"
