@@ -29,7 +29,7 @@ UNKNOWN: Final = "unknown"
 async def announce(operator: Operator, cluster: ClusterConfig) -> None:
     """Log what has been started. Kinds that the cluster does not know are logged by their watches."""
     options = operator.options
-    kinds = [module.definition for module in options.modules]
+    kinds = dict.fromkeys(module.kind.kind for module in options.modules)
     account, problem = await _account(operator.access) if operator.access else ("", "")
     log.info(
         STARTED,
@@ -44,7 +44,7 @@ async def announce(operator: Operator, cluster: ClusterConfig) -> None:
         dry_run=options.runtime.dry_run,
         leader_elect=options.runtime.leader_elect,
         namespaces=list(options.runtime.namespaces) or "all",
-        kinds=[kind.kind for kind in kinds],
+        kinds=list(kinds),
         **({"role": options.role} if options.role else {}),
     )
 

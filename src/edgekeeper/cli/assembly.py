@@ -2,7 +2,8 @@
 
     transport ── client ── informers ─┐
                  elector (own client) ├─ controllers ── manager
-    AWS clients ── cloud transport ───┘
+    AWS clients ┬─ cloud transport ───┘
+    Cloudflare ─┘
 
 All calls to the cluster go through one client, and all calls to clouds through one transport. Both share the call counter,
 the dry-run setting and leadership: a process that may not write to the cluster may not write to a cloud either.
@@ -13,24 +14,32 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from uuid import uuid4
 
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cli.crds import INSTALL
-from edgekeeper.cli.kinds import MODULES
+from edgekeeper.cli.kinds import DEFINITIONS, MODULES, uses
 from edgekeeper.cli.reaching import OLDEST_NAMESPACE
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.budget import Budget, LaneRate
+from edgekeeper.cloud.cloudflare.accounts import Cloudflare, CloudflareOptions
+from edgekeeper.cloud.cloudflare.client import BASE_URL
+from edgekeeper.cloud.cloudflare.sender import HttpSender, Sender
 from edgekeeper.cloud.metrics import CloudMetrics
+from edgekeeper.cloud.mirror import MirrorOptions
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.cloud.transport import Transport as CloudTransport
+from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
+from edgekeeper.controllers.zerotrust.operator_config import ProcessSettings
+from edgekeeper.controllers.zerotrust.operator_settings import SettingsFollower
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock
 from edgekeeper.core.json import JsonObject
@@ -43,10 +52,10 @@ from edgekeeper.kube.kinds import NAMESPACE, Key
 from edgekeeper.kube.lease import Elector
 from edgekeeper.kube.transport import Transport
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.lifecycle.module import CommonOptions, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.module import Cloud, CommonOptions, FlagValues, KindModule, Process
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
-from edgekeeper.runtime.manager import Manager, ManagerOptions
+from edgekeeper.runtime.manager import Manager, ManagerOptions, Runnable
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.server import Server
@@ -55,6 +64,10 @@ from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookSe
 from edgekeeper.runtime.webhooks import Webhook, validating
 
 LEASE_NAME = "edgekeeper"
+GATEWAY_GROUP = "gateway.networking.k8s.io"
+INSTALL_GATEWAY_API = "install the CustomResourceDefinitions of the Gateway API"
+RARELY = timedelta(days=1)
+"""How often Cloudflare is listed where nobody asks for drift. What is being changed is read in any case."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,10 @@ class OperatorOptions:
     """Whether the API server is on this machine and calls webhooks by the address they listen on, without a Service."""
     signals: bool = True
     """Whether to stop on SIGINT and SIGTERM; if not, the caller stops the manager."""
+    cloudflare_url: str = BASE_URL
+    """The address of Cloudflare's API."""
+    cloudflare_sender: Sender | None = None
+    """Sends requests to Cloudflare. It is made by `assembled` where a kind needs one, and there is none."""
 
 
 class Recorders:
@@ -110,7 +127,7 @@ class Operator:
         host: str,
     ) -> None:
         runtime = options.runtime
-        common = replace(options.common, max_concurrent=runtime.max_concurrent_reconciles)
+        common = replace(options.common, max_concurrent=runtime.max_concurrent_reconciles, role=options.role)
         self.options = options = replace(options, common=common)
         self.metrics = Metrics()
         self.calls = Calls()
@@ -132,7 +149,10 @@ class Operator:
             namespaces=runtime.namespaces,
         )
         self.metrics.add(partial(watch_families, self.services.informers))
-        self.services.informers.remedies = {module.definition.group: INSTALL for module in options.modules}
+        self.services.informers.remedies = {
+            **{definition.group: INSTALL for definition in DEFINITIONS},
+            GATEWAY_GROUP: INSTALL_GATEWAY_API,
+        }
         self.cloud_metrics = CloudMetrics(self.metrics.registry)
         self.cloud = CloudTransport(
             self.calls,
@@ -144,7 +164,11 @@ class Operator:
         )
         self.access = None if clients is None else AwsAccess(self.cloud, clients, clock)
         self.process = Process(
-            self.services, self.metrics.registry, common, aws_account=self._aws_account(self.cloud_metrics)
+            self.services,
+            self.metrics.registry,
+            common,
+            aws_account=self._aws_account(self.cloud_metrics),
+            cloudflare_accounts=self._cloudflare(self.cloud_metrics),
         )
         controllers = [self._controller(module) for module in options.modules]
         self.server = self._server(options, transport, clock, webhooks_of(controllers))
@@ -155,6 +179,9 @@ class Operator:
             server=self.server,
             options=ManagerOptions(signals=options.signals, freeze=options.signals),
         )
+        self.manager.add_background(self._background())
+        if runtime.resync is not None:
+            self.manager.set_resync(runtime.resync)
         self.server.ready.add("manager", lambda: self.manager.is_ready)
 
     def _controller(self, module: KindModule) -> Controller:
@@ -168,6 +195,28 @@ class Operator:
         pace = self.options.common.intervals.pace
         return AwsAccount(self.access, self.services.clock, metrics, options=pace)
 
+    def _cloudflare(self, metrics: CloudMetrics) -> Cloudflare | None:
+        sender, common = self.options.cloudflare_sender, self.options.common
+        if sender is None:
+            return None
+        pace = MirrorOptions(
+            common.intervals.in_progress,
+            common.drift_interval or RARELY,
+            settling=common.intervals.settling,
+        )
+        options = CloudflareOptions(self.options.cloudflare_url, pace)
+        return Cloudflare(self.cloud, sender, self.services.clock, metrics, options)
+
+    def _background(self) -> Iterator[Runnable]:
+        """What runs beside the controllers, while this process leads."""
+        if self.process.cloudflare_accounts is not None:
+            yield self.process.cloudflare_accounts
+        if set(self.options.modules) & set(ZERO_TRUST_MODULES):
+            runtime, common = self.options.runtime, self.options.common
+            level = runtime.log.level or os.environ.get("LOG_LEVEL") or "info"
+            start = ProcessSettings(level, runtime.namespaces, runtime.resync)
+            yield SettingsFollower(self.services.informers, common.namespace, self.manager, start)
+
     def preview_process(self) -> Process:
         """The services for previews. They have their own mirrors, since changes in those of controllers requeue objects."""
         return replace(
@@ -175,6 +224,7 @@ class Operator:
             claims=Claims(),
             registry=CollectorRegistry(),
             aws_account=self._aws_account(CloudMetrics(CollectorRegistry())),
+            cloudflare_accounts=self._cloudflare(CloudMetrics(CollectorRegistry())),
         )
 
     def _server(
@@ -227,11 +277,19 @@ async def assembled(
     of the namespace kube-system.
     """
     clock = clock or SystemClock()
+    needs_sender = options.cloudflare_sender is None and uses(Cloud.CLOUDFLARE, options.modules)
+    sender = HttpSender() if needs_sender else None
     try:
         cluster = await (identify() if identify is not None else _cluster_id(options, transport, clock))
-        chosen = replace(options, common=replace(options.common, cluster=cluster))
+        chosen = replace(
+            options,
+            common=replace(options.common, cluster=cluster),
+            cloudflare_sender=sender or options.cloudflare_sender,
+        )
         yield Operator(chosen, transport, clients, clock, host)
     finally:
+        if sender is not None:
+            await sender.close()
         if clients is not None:
             await clients.close()
         await transport.close()

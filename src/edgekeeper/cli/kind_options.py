@@ -21,9 +21,10 @@ import click
 import yaml
 
 from edgekeeper.cli.duration import Duration
-from edgekeeper.cli.kinds import MODULES, choose_controllers, choose_role, chosen_modules, uses
+from edgekeeper.cli.kinds import MODULES, choose_controllers, choose_role, chosen_modules, roles, uses
 from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
 from edgekeeper.cloud.budget import LaneRate
+from edgekeeper.cloud.cloudflare.client import BASE_URL, checked_base
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.drift import Policy
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
@@ -48,6 +49,9 @@ class KindSettings:
     """The names of the controllers to run; None for all."""
     role: str = ""
     """The role whose controllers to run; empty for all."""
+    cloudflare_url: str = BASE_URL
+    operator_namespace: str = ""
+    """Empty for that of the pod or the context."""
 
     @property
     def modules(self) -> tuple[KindModule, ...]:
@@ -132,6 +136,9 @@ def _option(flag: str, variable: str = "", **more: Any) -> tuple[str, Decorator]
 
 def _option_of(flag: Flag) -> tuple[str, Decorator]:
     """The click option for a flag of a kind."""
+    if flag.switch:
+        form: dict[str, Any] = {"is_flag": False, "flag_value": "true", "type": bool, "metavar": "[BOOL]"}
+        return _option(flag.name, default=flag.default == "true", show_default=True, help=flag.help, **form)
     default = () if flag.multiple else flag.default
     return _option(
         flag.name,
@@ -157,7 +164,37 @@ _OPTIONS = (
         type=Parsed("role", choose_role),
         default="",
         metavar="ROLE",
-        help="Run the controllers of this role only, with a Lease of its own.  [default: all]",
+        help=f"Run the controllers of this role only, with a Lease of its own: {', '.join(roles())}.  [default: all]",
+    ),
+    _option(
+        "--operator-namespace",
+        "OPERATOR_NAMESPACE",
+        default="",
+        metavar="NAME",
+        help="The operator's own namespace, with its Leases, tasks and state.  [default: that of the pod or the context]",
+    ),
+    _option(
+        "--operator-deployment",
+        default="",
+        metavar="NAME",
+        help="The operator's own Deployment.  [default: found by the owners of the pod that POD_NAME names]",
+    ),
+    _option("--pod-name", "POD_NAME", default="", metavar="NAME", help="The pod of this process."),
+    _option(
+        "--cloudflare-api-base",
+        "CLOUDFLARE_API_BASE",
+        type=Parsed("url", checked_base),
+        default=BASE_URL,
+        metavar="URL",
+        help="Call Cloudflare at this address.",
+        show_default=True,
+    ),
+    _option(
+        "--drift-interval",
+        type=Duration(),
+        default=CommonOptions().drift_interval,
+        metavar="DURATION",
+        help="How often what is in Cloudflare is compared with what was applied; 0s for never.  [default: 5m]",
     ),
     _option(
         "--aws-region",
@@ -247,9 +284,14 @@ def _settings(values: Mapping[str, Any]) -> KindSettings:
             role_arns=frozenset(values["allowed_role_arns"]) or None,
             hosted_zones=frozenset(values["allowed_hosted_zones"]) or None,
             hostnames=values["hostname_policy"],
+            pod_name=values["pod_name"],
+            operator_deployment=values["operator_deployment"],
+            drift_interval=values["drift_interval"],
         ),
         dict(values["budget"]),
         {key: values[key] for key in keys},
         values["controllers"],
         values["role"],
+        values["cloudflare_api_base"],
+        values["operator_namespace"],
     )

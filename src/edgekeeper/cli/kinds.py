@@ -10,11 +10,13 @@ from typing import Final
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.cloudfront.module import TenantModule
-from edgekeeper.kube.kinds import Kind
+from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
 from edgekeeper.lifecycle.module import Cloud, KindModule
 
-MODULES: Final[tuple[KindModule, ...]] = (TenantModule(),)
-DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(module.definition for module in MODULES)
+MODULES: Final[tuple[KindModule, ...]] = (TenantModule(), *ZERO_TRUST_MODULES)
+DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(
+    dict.fromkeys(module.definition for module in MODULES if module.definition is not None)
+)
 
 ALL: Final = "*"
 
@@ -67,14 +69,14 @@ def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
 
 
 def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
-    """The kind that a word means, in any of its spellings: `dt`, `DistributionTenant`, …"""
-    return next((module for module in modules if target.lower() in _spellings(module.definition)), None)
+    """The kind that a word means, in any of its spellings: `dt`, `DistributionTenant`, … Only those with previews."""
+    return next(
+        (module for module in modules if module.plannable and target.lower() in _spellings(module)), None
+    )
 
 
-def kind_of(definition: CustomKind) -> Kind:
-    """A kind that we define, as requests address it."""
-    return Kind(definition.group, definition.version, definition.kind, definition.plural)
-
-
-def _spellings(kind: CustomKind) -> Iterator[str]:
-    yield from (kind.kind.lower(), kind.plural, kind.name, *kind.short_names)
+def _spellings(module: KindModule) -> Iterator[str]:
+    kind = module.kind
+    yield from (kind.kind.lower(), kind.plural, kind.qualified_plural)
+    if module.definition is not None:
+        yield from module.definition.short_names

@@ -7,7 +7,8 @@
 Names, defaults and forms are those of operators written in Go, so that their Deployments work unchanged: a switch may
 stand alone or have a value (`--leader-elect`, `--leader-elect=true`, `--metrics-secure=false`). Every option has an
 environment variable of the same meaning, `EDGEKEEPER_METRICS_BIND_ADDRESS` for `--metrics-bind-address`, and a flag wins
-over its variable. Four variables have older names: LOG_FORMAT, LOG_COLOR, LOG_LEVEL and WATCH_NAMESPACES. KUBECONFIG is
+over its variable. Some variables have older names: LOG_FORMAT, LOG_COLOR, LOG_LEVEL, WATCH_NAMESPACES and
+POLL_INTERVAL_SECONDS. KUBECONFIG is
 not the variable of `--kubeconfig`: it may name several files, and the loader of the configuration knows it. The flags of
 zap, the logger of those operators, are understood where ours say nothing.
 """
@@ -18,6 +19,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -78,6 +80,19 @@ class ZapLevel(click.ParamType[str]):
         if not value.isdecimal():
             self.fail(f"{value!r} is none of {', '.join(known)}, nor a number", param, ctx)
         return "debug" if int(value) > 0 else "info"
+
+
+class PollInterval(Duration):
+    """A duration, or a number of seconds, as the older variable has it."""
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        text = f"{value}s" if isinstance(value, str) and value.isdecimal() else value
+        interval = super().convert(text, param, ctx)
+        if interval <= timedelta(0):
+            self.fail(f"{value!r} is not above zero", param, ctx)
+        return interval
 
 
 class Namespaces(click.ParamType[tuple[str, ...]]):
@@ -169,6 +184,13 @@ _OPTIONS = (
         metavar="NUMBER",
         help="Objects of a kind that are reconciled at the same time.",
         show_default=True,
+    ),
+    _option(
+        "--poll-interval",
+        "POLL_INTERVAL_SECONDS",
+        type=PollInterval(),
+        metavar="DURATION",
+        help="Reconcile objects for which nothing has changed this often.  [default: depends on the kind]",
     ),
     # Replicas
     _switch(
@@ -339,6 +361,7 @@ def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:
         leader_elect=values["leader_elect"],
         lease=_lease(values),
         max_concurrent_reconciles=values["max_concurrent_reconciles"],
+        resync=values["poll_interval"],
         server=ServerOptions(
             health_address=values["health_probe_bind_address"],
             metrics_address=values["metrics_bind_address"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.kind_options import KindSettings, kind_options
-from edgekeeper.cli.kinds import kind_of, module_of
+from edgekeeper.cli.kinds import module_of
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
@@ -130,6 +130,8 @@ def plan(  # noqa: PLR0913 - one parameter per option
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
     question = Question(named, manifests, namespace or cluster.namespace, bool(namespace))
+    own_namespace = kinds.operator_namespace or cluster.namespace
+    kinds = replace(kinds, common=replace(kinds.common, namespace=own_namespace))
     previews = asyncio.run(_answer(question, kinds, cluster, clients))
     if output == "json":
         click.echo(render_json(previews))
@@ -182,9 +184,16 @@ async def answer(
     """
     runtime = RuntimeOptions(dry_run=True)
     options = OperatorOptions(
-        runtime, kinds.common, kinds.rates, kinds.values, kinds.modules, kinds.role, signals=False
+        runtime,
+        kinds.common,
+        kinds.rates,
+        kinds.values,
+        kinds.modules,
+        kinds.role,
+        signals=False,
+        cloudflare_url=kinds.cloudflare_url,
     )
-    _confirm_known(question, kinds.modules)
+    _confirm_known(question, _plannable(kinds))
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
@@ -220,10 +229,14 @@ class _Draft:
     refused: list[Preview]
 
 
+def _plannable(kinds: KindSettings) -> list[KindModule]:
+    return [module for module in kinds.modules if module.plannable]
+
+
 def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
     """The kinds of the targets or manifests; all kinds if there are neither."""
     named = {module.name for module, _ in question.targets}
-    for module in kinds.modules:
+    for module in _plannable(kinds):
         if question.targets and module.name not in named:
             continue
         if question.manifests and not _planned(module, question):
@@ -234,9 +247,7 @@ def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
 def _confirm_known(question: Question, modules: Sequence[KindModule]) -> None:
     """Raise CommandError if no manifest is of one of our kinds. Manifests of other kinds are ignored."""
     if question.manifests and not any(_planned(module, question) for module in modules):
-        names = ", ".join(
-            f"{module.definition.kind} of {kind_of(module.definition).api_version}" for module in modules
-        )
+        names = ", ".join(f"{module.kind.kind} of {module.kind.api_version}" for module in modules)
         raise CommandError(f"there is no {names} among the manifests")
 
 
@@ -248,7 +259,7 @@ async def _draft(module: KindModule, question: Question, client: KubeClient) -> 
 
 async def _list(module: KindModule, client: KubeClient, question: Question) -> dict[Key, JsonObject]:
     """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
-    kind = kind_of(module.definition)
+    kind = module.kind
     try:
         return await _list_within(kind, client, "")
     except ForbiddenError:
@@ -280,13 +291,13 @@ def _proposed(
         try:
             objects[key] = propose(module, written, live.get(key), moment)
         except Stall as refusal:
-            refused.append(Preview.refused(module.definition.kind, key, refusal))
+            refused.append(Preview.refused(module.kind.kind, key, refusal))
     return objects, refused
 
 
 def _planned(module: KindModule, question: Question) -> dict[Key, Manifest]:
     """The manifests of a kind."""
-    kind = kind_of(module.definition)
+    kind = module.kind
     ours = {
         Key(manifest.namespace or question.namespace, manifest.name): manifest
         for manifest in question.manifests
@@ -318,4 +329,4 @@ def _chosen(
 def _missing(module: KindModule, key: Key, live: dict[Key, JsonObject]) -> CommandError:
     namesakes = sorted(f"-n {other.namespace}" for other in live if other.name == key.name)
     remedy = f"there is one with {' and '.join(namesakes)}" if namesakes else "without a name all are planned"
-    return CommandError(f"there is no {module.definition.kind} {key}", remedy)
+    return CommandError(f"there is no {module.kind.kind} {key}", remedy)

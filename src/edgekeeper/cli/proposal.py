@@ -29,11 +29,18 @@ FUTURE_UID: Final = "known-after-apply"
 def propose(module: KindModule, written: JsonObject, live: JsonObject | None, now: datetime) -> JsonObject:
     """The object after `written` was applied. Raise Stall if the server would refuse it.
 
-    As on the server (validation ratcheting), invalid values that `live` already has and that do not change are tolerated.
+    A kind that others define is not validated here, because its schema is not known. As on the server (validation ratcheting), invalid values that `live` already has and that do not change are tolerated.
     """
     proposed = deepcopy(written)
     proposed.pop("status", None)
-    schema = _schema(module.definition)
+    if module.definition is not None:
+        _confirm_valid(module.definition, proposed, live)
+    return _created(proposed, now) if live is None else _applied(module, proposed, live)
+
+
+def _confirm_valid(definition: CustomKind, proposed: JsonObject, live: JsonObject | None) -> None:
+    """Complete the object by defaults. Raise Stall if the server would refuse it."""
+    schema = _schema(definition)
     unknown = schema.prune(proposed)
     schema.default(proposed)
     errors = [f"{path} is not a field" for path in unknown]
@@ -42,7 +49,6 @@ def propose(module: KindModule, written: JsonObject, live: JsonObject | None, no
     errors += map(str, [error for error in problems if error.field != NO_FIELD] or problems)
     if errors:
         raise Stall(INVALID, "; ".join(errors))
-    return _created(proposed, now) if live is None else _applied(module, proposed, live)
 
 
 def _created(proposed: JsonObject, now: datetime) -> JsonObject:
@@ -56,9 +62,9 @@ def _applied(module: KindModule, proposed: JsonObject, live: JsonObject) -> Json
         metadata[part] = {**(metadata.get(part) or {}), **(proposed["metadata"].get(part) or {})}
     for field, status in module.written_fields:
         _keep_written(proposed, live, field, status)
-    if proposed["spec"] != live["spec"]:
+    if proposed.get("spec") != live.get("spec"):
         metadata["generation"] = int(metadata.get("generation") or 0) + 1
-    return {**live, "metadata": metadata, "spec": proposed["spec"]}
+    return {**live, "metadata": metadata, "spec": proposed.get("spec")}
 
 
 def _keep_written(proposed: JsonObject, live: JsonObject, field: Path, status: Path) -> None:

@@ -1,4 +1,4 @@
-"""`edgekeeper run`: the operator, against a cluster and against AWS."""
+"""`edgekeeper run`: the operator, against a cluster and against clouds."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from edgekeeper.runtime.options import RuntimeOptions
         ("edgekeeper run", "in a pod, or against the current context"),
         ("edgekeeper run --leader-elect --metrics-bind-address :8443", "as one of several replicas"),
         ("edgekeeper run --dry-run", "change nothing, and log what would be changed"),
+        ("edgekeeper run --role cloudflare-worker", "only what calls Cloudflare"),
     ],
 )
 @operator_options
@@ -38,8 +39,8 @@ from edgekeeper.runtime.options import RuntimeOptions
 def run(*, options: RuntimeOptions, kinds: KindSettings) -> int:
     """Keep the edge as declared, until stopped.
 
-    Reads the objects of a cluster (this pod's, or a kubeconfig's) and makes AWS match them. AWS credentials come from the
-    default chain of the AWS SDK: IRSA, Pod Identity, the environment.
+    Reads the objects of a cluster (this pod's, or a kubeconfig's) and makes AWS and Cloudflare match them. AWS credentials
+    come from the default chain of the AWS SDK: IRSA, Pod Identity, the environment; API tokens of Cloudflare from Secrets.
     """
     log = options.log
     configure(format=log.format, color=log.color, level=log.level)
@@ -55,8 +56,16 @@ async def _run(
     options: RuntimeOptions, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
 ) -> int:
     transport = HttpTransport(cluster)
-    common = replace(kinds.common, namespace=cluster.namespace)
-    chosen = OperatorOptions(options, common, kinds.rates, kinds.values, kinds.modules, kinds.role)
+    common = replace(kinds.common, namespace=kinds.operator_namespace or cluster.namespace)
+    chosen = OperatorOptions(
+        options,
+        common,
+        kinds.rates,
+        kinds.values,
+        kinds.modules,
+        kinds.role,
+        cloudflare_url=kinds.cloudflare_url,
+    )
 
     async def identify() -> str:
         return await interruptible(await_cluster(transport, cluster, kinds.common.cluster))

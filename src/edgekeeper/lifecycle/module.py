@@ -4,13 +4,15 @@
         name = "distributiontenant"
         definition = DISTRIBUTION_TENANT
         …
-        @abstractmethod
-    def build(self, process, values): return tenant_controller(…)
+        def build(self, process, values): return tenant_controller(…)
 
     MODULES = (TenantModule(), …)                   in `cli.kinds`, and nowhere else
 
 What all kinds of a process share is one `Process`: the cluster, the register of claims, the clouds. A cloud is there only
 if a kind that runs uses it, so that nobody needs credentials for a cloud that no kind of the process is about.
+
+A module is about one controller. Its kind may be one that we define, which `edgekeeper crds` then prints, or one of others,
+such as HTTPRoute; several modules may be about the same kind.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cloud.aws.account import AwsAccount
+from edgekeeper.cloud.cloudflare.accounts import Cloudflare
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
@@ -41,12 +44,17 @@ class Cloud(StrEnum):
     """A provider that a kind may use."""
 
     AWS = "aws"
+    CLOUDFLARE = "cloudflare"
 
 
 class Role(StrEnum):
     """A part of the work that a process may be limited to. Each role has a Lease of its own."""
 
     MANAGER = "manager"
+    KUBE_WORKER = "kube-worker"
+    """Reads the cluster and queues work for Cloudflare. Calls no cloud."""
+    CLOUDFLARE_WORKER = "cloudflare-worker"
+    """Performs that work. The only role that reads API tokens and calls Cloudflare."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +65,19 @@ class CommonOptions:
     """The id that marks what we create as this cluster's. There must be one before anything is created."""
     namespace: str = "default"
     """The operator's own. Operators that we replace were installed there."""
+    role: str = ""
+    """The role that the process is limited to; empty for all."""
+    pod_name: str = ""
+    """The pod of this process; empty where it is unknown."""
+    operator_deployment: str = ""
+    """The operator's own Deployment, where it cannot be found by the owners of the pod."""
     drift_policy: Policy = Policy.ENFORCE
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
     """After which a deletion that cannot be finished is given up; zero for never."""
     max_concurrent: int = 16
     intervals: Intervals = field(default_factory=Intervals)
+    drift_interval: timedelta = timedelta(minutes=5)
+    """How often what is in Cloudflare is compared with what was applied; zero for never."""
     role_arns: frozenset[str] | None = None
     """The AWS roles that objects may name; None for any. So for the next ones."""
     hosted_zones: frozenset[str] | None = None
@@ -80,6 +96,8 @@ class Flag:
     default: str = ""
     multiple: bool = False
     """May it be given several times? Then its value is a tuple."""
+    switch: bool = False
+    """Is it true or false, and true where it stands alone? Then `parse` is not used."""
     parse: Callable[[str], Any] = str
     """Raises ValueError with a message that says what is wrong."""
 
@@ -103,6 +121,7 @@ class Process:
     options: CommonOptions
     claims: Claims = field(default_factory=Claims)
     aws_account: AwsAccount | None = None
+    cloudflare_accounts: Cloudflare | None = None
 
     @property
     def aws(self) -> AwsAccount:
@@ -111,13 +130,31 @@ class Process:
             raise ValueError("no kind of this process uses AWS")
         return self.aws_account
 
+    @property
+    def cloudflare(self) -> Cloudflare:
+        """All accounts of Cloudflare. The process runs it, so that kinds need not."""
+        if self.cloudflare_accounts is None:
+            raise ValueError("no kind of this process uses Cloudflare")
+        return self.cloudflare_accounts
+
+
+def kind_of(definition: CustomKind) -> Kind:
+    """A kind that we define, as requests address it."""
+    namespaced = definition.scope == "Namespaced"
+    return Kind(definition.group, definition.version, definition.kind, definition.plural, namespaced)
+
 
 class KindModule(ABC):
-    """One kind."""
+    """One kind, or a controller of a kind that has several."""
 
     name: ClassVar[str]
     """Of its controller, in lower case: in flags, metrics and logs."""
-    definition: ClassVar[CustomKind]
+    definition: ClassVar[CustomKind | None] = None
+    """What we define. None for a kind that others define."""
+    foreign_kind: ClassVar[Kind | None] = None
+    """The kind, where there is no definition."""
+    plannable: ClassVar[bool] = True
+    """Whether people may ask for a preview. Not where the controller only does what follows from other objects."""
     role: ClassVar[Role] = Role.MANAGER
     """The part of the work that its controller belongs to."""
     clouds: ClassVar[frozenset[Cloud]]
@@ -127,15 +164,26 @@ class KindModule(ABC):
     written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
     """Fields of the spec that the controller writes by itself, each with the field of the status that has the same."""
 
+    @property
+    def kind(self) -> Kind:
+        """The kind whose objects the controller reconciles."""
+        if self.definition is not None:
+            return kind_of(self.definition)
+        if self.foreign_kind is None:
+            raise TypeError(
+                f"the module {self.name} says neither which kind it defines nor which it is about"
+            )
+        return self.foreign_kind
+
     @abstractmethod
     def build(self, process: Process, values: FlagValues) -> Controller:
         """The controller of the kind. Nothing runs yet."""
 
-    @abstractmethod
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
         """What the controller would do for some of these objects, which are all of the kind that there are.
 
-        Raise PassError where a cloud cannot be looked at.
+        Implemented by every module that is `plannable`. Raise PassError where a cloud cannot be looked at.
         """
+        raise NotImplementedError(f"{self.name} has no previews")

@@ -6,7 +6,7 @@ Expected flow
        it waits for the lease, or a rolling update would never end. Kinds that are not served, or may not be listed, are
        not waited for: their controllers start when they can.
     3. The lease is acquired. Until then no pass has started, and the client refuses every write.
-    4. The event recorder and the workers start.
+    4. The event recorder, what runs in the background and the workers start.
     5. The process ends: by `stop`, SIGTERM or SIGINT, by a lost lease, or by an unexpected exception.
 
 How it ends
@@ -46,6 +46,12 @@ from edgekeeper.runtime.logs import set_level
 _log = get_logger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Runnable(Protocol):
+    """Something that the controllers need, and that runs until it is cancelled: the accounts of a cloud."""
+
+    async def run(self) -> None: ...
 
 
 class Service(Protocol):
@@ -95,6 +101,7 @@ class Manager:
         self._controllers = [controller for controller in controllers if self._is_ours(controller)]
         self._elector = elector
         self._server = server
+        self._background: list[Runnable] = []
         self._stopping = asyncio.Event()
         self._attached = False
         self._warm = False
@@ -140,6 +147,7 @@ class Manager:
             await stack.enter_async_context(self._watching())
             await stack.enter_async_context(self._leading())
             await stack.enter_async_context(self._serving(self._services.recorder))
+            await stack.enter_async_context(self._in_background())
             await stack.enter_async_context(self._working())
             await self._stopping.wait()
 
@@ -148,6 +156,10 @@ class Manager:
         if not self._stopping.is_set():
             _log.info("Stopping")
             self._stopping.set()
+
+    def add_background(self, runnables: Iterable[Runnable]) -> None:
+        """Run these beside the controllers, while this process leads. To be called before `run`."""
+        self._background.extend(runnables)
 
     async def add_controller(self, controller: Controller) -> None:
         """Add a controller while running. It starts once its stores are filled, if this process leads."""
@@ -179,11 +191,14 @@ class Manager:
         for controller in self._controllers:
             self._apply_settings(controller)
 
-    def set_resync(self, interval: timedelta) -> None:
-        """Change the resync interval of all controllers. Raise ValueError unless it is positive."""
-        if interval <= timedelta(0):
+    def set_resync(self, interval: timedelta | None) -> None:
+        """Change the resync interval of all controllers; None for that of each. Raise ValueError unless it is positive."""
+        if interval is not None and interval <= timedelta(0):
             raise ValueError("the resync interval must be positive")
         self._resync = interval
+        if interval is None:
+            for controller in self._controllers:
+                controller.set_resync(controller.options.resync)
         for controller in self._controllers:
             self._apply_settings(controller)
 
@@ -291,6 +306,17 @@ class Manager:
             finally:
                 self._warm = False  # become unready before another replica may lead
                 await self._elector.release()
+
+    @asynccontextmanager
+    async def _in_background(self) -> AsyncIterator[None]:
+        """Run what controllers need inside the context. Where one of it fails, the body is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(runnable.run()) for runnable in self._background]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
 
     @asynccontextmanager
     async def _working(self) -> AsyncIterator[None]:

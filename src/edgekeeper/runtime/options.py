@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -59,6 +60,8 @@ class RuntimeOptions:
     leader_elect: bool = False
     lease: LeaseOptions = field(default_factory=LeaseOptions)
     max_concurrent_reconciles: int = 16
+    resync: timedelta | None = None
+    """How often objects that need nothing are reconciled; None for the interval of each controller."""
 
     server: ServerOptions = field(default_factory=ServerOptions)
     log: LogOptions = field(default_factory=LogOptions)
