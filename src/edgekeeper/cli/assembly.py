@@ -211,7 +211,8 @@ class Operator:
         """What runs beside the controllers, while this process leads."""
         if self.process.cloudflare_accounts is not None:
             yield self.process.cloudflare_accounts
-        if set(self.options.modules) & set(ZERO_TRUST_MODULES):
+        names = {module.name for module in ZERO_TRUST_MODULES}
+        if any(module.name in names for module in self.options.modules):
             runtime, common = self.options.runtime, self.options.common
             level = runtime.log.level or os.environ.get("LOG_LEVEL") or "info"
             start = ProcessSettings(level, runtime.namespaces, runtime.resync)
