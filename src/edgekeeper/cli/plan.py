@@ -1,6 +1,6 @@
 """`edgekeeper plan`: show what the operator would do, and why, without doing it.
 
-It reads the cluster and AWS as the operator does, and makes the same decisions. Both clients are in dry-run mode and
+It reads the cluster and the clouds as the operator does, and makes the same decisions. All clients are in dry-run mode and
 refuse every call that would change something.
 """
 
@@ -37,7 +37,7 @@ from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import Transport
-from edgekeeper.lifecycle.module import KindModule
+from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, Process
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
@@ -47,6 +47,7 @@ _PLANNED_CODES = {
     Verdict.FAILED: ExitCode.FAILED,
     Verdict.CHANGES: ExitCode.CHANGES,
 }
+_CLOUD_NAMES = {Cloud.AWS: "AWS", Cloud.CLOUDFLARE: "Cloudflare"}
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
 ) -> int:
     """Show what would be done, and change nothing.
 
-    Every step is shown with its reason and the fields that it changes. The cluster and AWS are read as `edgekeeper run`
+    Every step is shown with its reason and the fields that it changes. Cluster and clouds are read as `edgekeeper run`
     reads them; give it the same options. The exit code is 0 if nothing is to be changed, 2 if something is, and 1 if
     something must be fixed first or could not be read.
     """
@@ -197,25 +198,16 @@ async def answer(
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
-            drafts = [await _draft(module, question, operator.client) for module in _asked(question, kinds)]
-            if clients is not None and any(draft.keys for draft in drafts):
+            drafts = await _drafts(question, kinds, operator.client)
+            if clients is not None and any(draft.keys and Cloud.AWS in draft.module.clouds for draft in drafts):
                 await clients.confirm()
             previews = [
                 preview
                 for draft in drafts
-                for preview in (
-                    *draft.refused,
-                    *(
-                        await draft.module.preview(process, kinds.values, draft.objects.values(), draft.keys)
-                        if draft.keys
-                        else ()
-                    ),
-                )
+                for preview in (*draft.refused, *await _previews(draft, process, kinds.values))
             ]
     except AwsConfigError as error:
         raise CommandError(str(error)) from error
-    except PassError as error:
-        raise CommandError(f"AWS cannot be used: {error.message}") from error
     return sorted(previews, key=lambda preview: (preview.kind, preview.key))
 
 
@@ -251,23 +243,45 @@ def _confirm_known(question: Question, modules: Sequence[KindModule]) -> None:
         raise CommandError(f"there is no {names} among the manifests")
 
 
-async def _draft(module: KindModule, question: Question, client: KubeClient) -> _Draft:
-    live = await _list(module, client, question)
-    objects, refused = _proposed(module, question, live)
-    return _Draft(module, objects, _chosen(module, question, live, objects), refused)
+async def _previews(draft: _Draft, process: Process, values: FlagValues) -> list[Preview]:
+    """The previews of one kind. Raise CommandError if a cloud of it cannot be used."""
+    if not draft.keys:
+        return []
+    try:
+        return await draft.module.preview(process, values, draft.objects.values(), draft.keys)
+    except PassError as error:
+        clouds = " or ".join(_CLOUD_NAMES[cloud] for cloud in sorted(draft.module.clouds)) or "the cluster"
+        raise CommandError(f"{clouds} cannot be used: {error.message}") from error
+
+
+async def _drafts(question: Question, kinds: KindSettings, client: KubeClient) -> list[_Draft]:
+    """A draft for each kind in question. Kinds that the cluster does not serve are left out, unless they are asked for.
+
+    Raise CommandError if no kind is left.
+    """
+    drafts: list[_Draft] = []
+    missing: list[Kind] = []
+    for module in _asked(question, kinds):
+        try:
+            live = await _list(module, client, question)
+        except NotFoundError:
+            missing.append(module.kind)
+            live = {}
+            if not question.manifests:
+                continue
+        objects, refused = _proposed(module, question, live)
+        drafts.append(_Draft(module, objects, _chosen(module, question, live, objects), refused))
+    if missing and (question.targets or not drafts):
+        raise CommandError(f"the cluster does not serve {missing[0].qualified_plural}", INSTALL)
+    return drafts
 
 
 async def _list(module: KindModule, client: KubeClient, question: Question) -> dict[Key, JsonObject]:
     """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
-    kind = module.kind
     try:
-        return await _list_within(kind, client, "")
+        return await _list_within(module.kind, client, "")
     except ForbiddenError:
-        return await _list_within(kind, client, question.namespace)
-    except NotFoundError as error:
-        if question.manifests:
-            return {}
-        raise CommandError(f"the cluster does not serve {kind.qualified_plural}", INSTALL) from error
+        return await _list_within(module.kind, client, question.namespace)
 
 
 async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[Key, JsonObject]:

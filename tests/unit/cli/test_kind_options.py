@@ -107,7 +107,9 @@ def test_drift_policy_is_spelled_exactly(policy: str) -> None:
         ("--budget", "route53=0", "is not LANE=CALLS-PER-SECOND/BURST"),
         ("--hostname-policy", "/no/such", "cannot be read"),
         ("--controllers", "tenants", "there is no controller 'tenants': choose from distributiontenant"),
-        ("--controllers", "-distributiontenant", "leaves no controller"),
+        ("--controllers", ",".join(f"-{module.name}" for module in MODULES), "leaves no controller"),
+        ("--cloudflare-api-base", "http://api.example.com", "an API token is sent by https only"),
+        ("--drift-interval", "5", "'5' is not a duration"),
         ("--role", "gardener", "there is no role 'gardener': choose one of manager"),
     ],
 )
@@ -124,11 +126,51 @@ def test_hostname_policy_that_makes_no_sense_is_refused(text: str, tmp_path: Pat
     assert "--hostname-policy" in complaint("--hostname-policy", str(file))
 
 
-@pytest.mark.parametrize("text", ["distributiontenant", "*", "DistributionTenant", ""])
-def test_controllers_are_chosen_by_name(text: str) -> None:
+@pytest.mark.parametrize("text", ["*", "", "*,distributiontenant"])
+def test_controllers_are_all_unless_named(text: str) -> None:
     assert parsed("--controllers", text).modules == MODULES
 
 
-@pytest.mark.parametrize("variables", [{"ROLE": "manager"}, {"ROLE": "MANAGER"}])
-def test_role_is_taken_from_its_variable(variables: dict[str, str]) -> None:
-    assert parsed(**variables).role == "manager"
+@pytest.mark.parametrize("text", ["distributiontenant", "DistributionTenant"])
+def test_controllers_are_chosen_by_name(text: str) -> None:
+    assert [module.name for module in parsed("--controllers", text).modules] == ["distributiontenant"]
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("manager", "manager"),
+        ("MANAGER", "manager"),
+        ("kube_worker", "kube-worker"),
+        ("cloudflare_worker", "cloudflare-worker"),
+        ("cloudflare-worker", "cloudflare-worker"),
+    ],
+)
+def test_role_is_taken_from_its_variable(text: str, role: str) -> None:
+    settings = parsed(ROLE=text)
+    assert settings.role == role
+    assert settings.modules
+    assert {str(module.role) for module in settings.modules} == {role}
+
+
+def test_variables_of_the_described_operator_are_understood() -> None:
+    settings = parsed(
+        OPERATOR_NAMESPACE="cloudflare-zero-trust",
+        POD_NAME="operator-1",
+        CLOUDFLARE_API_BASE="http://127.0.0.1:1/client/v4/",
+    )
+    assert settings.operator_namespace == "cloudflare-zero-trust"
+    assert settings.common.pod_name == "operator-1"
+    assert settings.cloudflare_url == "http://127.0.0.1:1/client/v4"
+
+
+def test_zero_trust_can_be_told_where_it_runs_and_how_often_it_looks() -> None:
+    settings = parsed("--operator-deployment", "edge", "--drift-interval", "0s")
+    assert settings.common.operator_deployment == "edge"
+    assert settings.common.drift_interval == timedelta(0)
+    assert parsed().cloudflare_url == "https://api.cloudflare.com/client/v4"
+    assert parsed().common.drift_interval == timedelta(minutes=5)
+
+
+def test_aws_is_not_needed_by_roles_that_do_not_call_it() -> None:
+    assert parsed(ROLE="kube_worker").aws_clients() is None

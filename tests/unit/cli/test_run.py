@@ -22,6 +22,7 @@ import yaml
 from edgekeeper import __version__
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli.failure import ExitCode
+from edgekeeper.cli.kinds import DEFINITIONS, MODULES
 from edgekeeper.cli.main import run
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.run import run as run_command
@@ -92,6 +93,9 @@ async def world(directory: Path, *, definitions: bool = True) -> AsyncIterator[W
         yield World(plane, cloud, ("--kubeconfig", str(kubeconfig), "--aws-endpoint-url", aws.url))
 
 
+KINDS = list(dict.fromkeys(module.kind.kind for module in MODULES))
+
+
 async def test_operator_makes_a_tenant_ready_and_leaves_when_asked(tmp_path: Path) -> None:
     async with world(tmp_path) as here:
         operator = await here.start("run", "--health-probe-bind-address=0", "--leader-elect=true")
@@ -123,7 +127,7 @@ async def test_operator_makes_a_tenant_ready_and_leaves_when_asked(tmp_path: Pat
             "dry_run": False,
             "leader_elect": True,
             "namespaces": "all",
-            "kinds": ["DistributionTenant"],
+            "kinds": KINDS,
         }
 
 
@@ -134,7 +138,7 @@ async def test_operator_without_its_definitions_names_the_remedy_and_waits(tmp_p
         log = b""
         try:
             async with asyncio.timeout(PATIENCE):
-                while b"Kind is not served" not in log:
+                while b"distributiontenants.cloudfront-tenant-operator.io" not in log:
                     log += await operator.stderr.readline()
             await here.plane.client.create(CRD_PATH, DISTRIBUTION_TENANT.definition())
             await here.plane.settle()
@@ -143,12 +147,11 @@ async def test_operator_without_its_definitions_names_the_remedy_and_waits(tmp_p
         finally:
             operator.send_signal(signal.SIGTERM)
             log += (await operator.communicate())[1]
-    (told,) = (line for line in map(json.loads, log.splitlines()) if "remedy" in line)
-    assert (told["level"], told["resource"], told["remedy"]) == (
-        "warning",
-        "distributiontenants.cloudfront-tenant-operator.io",
-        "edgekeeper crds | kubectl apply -f -",
-    )
+    told = [line for line in map(json.loads, log.splitlines()) if "remedy" in line]
+    assert {(line["level"], line["resource"], line["remedy"]) for line in told} >= {
+        ("warning", kind.name, "edgekeeper crds | kubectl apply -f -") for kind in DEFINITIONS
+    }
+    assert len({line["resource"] for line in told}) == len(told), "each kind is told once"
     assert b"404" not in log
 
 
