@@ -91,3 +91,10 @@ def fresh(error: E) -> E:
     copy = type(error).__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)
     return copy
+
+
+def reworded(refusal: Stall, message: str) -> Stall:
+    """The same refusal with another message."""
+    stall = Stall(refusal.reason, message, refusal.after)
+    stall.error_type = refusal.error_type
+    return stall

@@ -4,8 +4,10 @@ its own watch                        spec, annotations, deletion
 objects with the same claim          of any kind, when they change (`lifecycle.objects`)
 the mirror of tenants                a change in CloudFront, by tenant name
 the mirror of certificates           a certificate is issued or fails, by its ARN
-the mirror and writer of a zone      a record changes, or a batch is done
+the writer of a zone                 a batch is done
 the mirror of connection groups      an endpoint appears or changes
+
+Changes of records wake the objects of all kinds (`RecordClaims.connect`).
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.claims import (
@@ -97,20 +98,11 @@ class TenantController(ExternalController):
                 partial(account.warm_up, WARM_UP),
                 predecessor,
                 options.intervals,
+                claims,
                 options.cleanup_timeout,
             ),
         )
         self.account = account
-        self._claims = claims
-        self._tenant_metrics = metrics
-
-    def informers_changed(self) -> None:
-        own = [informer for informer in self.informers if informer.kind == KIND]
-        if own:
-            self._claims.objects.attach(KIND, own, self.wake)
-        else:
-            self._claims.objects.detach(KIND)
-        self._tenant_metrics.count([informer.store for informer in own])
 
 
 def tenant_controller(
@@ -142,8 +134,8 @@ def tenant_claims(claims: Claims, account: CloudFrontAccount, options: TenantOpt
     return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
 
 
-def _domains(tenant: TenantSummary | None) -> set[str]:
-    return {normalise_name(item.domain) for item in tenant.domains} if tenant else set()
+def _served(tenant: TenantSummary | None) -> frozenset[str]:
+    return tenant.served if tenant else frozenset()
 
 
 def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
@@ -157,7 +149,7 @@ def _listen(account: CloudFrontAccount, claims: Claims) -> None:
     def on_tenant(_: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
         for name in {tenant.name for tenant in (old, new) if tenant is not None}:
             objects.wake(TENANT_NAME, name)
-        for domain in _domains(old) ^ _domains(new):
+        for domain in _served(old) ^ _served(new):
             objects.wake(HOSTNAME, domain)  # another object that claims it may be waiting for this
 
     def on_certificate(arn: str, _: Any, __: Any) -> None:
@@ -168,7 +160,5 @@ def _listen(account: CloudFrontAccount, claims: Claims) -> None:
             objects.wake_kind(KIND)
 
     account.tenants.subscribe(on_tenant)
-    account.certificates.subscribe(on_certificate)
+    account.certificates.mirror.subscribe(on_certificate)
     account.groups.subscribe(on_group)
-    account.dns.on_record(partial(objects.wake, HOSTNAME))
-    account.dns.zones.add_user(claims.records.uses_zone)
