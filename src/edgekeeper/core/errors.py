@@ -36,6 +36,8 @@ class Cause(StrEnum):
     """The credentials are missing, have expired or are not accepted."""
     UNLISTED = "unlisted"
     """The first listing is not complete, so it is unknown what exists."""
+    OBJECTS_UNLISTED = "objects_unlisted"
+    """Not all objects of the cluster are listed, so it is unknown who else wants the same. No cloud is the cause."""
 
 
 class PassError(Exception):
