@@ -26,8 +26,10 @@ from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cloud.aws.account import AwsAccount
+from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.readiness import Readiness, condition_readiness
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
@@ -139,3 +141,7 @@ class KindModule(ABC):
 
         Raise PassError where a cloud cannot be looked at.
         """
+
+    def readiness(self, obj: JsonObject) -> Readiness:
+        """Whether an object is ready, for `edgekeeper up --wait`: by default its condition Ready says so."""
+        return condition_readiness(obj, READY)
