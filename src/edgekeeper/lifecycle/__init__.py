@@ -12,6 +12,7 @@ objects        objects of all kinds of a process, indexed by the values that the
 claims         which objects want the same hostname or external name, and which of them has the better right
 record_claims  in whose inventory a Route 53 record is, and which hosted zones are in use
 records        the Route 53 records of an object, as a pass observes them
+naming         names of external objects, from a template
 guards         what administrators allow objects to name
 module         a kind as the process knows it
 predecessor    holds a controller back while the operator that it replaces is running

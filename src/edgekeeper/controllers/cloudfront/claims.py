@@ -28,6 +28,7 @@ from edgekeeper.lifecycle.claims import (
     Rival,
     nothing_proven,
 )
+from edgekeeper.lifecycle.naming import NameTemplate
 from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
 from edgekeeper.runtime.contract import Request
 
@@ -37,27 +38,11 @@ CERTIFICATE: Final = "certificate"
 
 
 @dataclass(frozen=True, slots=True)
-class TenantNames:
-    """The names of tenants in AWS."""
-
-    template: str
-    """May contain `{name}`, `{namespace}` and `{cluster}`."""
-    cluster: str
-
-    def name_of(self, obj: JsonObject) -> str:
-        """The name of an object's tenant."""
-        metadata = obj["metadata"]
-        return self.template.format(
-            name=metadata["name"], namespace=metadata.get("namespace", ""), cluster=self.cluster
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class TenantProof:
     """Finds the tenant that has a name or serves a domain, and determines which object owns it."""
 
     tenants: Tenants
-    names: TenantNames
+    names: NameTemplate
 
     async def __call__(self, claim: Claim) -> Proof:
         if claim.scope == TENANT_NAME:
@@ -85,7 +70,7 @@ class TenantClaims:
         self,
         claims: Claims,
         kind: Kind,
-        names: TenantNames,
+        names: NameTemplate,
         guards: Guards = EVERYTHING,
         proof: Callable[[Claim], Awaitable[Proof]] = nothing_proven,
     ) -> None:

@@ -28,7 +28,6 @@ from edgekeeper.controllers.cloudfront.claims import (
     CERTIFICATE,
     TENANT_NAME,
     TenantClaims,
-    TenantNames,
     TenantProof,
 )
 from edgekeeper.controllers.cloudfront.guards import Guards
@@ -37,41 +36,26 @@ from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
 from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPERATOR
-from edgekeeper.core.drift import Policy
-from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims
-from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, ExternalController, Upkeep
-from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.controller import ExternalController, Upkeep
 from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.module import KindOptions, kind_of
+from edgekeeper.lifecycle.naming import NameTemplate
 from edgekeeper.lifecycle.predecessor import Predecessor
 from edgekeeper.runtime.contract import ControllerOptions, Services
 
-KIND: Final = Kind(
-    DISTRIBUTION_TENANT.group,
-    DISTRIBUTION_TENANT.version,
-    DISTRIBUTION_TENANT.kind,
-    DISTRIBUTION_TENANT.plural,
-)
+KIND: Final = kind_of(DISTRIBUTION_TENANT)
 NAME: Final = "distributiontenant"
 WARM_UP: Final = timedelta(seconds=30)
 """How long the first passes wait for the first listings. After that, passes start and report what is not listed yet."""
 
 
 @dataclass(frozen=True)
-class TenantOptions:
+class TenantOptions(KindOptions):
     """The options of the controller."""
 
-    cluster: str = ""
-    """The cluster id in the ownership tags. Must be set before the first tenant is created."""
-    drift_policy: Policy = Policy.ENFORCE
     tenant_name_template: str = "{name}"
     guards: Guards = field(default_factory=Guards)
-    cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """How long a deletion may fail before the object is released without clean-up; zero for no limit."""
-    max_concurrent: int = 16
-    intervals: Intervals = field(default_factory=Intervals)
-    predecessor_namespace: str = ""
-    """The namespace of cloudfront-tenant-operator: as long as it runs there, nothing is written."""
 
 
 class TenantController(ExternalController):
@@ -130,7 +114,7 @@ def tenant_kind(
 
 def tenant_claims(claims: Claims, account: CloudFrontAccount, options: TenantOptions) -> TenantClaims:
     """Register the claims of DistributionTenants with those of all kinds."""
-    names = TenantNames(options.tenant_name_template, options.cluster)
+    names = NameTemplate(options.tenant_name_template, options.cluster)
     return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
 
 

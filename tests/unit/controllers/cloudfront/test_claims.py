@@ -11,13 +11,14 @@ import pytest
 from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import place_of
 from edgekeeper.cloud.aws.roles import Role
-from edgekeeper.controllers.cloudfront.claims import CERTIFICATE, TENANT_NAME, TenantClaims, TenantNames
+from edgekeeper.controllers.cloudfront.claims import CERTIFICATE, TENANT_NAME, TenantClaims
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims, Contest, KindObject, Rival
+from edgekeeper.lifecycle.naming import NameTemplate
 from edgekeeper.lifecycle.objects import ObjectIndex
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
@@ -50,7 +51,7 @@ class _Register:
 def _claims(*objects: JsonObject, template: str = "{name}", guards: Guards = EVERYTHING) -> _Register:
     store = Store(KIND)
     claims = Claims()
-    tenants = TenantClaims(claims, KIND, TenantNames(template, "blue"), guards)
+    tenants = TenantClaims(claims, KIND, NameTemplate(template, "blue"), guards)
     claims.objects.follow(KIND, [store])
     for obj in objects:
         store.put(_key(obj), msgspec.json.encode(obj))
