@@ -199,7 +199,9 @@ async def answer(
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
             drafts = await _drafts(question, kinds, operator.client)
-            if clients is not None and any(draft.keys and Cloud.AWS in draft.module.clouds for draft in drafts):
+            if clients is not None and any(
+                draft.keys and Cloud.AWS in draft.module.clouds for draft in drafts
+            ):
                 await clients.confirm()
             previews = [
                 preview
