@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from edgekeeper.api.zerotrust import AccessRule, AccessSettings
 from edgekeeper.api.zerotrust_task import AccessAppOperation
 from edgekeeper.controllers.zerotrust.setting_checks import (
@@ -21,8 +19,9 @@ from edgekeeper.controllers.zerotrust.setting_checks import (
     check_ip_range,
     check_public_path,
     printable,
+    seconds_of,
 )
-from edgekeeper.controllers.zerotrust.settings import Settings
+from edgekeeper.controllers.zerotrust.settings import INVALID_SETTINGS, Settings
 from edgekeeper.core.countries import COUNTRIES
 from edgekeeper.core.errors import Stall
 
@@ -33,39 +32,27 @@ MOST_DOMAINS: Final = 5
 
 _WHO = ("allowEmails", "allowGroups", "include", "require", "exclude")
 _POLICIES = ("existingPolicyNames", "existingPolicyIds")
-_MEANS_PROTECTION = (*_WHO, *_POLICIES, "everyone", "allowedIdps", "publicPaths", "applicationDomain")
 _URLS = ("logoUrl", "customDenyUrl", "customNonIdentityDenyUrl")
 
 
 def is_protected(settings: Settings, *, was_protected: bool) -> bool:
     """Whether there shall be an Access application. Raise Stall where nobody said so clearly."""
     wanted = settings.access.enabled
-    if wanted is not None:
-        return wanted
-    if was_protected:
+    if wanted:
+        return True
+    if wanted is None and was_protected:
         raise Stall(
             PROTECTION_REMOVED,
             "the route is protected by Access, and nothing says any more whether it shall be: write access.enabled true "
             'to keep the protection, or "false" to remove it',
         )
-    if path := _meant(settings):
-        raise settings.invalid(
+    if path := settings.undecided.get("access"):
+        raise settings.conflict(
             path,
-            "is about an Access application, but nothing says whether there is one: write access.enabled true or false",
+            "is about an Access application, but nothing there says whether there is one: write access.enabled true or "
+            "false in the same place",
         )
     return False
-
-
-def _meant(settings: Settings) -> str:
-    """A setting that makes no sense without protection; empty if there is none."""
-    values = msgspec.to_builtins(settings.access)
-    for path, source in settings.sources.items():
-        section, _, name = path.partition(".")
-        if section != "access":
-            continue
-        if source.startswith("annotation ") or (name in _MEANS_PROTECTION and values.get(name)):
-            return path
-    return ""
 
 
 def access_operation(
@@ -97,14 +84,14 @@ def _check_own(settings: Settings, hostnames: Sequence[str]) -> None:
     policies = [field for field in _POLICIES if _value(access, field)]
     rules = [field for field in _WHO if _value(access, field)]
     if policies and rules:
-        raise settings.invalid(
+        raise settings.conflict(
             f"access.{rules[0]}",
             f"cannot be combined with access.{policies[0]} ({settings.source(f'access.{policies[0]}')}): an application "
             "has either existing policies or one of its own: remove one of them, or set it to an empty list",
         )
     _check_somebody(settings, bool(policies), rules)
     if access.auto_redirect_to_identity and len(access.allowed_idps or ["the only one"]) != 1:
-        raise settings.invalid(
+        raise settings.conflict(
             "access.autoRedirectToIdentity", "needs exactly one identity provider in access.allowedIdps"
         )
 
@@ -114,7 +101,7 @@ def _check_somebody(settings: Settings, has_policies: bool, rules: Sequence[str]
     if has_policies or includes:
         return
     if rules:
-        raise settings.invalid(
+        raise settings.conflict(
             f"access.{rules[0]}",
             "restricts who may log in, but nobody may: add allowEmails, allowGroups or include",
         )
@@ -149,13 +136,13 @@ def _check_shared(settings: Settings, hostnames: Sequence[str]) -> None:
         field for field in (*_WHO, *_POLICIES, "allowedIdps", "publicPaths") if _value(settings.access, field)
     ]
     if own:
-        raise settings.invalid(
+        raise settings.conflict(
             f"access.{own[0]}",
             "has no effect, since the application of access.applicationDomain protects the route: set it on the route "
             "of that hostname",
         )
     if settings.service_token.enabled:
-        raise settings.invalid(
+        raise settings.conflict(
             "serviceToken.enabled",
             "needs an application of the route's own, without access.applicationDomain",
         )
@@ -169,6 +156,7 @@ def _check_values(settings: Settings) -> None:
     for name in _URLS:
         if url := _value(access, name):
             _checked(settings, f"access.{name}", check_https_url, url)
+    _checked(settings, "access.sessionDuration", seconds_of, access.session_duration or "24h")
     _checked(settings, "access.customDenyMessage", printable, access.custom_deny_message or "")
     for name, check in (("allowEmails", check_email), ("publicPaths", check_public_path)):
         _check_all(settings, name, check)
@@ -178,7 +166,7 @@ def _check_values(settings: Settings) -> None:
         _check_all(settings, name, _check_rule)
     if sum(len(_value(access, name) or ()) for name in _WHO) > LONGEST_LIST:
         raise Stall(
-            "InvalidSettings", f"the Access application has more than {LONGEST_LIST} rules: use a group"
+            INVALID_SETTINGS, f"the Access application has more than {LONGEST_LIST} rules: use a group"
         )
 
 

@@ -7,13 +7,15 @@ text in a template or in the tenant's defaults sets nothing. Where requests go i
 level with a static address or a Service decides.
 
 Whether there is an Access application has no built-in value: `access.enabled` is None if nobody said anything. So nothing
-but an explicit false, wherever it is written, removes a protection.
+but an explicit false, wherever it is written, removes a protection. A level that has settings of Access or of DNS-only mode
+while only a lower one says that it is off, or none says anything, is noted (`Settings.undecided`): most likely `enabled` was
+forgotten or misspelt there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 
@@ -73,6 +75,9 @@ _DEFAULTS_PATHS: Mapping[str, str] = {
     "httpRedirect": "origin.httpRedirect",
 }
 
+_ANNOTATION = "annotation "
+_DECIDED = ("access", "dnsOnly")
+
 S = TypeVar("S", bound=CamelStruct)
 
 
@@ -94,17 +99,23 @@ class Settings:
     """Empty for the tenant's."""
     rotate: str = ""
     """Identifies a request to replace the service token's secret."""
+    undecided: Mapping[str, str] = field(default_factory=dict)
+    """By section (`access`, `dnsOnly`): a setting of it that was made on a higher level than the one that says `enabled`
+    false, or while no level says `enabled` at all. Whoever made it most likely meant that it has an effect."""
 
     def source(self, path: str) -> str:
         """Where the value of a setting comes from, in words."""
         return self.sources.get(path, BUILT_IN)
 
     def invalid(self, path: str, why: str) -> Stall:
-        """The error for a value that is not valid, or not together with another."""
+        """The error for a value that is not valid."""
         source = self.source(path)
-        if source.startswith("annotation "):
-            return Stall(INVALID_ANNOTATION, f"{path} ({source}) {why}")
-        return Stall(INVALID_SETTINGS, f"{path} ({source}) {why}")
+        reason = INVALID_ANNOTATION if source.startswith(_ANNOTATION) else INVALID_SETTINGS
+        return Stall(reason, f"{path} ({source}) {why}")
+
+    def conflict(self, path: str, why: str) -> Stall:
+        """The error for a value that makes no sense together with others."""
+        return Stall(INVALID_SETTINGS, f"{path} ({self.source(path)}) {why}")
 
 
 def merge(
@@ -124,7 +135,7 @@ def merge(
         BUILT_INS,
     )
     names = (
-        "annotation",
+        _ANNOTATION,
         f"template {annotations.template or DEFAULT_TEMPLATE}",
         f"base template {base_name}".rstrip(),
         TENANT_DEFAULTS,
@@ -135,8 +146,9 @@ def merge(
     for level, name in zip(levels, names, strict=True):
         for path in _new_paths(level, merged):
             merged[path] = level[path]
-            sources[path] = f"annotation {annotations.spellings[path]}" if name == "annotation" else name
-    return _settings(annotations, merged, sources)
+            sources[path] = f"{name}{annotations.spellings[path]}" if name == _ANNOTATION else name
+    undecided = {section: path for section in _DECIDED if (path := _undecided(levels[:3], section))}
+    return _settings(annotations, merged, sources, undecided)
 
 
 def _new_paths(level: Mapping[str, Any], merged: Mapping[str, Any]) -> list[str]:
@@ -145,8 +157,23 @@ def _new_paths(level: Mapping[str, Any], merged: Mapping[str, Any]) -> list[str]
     return [path for path in level if path not in merged and not (has_target and path in _TARGETS)]
 
 
+def _undecided(levels: Iterable[Mapping[str, Any]], section: str) -> str:
+    """A setting of the section that is on a higher level than a false, or on any if no level decides; else empty."""
+    first = ""
+    for level in levels:
+        enabled = level.get(f"{section}.enabled")
+        if enabled is not None:
+            return "" if enabled else first
+        made = (path for path in level if path.partition(".")[0] == section)
+        first = first or next(made, "")
+    return first
+
+
 def _settings(
-    annotations: RouteAnnotations, merged: Mapping[str, Any], sources: Mapping[str, str]
+    annotations: RouteAnnotations,
+    merged: Mapping[str, Any],
+    sources: Mapping[str, str],
+    undecided: Mapping[str, str],
 ) -> Settings:
     return Settings(
         hostnames=annotations.hostnames,
@@ -158,6 +185,7 @@ def _settings(
         dns_only=_convert(_section(merged, "dnsOnly"), DnsOnlySettings),
         dns=merged["dns"],
         sources=sources,
+        undecided=undecided,
     )
 
 
@@ -196,10 +224,9 @@ def _of_template(spec: TemplateSpec | None) -> dict[str, Any]:
     level: dict[str, Any] = {}
     for section, value in msgspec.to_builtins(spec).items():
         name = _TEMPLATE_SECTIONS.get(section, section)
+        level[name] = value  # of a section: that it is there, even if it is empty
         fields = value.items() if isinstance(value, dict) else ()
         level.update({f"{name}.{key}": item for key, item in fields})
-        if section == "dns":
-            level["dns"] = value
     return dict(_flat(level))
 
 
