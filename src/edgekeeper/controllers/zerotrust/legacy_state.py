@@ -46,7 +46,9 @@ def ids_of(data: Mapping[str, str]) -> Ids:
     if not isinstance(recorded, dict):
         raise ValueError("cloudflare_ids is no JSON object")
     ids = {_snake(key): _as_text(value) for key, value in recorded.items()}
-    plain = {key: value for key, value in data.items() if key not in ("cloudflare_ids", "inventory", "applied")}
+    plain = {
+        key: value for key, value in data.items() if key not in ("cloudflare_ids", "inventory", "applied")
+    }
     merged = {**ids, **{key: value for key, value in plain.items() if value}}
     merged.setdefault("access_policy_ids", merged.get("access_policy_id", ""))
     return {key: value for key, value in merged.items() if value}
@@ -138,7 +140,9 @@ class Left:
         # A route without a tunnel has an address record, and its tunnel id is only that of its tenant.
         is_published = "hostname_route_id" in self.ids or "dns_record_id" not in self.ids
         if self.tunnel_id and self.hostname and is_published:
-            yield InventoryItem(kind="TunnelHostname", name=self.hostname, parent=self.tunnel_id, unconfirmed=True)
+            yield InventoryItem(
+                kind="TunnelHostname", name=self.hostname, parent=self.tunnel_id, unconfirmed=True
+            )
 
     def _records(self) -> Iterator[InventoryItem]:
         if cname := self.ids.get("cname_record_id"):
@@ -172,12 +176,16 @@ class Left:
             return
         name = f"cfzt-{self.hostname}" if self.is_v0_2 else f"{self.route.name}-service-token"
         yield InventoryItem(kind="ServiceToken", id=token, name=name, unconfirmed=True)
-        yield InventoryItem(kind="Secret", name=f"{self.route.namespace}/{self.secret_name}", unconfirmed=True)
+        yield InventoryItem(
+            kind="Secret", name=f"{self.route.namespace}/{self.secret_name}", unconfirmed=True
+        )
 
     @property
     def secret_name(self) -> str:
         """Of the Secret with the token's credentials."""
-        usual = f"cfzt-svctoken-{self.route.name}" if self.is_v0_2 else f"{self.route.name}-cfzt-service-token"
+        usual = (
+            f"cfzt-svctoken-{self.route.name}" if self.is_v0_2 else f"{self.route.name}-cfzt-service-token"
+        )
         return self.ids.get("service_token_secret_name", "") or usual
 
 

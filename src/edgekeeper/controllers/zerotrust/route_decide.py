@@ -122,9 +122,14 @@ def _publish(facts: Facts, wanted: Wanted) -> Step | None:
         return _withdraw_elsewhere(facts, task)
     if task.is_deletion or not _is_for(task, wanted):
         return ChangeTask(
-            reason="what is wanted has changed", task=task, spec=_with_inventory(facts, wanted.spec), hash=wanted.hash
+            reason="what is wanted has changed",
+            task=task,
+            spec=_with_inventory(facts, wanted.spec),
+            hash=wanted.hash,
         )
-    return _collect(facts, task) if task.is_completed else AwaitTask(reason="the worker is not done", task=task)
+    return (
+        _collect(facts, task) if task.is_completed else AwaitTask(reason="the worker is not done", task=task)
+    )
 
 
 def _begin(facts: Facts, wanted: Wanted) -> Step | None:
@@ -153,7 +158,10 @@ def _withdraw_elsewhere(facts: Facts, task: TaskObject) -> Step:
 
 
 def _is_for(task: TaskObject, wanted: Wanted) -> bool:
-    if task.spec is None or (task.hash, task.spec.httproute_ref.uid) != (wanted.hash, wanted.spec.httproute_ref.uid):
+    if task.spec is None or (task.hash, task.spec.httproute_ref.uid) != (
+        wanted.hash,
+        wanted.spec.httproute_ref.uid,
+    ):
         return False
     return task.is_completed or task.spec.adopt == wanted.spec.adopt
 
@@ -293,4 +301,3 @@ def _deleted(ids: Ids, spec: TaskSpec) -> DeleteIds:
         tunnel_id=ids.get("hostname_route_id", "") or spec.tunnel_id,
         zone_id=ids.get("zone_id", "") or spec.zone_id,
     )
-

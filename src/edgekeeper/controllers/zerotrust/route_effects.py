@@ -83,7 +83,9 @@ class Effects:
     async def _change_task(self, step: ChangeTask) -> None:
         changed = task_object(step.spec, step.hash)
         present, metadata = step.task.tree, dig_object(step.task.tree, "metadata")
-        labels = {name: value for name, value in dig_object(metadata, "labels").items() if name != ACTION_LABEL}
+        labels = {
+            name: value for name, value in dig_object(metadata, "labels").items() if name != ACTION_LABEL
+        }
         body = {
             **present,
             "apiVersion": TASK.api_version,
@@ -115,7 +117,9 @@ class Effects:
             "metadata": {
                 **metadata,
                 "labels": dig_object(metadata, "labels") | written["metadata"]["labels"],
-                "annotations": _present(dig_object(metadata, "annotations") | written["metadata"]["annotations"]),
+                "annotations": _present(
+                    dig_object(metadata, "annotations") | written["metadata"]["annotations"]
+                ),
             },
             "data": written["data"],
         }
@@ -123,7 +127,9 @@ class Effects:
 
     # Requests
 
-    async def _create(self, kind: Kind, body: JsonObject, names: tuple[str, ...], route: RouteRef) -> JsonObject:
+    async def _create(
+        self, kind: Kind, body: JsonObject, names: tuple[str, ...], route: RouteRef
+    ) -> JsonObject:
         for name in names:
             metadata = {**body["metadata"], "name": name, "namespace": self.namespace}
             obj = {"apiVersion": kind.api_version, "kind": kind.kind, **body, "metadata": metadata}

@@ -1,9 +1,9 @@
 """How routes, states, tasks and tenants are found by what they say about each other. Index functions expect anything.
 
-    routes     by their tenant and template as annotated, by namespace if annotated at all, by name
-    states     by route, by the hostnames that they list, by the service token that was applied
-    tasks      the same
-    tenants    by namespace
+routes     by their tenant and template as annotated, by namespace if annotated at all, by name
+states     by route, by the hostnames that they list, by the service token that was applied
+tasks      the same
+tenants    by namespace
 """
 
 from __future__ import annotations

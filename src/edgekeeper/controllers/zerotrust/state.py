@@ -220,13 +220,19 @@ def write_state(state: RouteState) -> JsonObject:
     """Labels, annotations and data. Annotations that are None are to be removed."""
     tenant = state.tenant.name if state.tenant else ""
     uid = {ROUTE_UID: state.route.uid} if state.route.uid else {}
-    metadata = {"labels": state_labels(tenant, state.route), "annotations": {**uid, DRIFT: state.drift or None}}
+    metadata = {
+        "labels": state_labels(tenant, state.route),
+        "annotations": {**uid, DRIFT: state.drift or None},
+    }
     return {"metadata": metadata, "data": dict(_data(state, tenant))}
 
 
 def _data(state: RouteState, tenant: str) -> Iterator[tuple[str, str]]:
     yield "annotation_hash", state.hash
-    yield "cloudflare_ids", _text(legacy_state.written_ids(state.ids, state.hostname, state.tunnel_id, state.zone_id))
+    yield (
+        "cloudflare_ids",
+        _text(legacy_state.written_ids(state.ids, state.hostname, state.tunnel_id, state.zone_id)),
+    )
     yield "httproute_namespace", state.route.namespace
     yield "httproute_name", state.route.name
     yield "inventory", _text(list(state.inventory))
