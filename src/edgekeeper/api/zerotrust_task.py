@@ -139,6 +139,12 @@ class InventoryItem(CamelStruct, frozen=True):
     ] = ""
     type: Annotated[str, Meta(description="The type of a record.")] = ""
     content: Annotated[str, Meta(description="The content of a record.")] = ""
+    unconfirmed: Annotated[
+        bool,
+        Meta(
+            description="Left behind by another operator: it counts as ours only if the live object has this id and name."
+        ),
+    ] = False
 
 
 class ExistingIds(CamelStruct, frozen=True):
@@ -179,6 +185,10 @@ class TaskSpec(CamelStruct, frozen=True):
     tunnel_id: str = ""
     zone_id: Annotated[str, Meta(description="The zone that all hostnames must be in; empty for any.")] = ""
     adopt: Annotated[bool, Meta(description="Whether things of others may be taken over.")] = False
+    orphan: Annotated[
+        bool,
+        Meta(description="A deletion that leaves everything as it is, and only removes our ownership marks."),
+    ] = False
     inventory: Annotated[
         list[InventoryItem],
         Meta(description="What is there because of the route.", extra_json_schema=ATOMIC_LIST),
