@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -35,6 +36,8 @@ from edgekeeper.cloud.cloudflare.hostnames import zone_of
 from edgekeeper.cloud.cloudflare.models import (
     Application,
     Group,
+    IdentityProvider,
+    Organization,
     Policy,
     ServiceToken,
     TokenStatus,
@@ -52,6 +55,7 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS as USUAL_PACE
 from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
 from edgekeeper.cloud.registry import Registry
+from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.cloud.write_lock import WriteLocks
@@ -66,6 +70,8 @@ class CloudflareOptions:
     pace: MirrorOptions = USUAL_PACE
     window: timedelta = timedelta(seconds=1)
     """How long a change waits for others to be written with."""
+    longest: timedelta = timedelta(seconds=30)
+    """How long it waits at most while others keep coming."""
 
 
 DEFAULT_OPTIONS = CloudflareOptions()
@@ -94,7 +100,7 @@ class Cloudflare:
         self.zone_locks: WriteLocks[str, ZoneWriter] = WriteLocks()
         self._transport = transport
         self._sender = sender
-        self._clock = clock
+        self.clock = clock
         self._metrics = metrics
         self._accounts: Registry[AccountKey, Account] = Registry("Cloudflare accounts", self._make, clock)
         self.run = self._accounts.run
@@ -108,7 +114,7 @@ class Cloudflare:
         self._accounts.add_user(user)
 
     def mirror(self, name: str, lister: Lister[K, V]) -> Mirror[K, V]:
-        return Mirror(name, lister, self._clock, self._metrics, options=self.options.pace)
+        return Mirror(name, lister, self.clock, self._metrics, options=self.options.pace)
 
     def _make(self, key: AccountKey) -> Account:
         client = CloudflareClient(self._transport, self._sender, key.credential, self.options.base_url)
@@ -127,6 +133,11 @@ class Account:
         self._cloudflare = cloudflare
         self._tasks: Supervisor[str] = Supervisor(f"account {account_id} by {client.credential.name}")
         self.run = self._tasks.run
+        self._organization: Remembered[str, Organization] = Remembered(
+            lambda _: self.access.organization(), cloudflare.clock
+        )
+        self._tags: set[str] = set()
+        self._tag_turn = asyncio.Lock()
         self._zone_writers: dict[str, ZoneWriter] = {}
         self._tunnel_writers: dict[str, TunnelWriter] = {}
 
@@ -172,6 +183,26 @@ class Account:
         )
         return mirror
 
+    @cached_property
+    def identity_providers(self) -> Mirror[str, IdentityProvider]:
+        return self._mirror("identity providers", self.access.identity_provider_pages)
+
+    async def organization(self) -> Organization:
+        """The organisation, asked for once in a while."""
+        return await self._organization.get(self.id)
+
+    async def ensure_tag(self, name: str) -> None:
+        """Make sure that applications may carry this tag. Asked once per tag."""
+        if name not in self._tags:
+            async with self._tag_turn:
+                if name not in self._tags:
+                    await self.access.ensure_tag(name)
+                    self._tags.add(name)
+
+    def forget_tag(self, name: str) -> None:
+        """Somebody has deleted the tag."""
+        self._tags.discard(name)
+
     def zone_of(self, hostname: str) -> Zone | None:
         """The active zone that a hostname belongs to. Raise NotSyncedError where the zones are not known yet."""
         return zone_of(hostname, (zone for _, zone in self.zones.items() if zone.status == "active"))
@@ -185,7 +216,10 @@ class Account:
             records = Records(self.client, zone_id)
             mirror = self._mirror(f"zone {zone_id}", records.pages)
             lock = self._cloudflare.zone_locks.of(zone_id)
-            writer = ZoneWriter(records, zone_id, mirror, lock, window=self._cloudflare.options.window)
+            options = self._cloudflare.options
+            writer = ZoneWriter(
+                records, zone_id, mirror, lock, window=options.window, longest=options.longest
+            )
             self._zone_writers[zone_id] = writer
             self._tasks.start(f"writer of zone {zone_id}", writer.run)
         return writer
@@ -196,8 +230,9 @@ class Account:
         if writer is None:
             mirror = self._mirror(f"tunnel {tunnel_id}", tunnel_writer.lister(self.tunnels, tunnel_id))
             lock = self._cloudflare.tunnel_locks.of(tunnel_id)
+            options = self._cloudflare.options
             writer = TunnelWriter(
-                self.tunnels, tunnel_id, mirror, lock, window=self._cloudflare.options.window
+                self.tunnels, tunnel_id, mirror, lock, window=options.window, longest=options.longest
             )
             self._tunnel_writers[tunnel_id] = writer
             self._tasks.start(f"writer of tunnel {tunnel_id}", writer.run)
