@@ -16,7 +16,15 @@ from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct
-from edgekeeper.api.zerotrust import GROUP, VERSION, AccessSettings, Conditions, OriginTls, Strings
+from edgekeeper.api.zerotrust import (
+    GROUP,
+    VERSION,
+    AccessSettings,
+    Conditions,
+    LogLevel,
+    OriginTls,
+    Strings,
+)
 
 
 class RouteRef(CamelStruct, frozen=True):
@@ -179,6 +187,10 @@ class TaskSpec(CamelStruct, frozen=True):
     tunnel_id: str = ""
     zone_id: Annotated[str, Meta(description="The zone that all hostnames must be in; empty for any.")] = ""
     adopt: Annotated[bool, Meta(description="Whether things of others may be taken over.")] = False
+    orphan: Annotated[
+        bool, Meta(description="Of a deletion: whether everything stays at Cloudflare, without our marks.")
+    ] = False
+    log_level: Annotated[LogLevel | None, Meta(description="The log level of the tenant's work.")] = None
     inventory: Annotated[
         list[InventoryItem],
         Meta(description="What is there because of the route.", extra_json_schema=ATOMIC_LIST),

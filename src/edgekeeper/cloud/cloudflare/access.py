@@ -109,9 +109,7 @@ class Access:
     async def create_application_policy(self, application: Application, fields: JsonObject) -> Application:
         """Add a policy to an application. Look whether it has one like it first: this is not repeatable."""
         _check_policy(fields)
-        question = self._question(
-            operations.CREATE_APPLICATION_POLICY, fields, application=application.id
-        )
+        question = self._question(operations.CREATE_APPLICATION_POLICY, fields, application=application.id)
         policy = await self._client.ask(question, AttachedPolicy)
         return self._with_policies(application, [*application.policies, policy])
 

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 from edgekeeper.cloud.cloudflare import tunnel_writer
 from edgekeeper.cloud.cloudflare.access import Access
+from edgekeeper.cloud.cloudflare.application_index import ApplicationIndex
 from edgekeeper.cloud.cloudflare.client import BASE_URL, CloudflareClient
 from edgekeeper.cloud.cloudflare.credential import Credential
 from edgekeeper.cloud.cloudflare.hostnames import zone_of
@@ -60,6 +61,7 @@ from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.cloud.write_lock import WriteLocks
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Stall, fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,8 @@ class Account:
         self._cloudflare = cloudflare
         self._tasks: Supervisor[str] = Supervisor(f"account {account_id} by {client.credential.name}")
         self.run = self._tasks.run
-        self._organization: Remembered[str, Organization] = Remembered(
-            lambda _: self.access.organization(), cloudflare.clock
+        self._organization: Remembered[str, Organization | Stall] = Remembered(
+            self._ask_organization, cloudflare.clock
         )
         self._tags: set[str] = set()
         self._tag_turn = asyncio.Lock()
@@ -168,6 +170,11 @@ class Account:
         return mirror
 
     @cached_property
+    def applications_by_uri(self) -> ApplicationIndex:
+        """The same by the addresses that they protect."""
+        return ApplicationIndex(self.applications)
+
+    @cached_property
     def policies(self) -> Mirror[str, Policy]:
         self.access.written_policies.mirror = mirror = self._mirror("policies", self.access.policy_pages)
         return mirror
@@ -188,8 +195,17 @@ class Account:
         return self._mirror("identity providers", self.access.identity_provider_pages)
 
     async def organization(self) -> Organization:
-        """The organisation, asked for once in a while."""
-        return await self._organization.get(self.id)
+        """The organisation, asked for once in a while; a refusal is remembered for as long. Raise Stall for one."""
+        answer = await self._organization.get(self.id)
+        if isinstance(answer, Stall):
+            raise fresh(answer)
+        return answer
+
+    async def _ask_organization(self, _: str) -> Organization | Stall:
+        try:
+            return await self.access.organization()
+        except Stall as refusal:
+            return fresh(refusal)
 
     async def ensure_tag(self, name: str) -> None:
         """Make sure that applications may carry this tag. Asked once per tag."""

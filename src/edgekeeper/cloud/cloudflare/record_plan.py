@@ -61,6 +61,8 @@ class RecordChange:
     """Whether records of others may be taken over."""
     known: frozenset[str] = frozenset()
     """Ids of records that are ours though they bear no mark: an operator that came before us wrote them."""
+    others: str = ""
+    """How the marks of all owners begin. Records with the mark of another one are not taken over, `adopt` or not."""
     release: bool = False
     """For a withdrawal: whether the records stay, without our mark."""
 
@@ -78,6 +80,14 @@ class RecordChange:
     def owns(self, record: DnsRecord) -> bool:
         """Whether a record is ours: by its mark, or because its id is known."""
         return record.id in self.known or self.marks(record.comment)
+
+    def is_anothers(self, record: DnsRecord) -> bool:
+        """Whether a record bears the mark of another owner."""
+        return (
+            bool(self.others)
+            and (record.comment or "").startswith(self.others)
+            and not self.marks(record.comment)
+        )
 
     @property
     def whole_comment(self) -> str:
@@ -174,12 +184,16 @@ def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
 
 def _check_foreign(change: RecordChange, existing: Sequence[DnsRecord]) -> None:
     """Raise Stall where a record of others would have to be changed. One that is as wanted may get our mark."""
+    for record in existing:
+        if change.is_anothers(record):
+            raise Stall(
+                RECORD_CONFLICT,
+                f"the record {record.type} {record.name} to {record.content} belongs to another owner: {record.comment}",
+            )
     if change.adopt:
         return
     for record in existing:
-        if not change.owns(record) and not any(
-            _same_target(record, wanted) for wanted in change.wanted
-        ):
+        if not change.owns(record) and not any(_same_target(record, wanted) for wanted in change.wanted):
             raise Stall(
                 RECORD_CONFLICT,
                 f"there is a record {record.type} {record.name} to {record.content} that is not ours",
