@@ -147,6 +147,12 @@ class InventoryItem(CamelStruct, frozen=True):
     ] = ""
     type: Annotated[str, Meta(description="The type of a record.")] = ""
     content: Annotated[str, Meta(description="The content of a record.")] = ""
+    unconfirmed: Annotated[
+        bool,
+        Meta(
+            description="Left behind by another operator: it counts as ours only if the live object has this id and name."
+        ),
+    ] = False
 
 
 class ExistingIds(CamelStruct, frozen=True):
@@ -188,7 +194,8 @@ class TaskSpec(CamelStruct, frozen=True):
     zone_id: Annotated[str, Meta(description="The zone that all hostnames must be in; empty for any.")] = ""
     adopt: Annotated[bool, Meta(description="Whether things of others may be taken over.")] = False
     orphan: Annotated[
-        bool, Meta(description="Of a deletion: whether everything stays at Cloudflare, without our marks.")
+        bool,
+        Meta(description="A deletion that leaves everything as it is, and only removes our ownership marks."),
     ] = False
     log_level: Annotated[LogLevel | None, Meta(description="The log level of the tenant's work.")] = None
     inventory: Annotated[

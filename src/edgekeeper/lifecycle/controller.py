@@ -16,10 +16,11 @@ from typing import Any, Protocol
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.kind import ExternalKind, KindMetrics
 from edgekeeper.lifecycle.memory import Memory
-from edgekeeper.lifecycle.predecessor import Predecessor, Successor
+from edgekeeper.lifecycle.predecessor import CompleteReconciler, Predecessor, Successor
 from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.sources import Source
 
 CLEANUP_TIMEOUT = timedelta(hours=1)
 
@@ -46,32 +47,21 @@ class Upkeep:
     """After which a deletion that cannot be finished is given up; zero for never."""
 
 
-class ExternalController(Controller):
-    """Keeps the objects of one external kind."""
+class UpkeptController(Controller):
+    """A controller with things that run beside its passes, and with a predecessor that it waits for."""
 
     def __init__(
         self,
         options: ControllerOptions,
-        kind: ExternalKind[Any, Any],
+        reconciler: CompleteReconciler,
         services: Services,
-        metrics: KindMetrics,
-        *,
-        memory: Memory | None = None,
+        sources: Sequence[Source] = (),
         upkeep: Upkeep | None = None,
     ) -> None:
         self._upkeep = upkeep or Upkeep()
         self.predecessor = self._upkeep.predecessor
-        reconciler = ExternalReconciler(
-            kind,
-            memory or Memory(services.clock),
-            metrics,
-            services.clock,
-            self.wake,
-            self._upkeep.intervals,
-            self._upkeep.cleanup_timeout,
-        )
         held_back = Successor(reconciler, self.predecessor) if self.predecessor else reconciler
-        super().__init__(options, held_back, services)
+        super().__init__(options, held_back, services, sources)
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name=f"upkeep of {self.options.name}")]
@@ -102,3 +92,29 @@ class ExternalController(Controller):
             if self.predecessor is not None:
                 group.create_task(self.predecessor.run())
             await asyncio.Event().wait()
+
+
+class ExternalController(UpkeptController):
+    """Keeps the objects of one external kind."""
+
+    def __init__(
+        self,
+        options: ControllerOptions,
+        kind: ExternalKind[Any, Any],
+        services: Services,
+        metrics: KindMetrics,
+        *,
+        memory: Memory | None = None,
+        upkeep: Upkeep | None = None,
+    ) -> None:
+        upkeep = upkeep or Upkeep()
+        reconciler = ExternalReconciler(
+            kind,
+            memory or Memory(services.clock),
+            metrics,
+            services.clock,
+            self.wake,
+            upkeep.intervals,
+            upkeep.cleanup_timeout,
+        )
+        super().__init__(options, reconciler, services, upkeep=upkeep)

@@ -44,7 +44,16 @@ from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import DEPLOYMENT, LEASE
 from edgekeeper.kube.lease_record import LeaseRecord
 from edgekeeper.kube.raw import peek
-from edgekeeper.runtime.contract import Explaining, Finalizing, Pausing, Reconciler, Request, Services
+from edgekeeper.runtime.contract import (
+    Explaining,
+    Finalizing,
+    LogLevels,
+    Pausing,
+    Reconciler,
+    Request,
+    Selective,
+    Services,
+)
 
 log = get_logger(__name__)
 
@@ -275,3 +284,10 @@ class Successor:
     def pause(self, request: Request) -> Outcome:
         self.predecessor.confirm_gone()
         return self.reconciler.pause(request)
+
+    def manages(self, request: Request) -> bool:
+        self.predecessor.confirm_gone()
+        return not isinstance(self.reconciler, Selective) or self.reconciler.manages(request)
+
+    def log_level(self, request: Request) -> str | None:
+        return self.reconciler.log_level(request) if isinstance(self.reconciler, LogLevels) else None

@@ -7,6 +7,7 @@ raise one of the four errors of `core.errors`, and never writes its object itsel
     explain     `Explaining`: report in the status why a pass failed
     pause       `Pausing`: report in the status that the object is paused
     log_level   `LogLevels`: choose the log level of a pass
+    manages     `Selective`: choose the objects that get the finalizer
 """
 
 from __future__ import annotations
@@ -98,6 +99,18 @@ class LogLevels(Protocol):
 
     def log_level(self, request: Request) -> str | None:
         """The level, or None for that of the object or the process. Called before every pass, so it must be fast."""
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A reconciler that manages only some of the objects of its kind, such as those with an annotation."""
+
+    def manages(self, request: Request) -> bool:
+        """Whether an object that has no finalizer of ours gets it.
+
+        One that does not is passed to `reconcile` nevertheless, and so is one that has the finalizer and is no longer
+        managed: when nothing is left to clean up, its outcome removes the finalizer.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
     paused               report it in the status, if the reconciler can; no finalizer is added or removed
     invalid annotation   `Stall`: nothing is created, changed or deleted
     being deleted        `finalize` until it is complete, then remove our finalizer; without our finalizer: nothing
-    no finalizer yet     add our finalizer, in a write of its own, and requeue
+    no finalizer yet     add our finalizer, in a write of its own, and requeue, if the reconciler manages the object
     otherwise            `reconcile`
 
 then one write with a precondition, or none if nothing would change; then, if it succeeded, the events.
@@ -41,6 +41,7 @@ from edgekeeper.runtime.contract import (
     Pausing,
     Reconciler,
     Request,
+    Selective,
 )
 from edgekeeper.runtime.finalizers import claim, has_finalizer, release
 from edgekeeper.runtime.queue import AT_ONCE
@@ -118,9 +119,12 @@ class PassRunner:
             return self.reconciler.pause(request) if isinstance(self.reconciler, Pausing) else done()
         if request.deleting and finalizer:
             return await self._finalize(request, finalizer)
-        if finalizer and not held and not self.dry_run:
+        if finalizer and not held and not self.dry_run and self._is_managed(request):
             return requeue(AT_ONCE).writing(claim(finalizer))
         return _checked(await self.reconciler.reconcile(request))
+
+    def _is_managed(self, request: Request) -> bool:
+        return not isinstance(self.reconciler, Selective) or self.reconciler.manages(request)
 
     async def _finalize(self, request: Request, finalizer: str) -> Outcome:
         assert isinstance(self.reconciler, Finalizing)  # noqa: S101 - the controller has checked it

@@ -32,6 +32,8 @@ class Scope:
 
     namespaces: tuple[str, ...] | None = None
     """The namespaces to watch; empty for all. None for those of the process."""
+    also: tuple[str, ...] = ()
+    """Further namespaces, which are watched whatever namespaces the process watches."""
     names: tuple[str, ...] = ()
     """Only objects of these names. Each has a watch of its own, which needs no permission for other objects."""
     metadata_only: bool = False
@@ -147,8 +149,12 @@ class Mapped:
     """The keys to queue for an object. It gets users' objects, so it must handle any content."""
     labels: str = ""
     scope: Scope = ANYWHERE
+    generation_predicate: bool = False
+    """Ignore changes of the status."""
 
     def concerned(self, change: Change) -> Iterable[Key]:
+        if self.generation_predicate and not is_meaningful(change):
+            return ()
         return {key for raw in _sides(change) for key in self.keys(msgspec.json.decode(raw))}
 
 

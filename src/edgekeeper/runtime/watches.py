@@ -138,6 +138,8 @@ def places_of(source: Source, namespaces: tuple[str, ...]) -> list[Place]:
     """What a source watches, in a process that watches these namespaces."""
     scope = scope_of(source)
     chosen = namespaces if scope.namespaces is None else scope.namespaces
+    if chosen:
+        chosen = (*chosen, *scope.also)
     return [
         Place(namespace, name)
         for namespace in watched_namespaces(source.kind, chosen)

@@ -31,7 +31,7 @@ class HostnameChange:
 
     hostname: str
     rules: tuple[TunnelRule, ...] = ()
-    """None at all withdraws the hostname."""
+    """In the order in which they are tried. None at all withdraws the hostname."""
     ours: bool = False
     """Whether rules that are there already are ours, or may be taken over."""
 
@@ -147,8 +147,8 @@ def _documents(change: HostnameChange) -> list[JsonObject]:
 
 
 def _in_order(rules: Iterable[TunnelRule]) -> list[TunnelRule]:
-    """Longer paths first, and none at all last: the first that matches wins."""
-    return sorted(rules, key=lambda rule: (-len(rule.path), rule.path))
+    """As given, but rules for all paths last: the first that matches wins, and only their author knows the expressions."""
+    return sorted(rules, key=lambda rule: not rule.path)
 
 
 def _without_nulls(value: Any) -> Any:

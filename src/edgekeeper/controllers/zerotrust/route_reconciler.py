@@ -1,0 +1,320 @@
+"""The pass of an HTTPRoute: observe the cluster, decide (pure), write a task or a state, show the result on the route.
+
+    enabled                        publish: a task, then its result in the state and in the route's annotations
+    not enabled, or being deleted  withdraw: a task with action delete, then state and task go, then finalizer and annotations
+    anything else                  nothing: a route that was never ours is never written
+
+Guarantees
+    - A route whose annotations cannot be read clearly is neither published nor withdrawn.
+    - A deletion that keeps failing is given up after the clean-up timeout. The state stays, and with it the list of what is
+      left: `state_controller` goes on with it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from edgekeeper.api.zerotrust import FINALIZER
+from edgekeeper.controllers.zerotrust.dns_only import NO_ADDRESS
+from edgekeeper.controllers.zerotrust.route_cluster import Cluster
+from edgekeeper.controllers.zerotrust.route_decide import Facts, decide, decide_refused
+from edgekeeper.controllers.zerotrust.route_effects import Effects
+from edgekeeper.controllers.zerotrust.route_facts import SERVICE_NOT_FOUND, Observer
+from edgekeeper.controllers.zerotrust.route_index import annotation, is_annotated
+from edgekeeper.controllers.zerotrust.route_report import (
+    WITHDRAWING,
+    Drift,
+    Readiness,
+    annotations_of_pause,
+    farewell,
+    former_finalizers,
+    metadata_write,
+    readiness,
+    told,
+)
+from edgekeeper.controllers.zerotrust.route_steps import (
+    AwaitTask,
+    CreateTask,
+    DropState,
+    DropTask,
+    RecordState,
+)
+from edgekeeper.controllers.zerotrust.route_token import next_look
+from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals, remains
+from edgekeeper.controllers.zerotrust.state import RouteState
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.drift import DRIFT_CORRECTED, Policy
+from edgekeeper.core.duration import format_duration
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.json import dig
+from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done, requeue
+from edgekeeper.core.steps import Step
+from edgekeeper.kube.store import NotSyncedError
+from edgekeeper.lifecycle.corrections import ONE_EVERY
+from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.reconciler import ORPHAN_PATIENCE
+from edgekeeper.runtime.contract import Request
+from edgekeeper.runtime.finalizers import has_finalizer
+from edgekeeper.runtime.logs import about
+
+_AT_ONCE: Final = timedelta(0)
+_TOLD_WAITS: Final = frozenset({NO_ADDRESS, SERVICE_NOT_FOUND})
+_CLEANUP_ABANDONED: Final = "CleanupAbandoned"
+_ORPHANED: Final = "Orphaned"
+
+
+@dataclass(frozen=True)
+class RouteReconciler:
+    """Keeps the routes of a cluster published as they say."""
+
+    cluster: Cluster
+    observer: Observer
+    effects: Effects
+    memory: Memory
+    clock: Clock
+    drift_policy: Policy = Policy.ENFORCE
+    intervals: Intervals = field(default_factory=Intervals)
+    cleanup_timeout: timedelta = timedelta(hours=1)
+
+    @property
+    def withdrawals(self) -> Withdrawals:
+        return Withdrawals(self.cluster)
+
+    # The interface to the runtime
+
+    def manages(self, request: Request) -> bool:
+        with suppress(Stall):
+            return self.observer.is_enabled(request.object)
+        return False
+
+    def log_level(self, request: Request) -> str | None:
+        if not is_annotated(request.object):
+            return None
+        tenant = self.cluster.tenant_if_known(request.object)
+        return tenant.object.spec.log_level if tenant is not None else None
+
+    async def reconcile(self, request: Request) -> Outcome:
+        facts = self.observer.known(request.object)
+        is_enabled = self.observer.is_enabled(request.object)
+        if not is_enabled and facts.state is None and facts.task is None:
+            return self._let_go(request)
+        with about(tenant=self._tenant_name(request, facts)):
+            return await (self._publish(request, facts) if is_enabled else self._disable(request, facts))
+
+    async def finalize(self, request: Request) -> Outcome:
+        facts = self.observer.known(request.object)
+        with about(tenant=self._tenant_name(request, facts)):
+            if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
+                return await self._orphan(request, facts)
+            try:
+                return await self._withdraw(request, facts)
+            except (Conflict, NotSyncedError):
+                raise
+            except PassError as error:
+                lasting = self.memory.failing_deletions.note(_uid(request))
+                if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
+                    raise
+                return await self._give_up(request, facts, error)
+
+    def explain(self, request: Request, error: PassError) -> Outcome:
+        if not is_annotated(request.object):
+            return done()
+        if isinstance(error, Retry):
+            return done().saying(Event("Warning", error.reason, error.message))
+        if not isinstance(error, Stall) and not (isinstance(error, Wait) and error.reason in _TOLD_WAITS):
+            return done()
+        said = Readiness(False, error.reason, error.message)
+        write = MetadataWrite(annotations=said.annotations())
+        return done().writing(write).saying(*told(request.object, said))
+
+    def pause(self, request: Request) -> Outcome:
+        if not is_annotated(request.object):
+            return done()
+        return done().writing(MetadataWrite(annotations=annotations_of_pause(request.object)))
+
+    # Publishing
+
+    async def _publish(self, request: Request, facts: Facts) -> Outcome:
+        try:
+            wanted = await self.observer.wanted(request.object, facts)
+        except PassError:
+            if (step := decide_refused(facts)) is not None:
+                await self.effects.perform(step)
+            raise
+        facts = replace(facts, wanted=wanted, withdrawal=self.withdrawals.moved(facts, wanted))
+        drift = self._drift(request, facts)
+        due = next_look(facts.state.state) if facts.state is not None and facts.is_applied else None
+        facts = replace(
+            facts, repair=self._repair(request, drift, is_due=due is not None and due <= facts.now)
+        )
+        step = decide(facts)
+        if step is not None:
+            await self.effects.perform(step)
+        return self._published(request, facts, step, drift)
+
+    def _published(self, request: Request, facts: Facts, step: Step | None, drift: Drift) -> Outcome:
+        said = readiness(facts, step, drift)
+        write = metadata_write(request.object, facts, step, said, facts.now)
+        outcome = requeue(self._next(facts, step, drift)) if self._next(facts, step, drift) else done()
+        details = {"step": str(step)} if step is not None and not isinstance(step, AwaitTask) else {}
+        outcome = replace(outcome.writing(write), details=details)
+        return outcome.saying(*self._events(request, facts, step, said, drift))
+
+    def _events(
+        self, request: Request, facts: Facts, step: Step | None, said: Readiness, drift: Drift
+    ) -> tuple[Event, ...]:
+        if isinstance(step, CreateTask) and drift.note and facts.is_applied:
+            self.memory.corrections.note(_uid(request))
+            return (Event("Normal", DRIFT_CORRECTED, drift.note),)
+        if isinstance(step, RecordState) and not facts.is_applied:
+            return (Event("Normal", said.reason, said.message),) if said.ready else ()
+        is_wrong = (facts.task is not None and facts.task.is_failed) or (drift.note and drift.is_told)
+        return told(request.object, said) if is_wrong else ()
+
+    def _next(self, facts: Facts, step: Step | None, drift: Drift) -> timedelta | None:
+        """When to look again, where no change brings the route back earlier; None for the resync interval."""
+        if step is not None:
+            return self.intervals.in_progress if not isinstance(step, AwaitTask) else self.intervals.steady
+        if drift.note and drift.is_corrected:
+            return ONE_EVERY
+        due = next_look(facts.state.state) if facts.state is not None else None
+        return max(due - facts.now, timedelta(seconds=1)) if due is not None else None
+
+    # Repairs
+
+    def _drift(self, request: Request, facts: Facts) -> Drift:
+        note = facts.state.state.drift if facts.state is not None and facts.is_applied else ""
+        policy = Wishes.of(request.object).drift_policy or self.drift_policy
+        if not note or policy is Policy.SUSPEND:
+            return Drift()
+        return Drift(note, is_told=policy is Policy.REPORT, is_corrected=policy is Policy.ENFORCE)
+
+    def _repair(self, request: Request, drift: Drift, *, is_due: bool) -> str:
+        if drift.note and drift.is_corrected and self.memory.corrections.may_follow(_uid(request)):
+            return f"drift: {drift.note}"
+        return "the service token is due" if is_due else ""
+
+    # Withdrawing
+
+    async def _disable(self, request: Request, facts: Facts) -> Outcome:
+        outcome = await self._withdraw(request, facts)
+        return outcome if outcome.requeue_after is not None else self._let_go(request)
+
+    def _let_go(self, request: Request) -> Outcome:
+        """Leave nothing of ours on a route that is not, or no longer, to be published."""
+        self.observer.services.use(request.key, ())
+        if not has_finalizer(request.object, FINALIZER):
+            return done()
+        self.memory.forget(_uid(request))
+        return done().writing(farewell(FINALIZER, request.object))
+
+    async def _withdraw(self, request: Request, facts: Facts, *, orphan: bool = False) -> Outcome:
+        """The next step of a withdrawal: done without a requeue where nothing is left."""
+        former = former_finalizers(request.object, facts.state.state if facts.state is not None else None)
+        if former:
+            return requeue(_AT_ONCE).writing(MetadataWrite(remove_finalizers=former))
+        facts = self._withdrawn(request, facts, orphan=orphan)
+        step = decide(facts)
+        if step is None:
+            self.memory.forget(_uid(request))
+            self.observer.services.use(request.key, ())
+            return done()
+        await self.effects.perform(step)
+        if isinstance(step, AwaitTask) and step.task.is_failed:
+            raise Stall(*step.task.failure)
+        self.memory.failing_deletions.clear(_uid(request))
+        said = Readiness(
+            False, WITHDRAWING, "what exists at Cloudflare because of the route is being removed"
+        )
+        after = self.intervals.steady if isinstance(step, AwaitTask) else self.intervals.in_progress
+        return requeue(after).writing(MetadataWrite(annotations=said.annotations()))
+
+    def _withdrawn(self, request: Request, facts: Facts, *, orphan: bool) -> Facts:
+        task = facts.task
+        if task is not None and task.is_deletion and task.is_completed:
+            return facts
+        annotated = annotation(request.object, "tenant")
+        state = facts.state.state if facts.state is not None else None
+        return replace(
+            facts,
+            withdrawal=self.withdrawals.spec(facts, annotated, orphan=orphan),
+            shared=self.observer.claims.records.shared(request.key, state),
+        )
+
+    async def _orphan(self, request: Request, facts: Facts) -> Outcome:
+        """Leave everything at Cloudflare as it is, without our marks."""
+        events = ()
+        try:
+            outcome = await self._withdraw(request, facts, orphan=True)
+        except (Conflict, NotSyncedError):
+            raise
+        except PassError as error:
+            lasting = self.memory.failing_deletions.note(_uid(request))
+            if not isinstance(error, Stall) and lasting <= ORPHAN_PATIENCE:
+                raise
+            await self._drop(facts)
+            message = (
+                f"{_what(facts)} stays at Cloudflare, but our marks could not be removed: {error.message}"
+            )
+            return done().saying(Event("Warning", _ORPHANED, message))
+        task = facts.task
+        if facts.state is not None and task is not None and task.is_deletion and task.is_completed:
+            events = (Event("Normal", _ORPHANED, f"{_what(facts)} stays at Cloudflare"),)
+        return outcome.saying(*events)
+
+    async def _drop(self, facts: Facts) -> None:
+        if facts.state is not None:
+            await self.effects.perform(DropState(reason="the route is orphaned", state=facts.state))
+        if facts.task is not None:
+            await self.effects.perform(DropTask(reason="the route is orphaned", task=facts.task))
+
+    async def _give_up(self, request: Request, facts: Facts, error: PassError) -> Outcome:
+        """The route may go. What it leaves behind is told, and stays listed in its state."""
+        if facts.state is None and facts.inventory:
+            await self.effects.perform(
+                RecordState(reason="giving up", state=_unfinished(facts), present=None)
+            )
+        self.memory.forget(_uid(request))
+        self.observer.services.use(request.key, ())
+        after = format_duration(self.cleanup_timeout)
+        left = ", ".join(remains(facts.inventory)) or "nothing"
+        message = f"giving up after {after}: {error.message}; what may remain: {left}"
+        return done().saying(Event("Warning", _CLEANUP_ABANDONED, message))
+
+    def _tenant_name(self, request: Request, facts: Facts) -> str:
+        tenant = self.cluster.tenant_if_known(request.object)
+        if tenant is not None:
+            return str(tenant.key)
+        state = facts.state.state if facts.state is not None else None
+        return state.tenant.name if state is not None and state.tenant is not None else ""
+
+
+def _unfinished(facts: Facts) -> RouteState:
+    """The state of a route whose only record is its task."""
+    spec = facts.task.spec if facts.task is not None else None
+    if spec is None:
+        return RouteState(facts.route, inventory=facts.inventory)
+    return RouteState(
+        facts.route,
+        "",
+        spec.tenant_ref,
+        spec.account_id,
+        spec.credential_secret_ref,
+        spec.hostname,
+        spec.tunnel_id,
+        spec.zone_id,
+        facts.inventory,
+    )
+
+
+def _what(facts: Facts) -> str:
+    return ", ".join(remains(facts.inventory)) or "nothing"
+
+
+def _uid(request: Request) -> str:
+    return str(dig(request.object, "metadata", "uid") or "")
