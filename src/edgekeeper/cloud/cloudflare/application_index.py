@@ -21,6 +21,8 @@ class ApplicationIndex:
         self._mirror = mirror
         self._ids: dict[str, set[str]] = {}
         mirror.subscribe(self._follow)
+        for id_, application in mirror.items() if mirror.synced else ():
+            self._follow(id_, None, application)
 
     def find(self, uri: str) -> list[Application]:
         """The applications that protect exactly this address. Raise NotSyncedError where they are not known yet."""
