@@ -278,6 +278,7 @@ async def test_full_account_stalls_one_route_and_no_other() -> None:
         assert not world.rules("two.example.com")
         assert not world.records("two.example.com")
         world.account.quotas.applications = 2
+        await world.elapse(minutes=30)
         await world.completed("two")
 
 
@@ -317,8 +318,7 @@ async def test_ids_left_by_another_operator_are_taken_over_and_marked() -> None:
             InventoryItem("DnsRecord", record["id"], "web.example.com", "", "CNAME", "", unconfirmed=True),
             InventoryItem("TunnelHostname", "", "web.example.com", world.estate.tunnel, unconfirmed=True),
         ]
-        inventory = [{k: v for k, v in _plain(item).items()} for item in left]
-        await world.apply(task("web", access=EMAILS, inventory=inventory))
+        await world.apply(task("web", access=EMAILS, inventory=[_plain(item) for item in left]))
         await world.completed("web")
         live = world.application("web.example.com")
         assert live is not None

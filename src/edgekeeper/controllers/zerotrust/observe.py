@@ -20,6 +20,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.cloud.cloudflare.accounts import Account
 from edgekeeper.cloud.cloudflare.application_index import uris_of
@@ -110,7 +112,8 @@ class Observer:
         if subject.wants_application:
             access = await resolve_access(account, subject.spec.operations.access_app)
         team = await self.teams.of(account) if subject.wants_access and subject.wants_tunnel else ""
-        return replace(snapshot, zones=zones, access=access, team=team)
+        inventory = await _with_zones(account, snapshot.inventory, zones, subject.spec.zone_id)
+        return replace(snapshot, zones=zones, access=access, team=team, inventory=inventory)
 
     # Applications
 
@@ -304,6 +307,20 @@ class Observer:
             except Stall:
                 return True
         return False
+
+
+async def _with_zones(
+    account: Account, inventory: tuple[InventoryItem, ...], zones: Mapping[str, str], guard: str
+) -> tuple[InventoryItem, ...]:
+    """The inventory with the zone of each record. The first operators did not note it."""
+    names = {item.name for item in inventory if item.kind == "DnsRecord" and not item.parent} - zones.keys()
+    found = {**zones, **(await resolve_zones(account, sorted(names), guard) if names else {})}
+    return tuple(
+        msgspec.structs.replace(item, parent=found[item.name])
+        if item.kind == "DnsRecord" and not item.parent
+        else item
+        for item in inventory
+    )
 
 
 def _rules(
