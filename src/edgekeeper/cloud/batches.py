@@ -1,7 +1,7 @@
 """Which changes are written together, and when. No event loop and no writing: moments are passed in.
 
-    waiting     submitted changes, in order; they become a batch when the window of the first has closed, or when together
-                they weigh enough
+    waiting     submitted changes, in order; they become a batch when none has come for the time of a window, when the
+                first has waited for as long as any may, or when together they weigh enough
     parts       what is left of batches that were divided; they are due at once
 
 Where both are due they take turns, so that neither a bad batch nor new changes hold up the other.
@@ -27,9 +27,11 @@ class CoalescerOptions:
     """How changes are batched."""
 
     window: timedelta = timedelta(seconds=1)
-    """How long the first change of a batch waits for others."""
+    """How long a change waits for others. One that comes meanwhile keeps the batch open, up to `longest`."""
     heaviest: int = 500
     """The largest weight of a batch. A single change that weighs more is written alone."""
+    longest: timedelta = timedelta()
+    """How long the first change of a batch waits at most while others keep coming; never less than the window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +93,8 @@ class Batches(Generic[C, R]):
             return None
         if self._weight >= self._options.heaviest:
             return float("-inf")
-        return self._waiting[0].since + self._options.window.total_seconds()
+        window, longest = self._options.window.total_seconds(), self._options.longest.total_seconds()
+        return min(self._waiting[-1].since + window, self._waiting[0].since + max(window, longest))
 
     def _gather(self) -> list[Entry[C, R]]:
         """As many waiting changes as fit; of each key only the first, and none of a key that is in a part."""

@@ -164,6 +164,8 @@ class Outbox(Generic[P, C, R]):
         submitted = self._submitted.get(uid, {})
         for place in places:
             submitted.pop(place, None)
+        if not submitted:
+            self._submitted.pop(uid, None)
 
     def reconsider(self, matches: Callable[[P], bool]) -> None:
         """Something has changed at some places: what was refused there may be tried again at once, by any owner."""

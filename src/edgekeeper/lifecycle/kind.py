@@ -24,6 +24,7 @@ from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.outages import has_work
 from edgekeeper.core.outcome import ApplyWrite, Event
 from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.runtime.contract import Request
@@ -149,6 +150,10 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
     def obstacle(self, step: Step | None, snapshot: SnapshotT) -> PassError | None:
         """Why it cannot be found out at present whether what a step waits for has happened; None where it can."""
         return None
+
+    def has_work(self, obj: JsonObject) -> bool:
+        """Is there something to do for the object, by its status, so that an outage of its cloud keeps it waiting?"""
+        return has_work(obj)
 
     def was_created(self, obj: JsonObject) -> bool:
         """Did the object ever have an external object, by its status?"""

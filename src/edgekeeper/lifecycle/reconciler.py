@@ -27,7 +27,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Cause, Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import dig
-from edgekeeper.core.outages import has_work, outage_said, silence
+from edgekeeper.core.outages import outage_said, silence
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.kube.kinds import Key
@@ -120,7 +120,11 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
 
     async def _observe(self, base: BaseT, request: Request, *, live: bool = False) -> SnapshotT:
         """Observe, but not for longer than it takes to say in time that there is no answer: reads change nothing."""
-        left = self.memory.outages.time_left(_uid(request.object)) if has_work(request.object) else None
+        left = (
+            self.memory.outages.time_left(_uid(request.object))
+            if self.kind.has_work(request.object)
+            else None
+        )
         try:
             async with asyncio.timeout(None if left is None else left.total_seconds()) as limit:
                 return await self.kind.observe(base, live=live)
@@ -146,7 +150,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     ) -> Outcome:
         """A pass that may find that the cloud cannot be used: that is told in time, and tried again for ever."""
         outages, uid = self.memory.outages, _uid(request.object)
-        if has_work(request.object) and (overdue := outages.due(uid)) is not None:
+        if self.kind.has_work(request.object) and (overdue := outages.due(uid)) is not None:
             raise overdue
         began = self.clock.monotonic()
         try:
@@ -168,7 +172,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             raise wait from error
 
     def _note_outage(self, request: Request, error: PassError, began: float) -> None:
-        if has_work(request.object):
+        if self.kind.has_work(request.object):
             self.memory.outages.note(_uid(request.object), error, began)
             self._come_back(request)
 
@@ -183,7 +187,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         outages, uid = self.memory.outages, _uid(request.object)
         obstacle = self.kind.obstacle(step, after)
         is_answered = step is None or step.answered
-        if not has_work(request.object) or (obstacle is None and is_answered):
+        if not self.kind.has_work(request.object) or (obstacle is None and is_answered):
             outages.clear(uid)
             return ""
         if obstacle is not None:

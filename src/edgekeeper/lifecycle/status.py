@@ -16,7 +16,7 @@ from edgekeeper.core.clock import Clock, timestamp
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.core.outages import CLOUD_UNAVAILABLE, has_work, outage_said
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE, outage_said
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done
 from edgekeeper.lifecycle.kind import PAUSED, SYNCED, ExternalKind, KindMetrics, Report
 from edgekeeper.lifecycle.memory import Memory
@@ -90,7 +90,7 @@ class StatusWriter:
         obj = request.object
         said = outage_said(obj, SYNCED)
         uid = str(dig(obj, "metadata", "uid") or "")
-        message = self.memory.outages.message(uid, said) if has_work(obj) else ""
+        message = self.memory.outages.message(uid, said) if self.kind.has_work(obj) else ""
         if not message:
             return done()
         conditions = self.conditions(obj)

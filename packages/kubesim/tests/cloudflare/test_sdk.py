@@ -138,7 +138,19 @@ async def _own_policies(bench: Bench) -> None:
     assert [item.id for item in await _all(access.applications.policies.list(made.id, **account))] == [
         policy.id
     ]
+    shown: Any = await access.applications.policies.get(policy.id, **account, app_id=made.id)
+    assert shown.name == "people"
     await access.applications.policies.delete(policy.id, **account, app_id=made.id)
+
+
+async def _identity_providers(bench: Bench) -> None:
+    providers = bench.sdk.zero_trust.identity_providers
+    account = {"account_id": bench.account.id}
+    made: Any = await providers.create(
+        **account, name="Okta", type="okta", config={"okta_account": "https://acme.okta.com"}
+    )
+    assert [(item.id, item.type) for item in await _all(providers.list(**account))] == [(made.id, "okta")]
+    await providers.delete(made.id, **account)
 
 
 async def _policies(bench: Bench) -> None:
@@ -182,7 +194,7 @@ async def _service_tokens(bench: Bench) -> None:
 
 WALKS: list[Callable[[Bench], Awaitable[None]]] = [
     *(_tokens, _zones, _records, _tunnels, _applications, _own_policies),
-    *(_policies, _groups_and_tags, _service_tokens),
+    *(_policies, _identity_providers, _groups_and_tags, _service_tokens),
 ]
 
 

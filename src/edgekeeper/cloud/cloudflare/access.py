@@ -15,7 +15,15 @@ from edgekeeper.cloud.cloudflare import operations
 from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
 from edgekeeper.cloud.cloudflare.echo import Echo
 from edgekeeper.cloud.cloudflare.errors import unreadable
-from edgekeeper.cloud.cloudflare.models import Application, Group, Organization, Policy, Tag
+from edgekeeper.cloud.cloudflare.models import (
+    Application,
+    AttachedPolicy,
+    Group,
+    IdentityProvider,
+    Organization,
+    Policy,
+    Tag,
+)
 from edgekeeper.cloud.cloudflare.operations import Endpoint
 from edgekeeper.core.errors import Conflict, Stall
 from edgekeeper.core.json import JsonObject
@@ -83,6 +91,57 @@ class Access:
         application = application_of(document)
         return self.written_applications.put(application.id, application)
 
+    # Policies that belong to one application
+
+    async def application_policies(self, application_id: str) -> list[AttachedPolicy]:
+        """The policies of an application, reusable ones among them."""
+        question = self._question(operations.LIST_APPLICATION_POLICIES, application=application_id)
+        pages = self._client.pages(question, AttachedPolicy, _PER_PAGE)
+        return [policy async for page in pages for policy in page]
+
+    async def application_policy(self, application_id: str, policy_id: str) -> AttachedPolicy | None:
+        """A policy of an application, or None where there is none."""
+        question = self._question(
+            operations.GET_APPLICATION_POLICY, application=application_id, policy=policy_id
+        )
+        return await self._client.ask_for(question, AttachedPolicy)
+
+    async def create_application_policy(self, application: Application, fields: JsonObject) -> Application:
+        """Add a policy to an application. Look whether it has one like it first: this is not repeatable."""
+        _check_policy(fields)
+        question = self._question(operations.CREATE_APPLICATION_POLICY, fields, application=application.id)
+        policy = await self._client.ask(question, AttachedPolicy)
+        return self._with_policies(application, [*application.policies, policy])
+
+    async def put_application_policy(
+        self, application: Application, policy_id: str, fields: JsonObject
+    ) -> Application:
+        """Replace a policy of an application in place: its id stays. Raise Conflict where it is gone."""
+        _check_policy(fields)
+        question = self._question(
+            operations.PUT_APPLICATION_POLICY, fields, application=application.id, policy=policy_id
+        )
+        policy = await self._client.ask_for(question, AttachedPolicy)
+        if policy is None:
+            raise Conflict(f"application {application.id} has no policy {policy_id} any more")
+        return self._with_policies(
+            application, [policy if one.id == policy_id else one for one in application.policies]
+        )
+
+    async def delete_application_policy(self, application: Application, policy_id: str) -> Application:
+        """Delete a policy of an application. One that is gone already counts as deleted."""
+        question = self._question(
+            operations.DELETE_APPLICATION_POLICY, application=application.id, policy=policy_id
+        )
+        await self._client.ask_for(question, dict[str, Any])
+        return self._with_policies(application, [one for one in application.policies if one.id != policy_id])
+
+    def _with_policies(self, application: Application, policies: Sequence[AttachedPolicy]) -> Application:
+        """The application as it is after one of its policies was written. The mirror shows it from now on."""
+        ordered = tuple(sorted(policies, key=lambda policy: policy.precedence or 0))
+        changed = msgspec.structs.replace(application, policies=ordered)
+        return self.written_applications.put(application.id, changed)
+
     # Reusable policies
 
     async def policy_pages(self) -> AsyncIterator[Mapping[str, Policy]]:
@@ -116,12 +175,18 @@ class Access:
         await self._client.ask_for(question, dict[str, Any])
         self.written_policies.remove(policy_id)
 
-    # Groups and tags
+    # Groups, identity providers and tags
 
     async def group_pages(self) -> AsyncIterator[Mapping[str, Group]]:
         """All groups by id, page by page."""
         async for page in self._client.pages(self._question(operations.LIST_GROUPS), Group, _PER_PAGE):
             yield {group.id: group for group in page}
+
+    async def identity_provider_pages(self) -> AsyncIterator[Mapping[str, IdentityProvider]]:
+        """All identity providers by id, page by page."""
+        question = self._question(operations.LIST_IDENTITY_PROVIDERS)
+        async for page in self._client.pages(question, IdentityProvider, _PER_PAGE):
+            yield {provider.id: provider for provider in page}
 
     async def ensure_tag(self, name: str) -> None:
         """Make sure that applications may carry this tag."""

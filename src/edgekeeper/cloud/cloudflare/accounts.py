@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,12 +30,15 @@ from typing import NamedTuple
 
 from edgekeeper.cloud.cloudflare import tunnel_writer
 from edgekeeper.cloud.cloudflare.access import Access
+from edgekeeper.cloud.cloudflare.application_index import ApplicationIndex
 from edgekeeper.cloud.cloudflare.client import BASE_URL, CloudflareClient
 from edgekeeper.cloud.cloudflare.credential import Credential
 from edgekeeper.cloud.cloudflare.hostnames import zone_of
 from edgekeeper.cloud.cloudflare.models import (
     Application,
     Group,
+    IdentityProvider,
+    Organization,
     Policy,
     ServiceToken,
     TokenStatus,
@@ -52,10 +56,12 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS as USUAL_PACE
 from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
 from edgekeeper.cloud.registry import Registry
+from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.cloud.write_lock import WriteLocks
 from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Stall, fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,8 @@ class CloudflareOptions:
     pace: MirrorOptions = USUAL_PACE
     window: timedelta = timedelta(seconds=1)
     """How long a change waits for others to be written with."""
+    longest: timedelta = timedelta(seconds=30)
+    """How long it waits at most while others keep coming."""
 
 
 DEFAULT_OPTIONS = CloudflareOptions()
@@ -94,7 +102,7 @@ class Cloudflare:
         self.zone_locks: WriteLocks[str, ZoneWriter] = WriteLocks()
         self._transport = transport
         self._sender = sender
-        self._clock = clock
+        self.clock = clock
         self._metrics = metrics
         self._accounts: Registry[AccountKey, Account] = Registry("Cloudflare accounts", self._make, clock)
         self.run = self._accounts.run
@@ -108,7 +116,7 @@ class Cloudflare:
         self._accounts.add_user(user)
 
     def mirror(self, name: str, lister: Lister[K, V]) -> Mirror[K, V]:
-        return Mirror(name, lister, self._clock, self._metrics, options=self.options.pace)
+        return Mirror(name, lister, self.clock, self._metrics, options=self.options.pace)
 
     def _make(self, key: AccountKey) -> Account:
         client = CloudflareClient(self._transport, self._sender, key.credential, self.options.base_url)
@@ -127,6 +135,11 @@ class Account:
         self._cloudflare = cloudflare
         self._tasks: Supervisor[str] = Supervisor(f"account {account_id} by {client.credential.name}")
         self.run = self._tasks.run
+        self._organization: Remembered[str, Organization | Stall] = Remembered(
+            self._ask_organization, cloudflare.clock
+        )
+        self._tags: set[str] = set()
+        self._tag_turn = asyncio.Lock()
         self._zone_writers: dict[str, ZoneWriter] = {}
         self._tunnel_writers: dict[str, TunnelWriter] = {}
 
@@ -157,6 +170,11 @@ class Account:
         return mirror
 
     @cached_property
+    def applications_by_uri(self) -> ApplicationIndex:
+        """The same by the addresses that they protect."""
+        return ApplicationIndex(self.applications)
+
+    @cached_property
     def policies(self) -> Mirror[str, Policy]:
         self.access.written_policies.mirror = mirror = self._mirror("policies", self.access.policy_pages)
         return mirror
@@ -172,6 +190,35 @@ class Account:
         )
         return mirror
 
+    @cached_property
+    def identity_providers(self) -> Mirror[str, IdentityProvider]:
+        return self._mirror("identity providers", self.access.identity_provider_pages)
+
+    async def organization(self) -> Organization:
+        """The organisation, asked for once in a while; a refusal is remembered for as long. Raise Stall for one."""
+        answer = await self._organization.get(self.id)
+        if isinstance(answer, Stall):
+            raise fresh(answer)
+        return answer
+
+    async def _ask_organization(self, _: str) -> Organization | Stall:
+        try:
+            return await self.access.organization()
+        except Stall as refusal:
+            return fresh(refusal)
+
+    async def ensure_tag(self, name: str) -> None:
+        """Make sure that applications may carry this tag. Asked once per tag."""
+        if name not in self._tags:
+            async with self._tag_turn:
+                if name not in self._tags:
+                    await self.access.ensure_tag(name)
+                    self._tags.add(name)
+
+    def forget_tag(self, name: str) -> None:
+        """Somebody has deleted the tag."""
+        self._tags.discard(name)
+
     def zone_of(self, hostname: str) -> Zone | None:
         """The active zone that a hostname belongs to. Raise NotSyncedError where the zones are not known yet."""
         return zone_of(hostname, (zone for _, zone in self.zones.items() if zone.status == "active"))
@@ -185,7 +232,10 @@ class Account:
             records = Records(self.client, zone_id)
             mirror = self._mirror(f"zone {zone_id}", records.pages)
             lock = self._cloudflare.zone_locks.of(zone_id)
-            writer = ZoneWriter(records, zone_id, mirror, lock, window=self._cloudflare.options.window)
+            options = self._cloudflare.options
+            writer = ZoneWriter(
+                records, zone_id, mirror, lock, window=options.window, longest=options.longest
+            )
             self._zone_writers[zone_id] = writer
             self._tasks.start(f"writer of zone {zone_id}", writer.run)
         return writer
@@ -196,8 +246,9 @@ class Account:
         if writer is None:
             mirror = self._mirror(f"tunnel {tunnel_id}", tunnel_writer.lister(self.tunnels, tunnel_id))
             lock = self._cloudflare.tunnel_locks.of(tunnel_id)
+            options = self._cloudflare.options
             writer = TunnelWriter(
-                self.tunnels, tunnel_id, mirror, lock, window=self._cloudflare.options.window
+                self.tunnels, tunnel_id, mirror, lock, window=options.window, longest=options.longest
             )
             self._tunnel_writers[tunnel_id] = writer
             self._tasks.start(f"writer of tunnel {tunnel_id}", writer.run)

@@ -87,7 +87,22 @@ class Tunnel(msgspec.Struct, frozen=True):
     id: str
     name: str
     status: str | None = None
+    """healthy, degraded, down or inactive."""
+    conns_active_at: datetime | None = None
+    """Since when a cloudflared is connected, where one is."""
+    conns_inactive_at: datetime | None = None
+    """Since when none is, where none is."""
     deleted_at: str | None = None
+
+    @property
+    def connected(self) -> bool | None:
+        """Whether a cloudflared is connected; None where that is not known."""
+        return None if self.status is None else self.status in ("healthy", "degraded")
+
+    @property
+    def since(self) -> datetime | None:
+        """Since when it is connected, or is not."""
+        return self.conns_active_at if self.connected else self.conns_inactive_at
 
 
 class AttachedPolicy(msgspec.Struct, frozen=True):
@@ -135,6 +150,15 @@ class Group(msgspec.Struct, frozen=True):
 
     id: str
     name: str
+
+
+class IdentityProvider(msgspec.Struct, frozen=True):
+    """An identity provider of the account."""
+
+    id: str
+    name: str
+    type: str
+    """`azureAD`, `okta`, `google-apps`, `github`, `saml`, `oidc`, `onetimepin`, …"""
 
 
 class Tag(msgspec.Struct, frozen=True):

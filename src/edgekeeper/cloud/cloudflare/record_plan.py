@@ -59,6 +59,12 @@ class RecordChange:
     """For a withdrawal: type and content of what we wrote. What is different now is not deleted."""
     adopt: bool = False
     """Whether records of others may be taken over."""
+    known: frozenset[str] = frozenset()
+    """Ids of records that are ours though they bear no mark: an operator that came before us wrote them."""
+    others: str = ""
+    """How the marks of all owners begin. Records with the mark of another one are not taken over, `adopt` or not."""
+    release: bool = False
+    """For a withdrawal: whether the records stay, without our mark."""
 
     def __post_init__(self) -> None:
         """Raise ValueError where what we write would not be known as ours again."""
@@ -70,6 +76,18 @@ class RecordChange:
     def marks(self, comment: str | None) -> bool:
         """Whether a record with this comment is ours."""
         return comment is not None and f"{comment} ".startswith(f"{self.mark} ")
+
+    def owns(self, record: DnsRecord) -> bool:
+        """Whether a record is ours: by its mark, or because its id is known."""
+        return record.id in self.known or self.marks(record.comment)
+
+    def is_anothers(self, record: DnsRecord) -> bool:
+        """Whether a record bears the mark of another owner."""
+        return (
+            bool(self.others)
+            and (record.comment or "").startswith(self.others)
+            and not self.marks(record.comment)
+        )
 
     @property
     def whole_comment(self) -> str:
@@ -111,7 +129,8 @@ def plan_change(change: RecordChange, same_name: Iterable[DnsRecord]) -> RecordP
     """What to do, given the records of that name. Raise Stall where others are in the way."""
     existing = [record for record in same_name if record.type in _TYPES]
     if not change.wanted:
-        return _withdrawal(change, [record for record in existing if change.marks(record.comment)])
+        ours = [record for record in existing if change.owns(record)]
+        return _release(change, ours) if change.release else _withdrawal(change, ours)
     _check_foreign(change, existing)
     left = list(existing)
     kept, patches, unmatched = _match_exactly(change, left)
@@ -147,6 +166,11 @@ def _match_exactly(
     return kept, patches, unmatched
 
 
+def _release(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
+    marked = [record for record in ours if change.marks(record.comment)]
+    return RecordPlan(patches=tuple((record, {"comment": ""}) for record in marked))
+
+
 def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
     if change.written is not None:
         for record in ours:
@@ -160,12 +184,16 @@ def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
 
 def _check_foreign(change: RecordChange, existing: Sequence[DnsRecord]) -> None:
     """Raise Stall where a record of others would have to be changed. One that is as wanted may get our mark."""
+    for record in existing:
+        if change.is_anothers(record):
+            raise Stall(
+                RECORD_CONFLICT,
+                f"the record {record.type} {record.name} to {record.content} belongs to another owner: {record.comment}",
+            )
     if change.adopt:
         return
     for record in existing:
-        if not change.marks(record.comment) and not any(
-            _same_target(record, wanted) for wanted in change.wanted
-        ):
+        if not change.owns(record) and not any(_same_target(record, wanted) for wanted in change.wanted):
             raise Stall(
                 RECORD_CONFLICT,
                 f"there is a record {record.type} {record.name} to {record.content} that is not ours",

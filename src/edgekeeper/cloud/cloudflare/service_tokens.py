@@ -55,6 +55,16 @@ class ServiceTokens:
         self.written.put(token.id, token.without_secret())
         return _issued(token)
 
+    async def update(self, token_id: str, name: str, duration: str) -> ServiceToken:
+        """Change name and duration. When the token expires is changed by `refresh`. Raise Conflict where it is gone."""
+        body = {"name": name, "duration": duration, "enabled": True}
+        token = await self._client.ask_for(
+            self._question(operations.PUT_SERVICE_TOKEN, token_id, body), ServiceToken
+        )
+        if token is None:
+            raise self._gone(token_id)
+        return self.written.put(token_id, token)
+
     async def refresh(self, token_id: str) -> ServiceToken:
         """Let the token live for its whole duration again. Its secret stays. Raise Conflict where it is gone."""
         question = self._question(operations.REFRESH_SERVICE_TOKEN, token_id)

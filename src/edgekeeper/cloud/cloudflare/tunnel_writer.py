@@ -52,6 +52,7 @@ class TunnelWriter:
         lock: WriteLock[TunnelWriter],
         *,
         window: timedelta = WINDOW,
+        longest: timedelta = WINDOW,
     ) -> None:
         self.mirror = mirror
         self._tunnels = tunnels
@@ -61,7 +62,7 @@ class TunnelWriter:
             f"tunnel {tunnel_id}",
             self._write,
             key=lambda change: change.hostname,
-            options=CoalescerOptions(window, _HEAVIEST),
+            options=CoalescerOptions(window, _HEAVIEST, longest),
         )
         self.run = self._coalescer.run
 

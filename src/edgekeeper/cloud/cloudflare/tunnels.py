@@ -8,6 +8,9 @@ from edgekeeper.cloud.cloudflare.models import Tunnel, TunnelConfiguration
 from edgekeeper.core.json import JsonObject
 
 
+_PER_PAGE = 1_000
+
+
 class Tunnels:
     """The tunnels of one account."""
 
@@ -20,6 +23,11 @@ class Tunnels:
         question = Question(operations.GET_TUNNEL, self._ids(tunnel_id))
         tunnel = await self._client.ask_for(question, Tunnel)
         return tunnel if tunnel is not None and tunnel.deleted_at is None else None
+
+    async def all(self) -> list[Tunnel]:
+        """All tunnels that were not deleted."""
+        question = Question(operations.LIST_TUNNELS, {"account": self._account}, {"is_deleted": "false"})
+        return [tunnel async for page in self._client.pages(question, Tunnel, _PER_PAGE) for tunnel in page]
 
     async def configuration(self, tunnel_id: str) -> TunnelConfiguration:
         """The configuration as it is. Raise Stall where there is no such tunnel."""

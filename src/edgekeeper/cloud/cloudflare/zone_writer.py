@@ -54,6 +54,7 @@ class ZoneWriter:
         lock: WriteLock[ZoneWriter],
         *,
         window: timedelta = WINDOW,
+        longest: timedelta = WINDOW,
     ) -> None:
         self.mirror = mirror
         self._lock = lock
@@ -68,7 +69,7 @@ class ZoneWriter:
             key=lambda change: change.name,
             weigh=self._weigh,
             already=self._already,
-            options=CoalescerOptions(window, BATCH),
+            options=CoalescerOptions(window, BATCH, longest),
         )
 
     async def run(self) -> None:

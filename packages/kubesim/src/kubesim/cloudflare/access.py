@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any
 
+from edgekeeper.core.countries import COUNTRIES
 from edgekeeper.core.json import JsonObject, dig_list
 from kubesim.cloudflare.routing import Call
 from kubesim.cloudflare.state import Account
@@ -63,6 +65,23 @@ def _check_rule(account: Account, rule: JsonObject) -> None:
     group: Any = value.get("id")
     if kind == "group" and group not in account.groups:
         raise Refusal(400, 11020, f"access.api.error.failed_to_load_group: {group}")
+    if kind == "service_token" and value.get("token_id") not in account.service_tokens:
+        raise invalid(f"service token {value.get('token_id')} does not exist")
+    provider: Any = value.get("identity_provider_id")
+    if provider is not None and provider not in account.identity_providers:
+        raise invalid(f"identity provider {provider} does not exist")
+    if kind == "geo" and value.get("country_code") not in COUNTRIES:
+        raise invalid(f"{value.get('country_code')} is no country code")
+    if kind == "ip" and not _is_network(value.get("ip")):
+        raise invalid(f"{value.get('ip')} is no IP range")
+
+
+def _is_network(text: Any) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return isinstance(text, str)
 
 
 def get_organization(call: Call) -> Result:

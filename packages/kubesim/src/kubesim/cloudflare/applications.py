@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from edgekeeper.core.json import JsonObject, dig_list
-from kubesim.cloudflare.access import PAGES, check_room, enabled, invalid
+from kubesim.cloudflare.access import PAGES, check_room, enabled, invalid, not_found
 from kubesim.cloudflare.filters import matches
 from kubesim.cloudflare.policies import fields_of, stored
 from kubesim.cloudflare.routing import Call
@@ -29,6 +29,7 @@ _DEFAULTS: JsonObject = {
     "skip_interstitial": False,
     "tags": [],
 }
+_LONGEST_PATTERN = 512
 _OPTIONAL = (
     "allow_authenticate_via_warp",
     "allow_iframe",
@@ -100,6 +101,15 @@ def list_application_policies(call: Call) -> Result:
     return paged(_shown(account, _application(account, call))["policies"], call.query, PAGES)
 
 
+def get_application_policy(call: Call) -> Result:
+    """One policy of the application, a reusable one too."""
+    account = enabled(call)
+    for policy in _shown(account, _application(account, call))["policies"]:
+        if policy["id"] == call.ids["policy"]:
+            return Result(policy)
+    raise not_found("policy")
+
+
 def create_application_policy(call: Call) -> Result:
     account = enabled(call)
     application = _application(account, call)
@@ -160,6 +170,7 @@ def _fields(account: Account, payload: JsonObject, id_: str) -> JsonObject:
         raise invalid("type must be self_hosted in this simulation")
     if not isinstance(domain, str) or not domain:
         raise invalid("domain is required")
+    _check_destinations(payload)
     destinations = dig_list(payload, "destinations") or [{"type": "public", "uri": domain}]
     if len(destinations) > account.quotas.domains_per_application:
         raise invalid(f"at most {account.quotas.domains_per_application} domains are allowed")
@@ -177,6 +188,16 @@ def _fields(account: Account, payload: JsonObject, id_: str) -> JsonObject:
     }
 
 
+def _check_destinations(payload: JsonObject) -> None:
+    for destination in dig_list(payload, "destinations"):
+        for override in dig_list(destination, "overrides"):
+            pattern = override.get("path_pattern") if isinstance(override, dict) else None
+            if not isinstance(pattern, str) or not pattern or len(pattern) > _LONGEST_PATTERN:
+                raise invalid("destination overrides need a path_pattern of at most 512 characters")
+            if override.get("behavior") != "public":
+                raise invalid("the behavior of a destination override must be public")
+
+
 def _check_domains(account: Account, uris: list[str], id_: str) -> None:
     for other in account.applications.values():
         if other["id"] != id_ and not {other["domain"], *other["self_hosted_domains"]}.isdisjoint(uris):
@@ -187,6 +208,9 @@ def _check_settings(account: Account, fields: JsonObject) -> None:
     unknown = [tag for tag in fields["tags"] if tag not in account.tags]
     if unknown:
         raise invalid(f"tags do not exist: {', '.join(unknown)}")
+    foreign = [idp for idp in fields["allowed_idps"] if idp not in account.identity_providers]
+    if foreign:
+        raise invalid(f"allowed_idps: identity providers do not exist: {', '.join(map(str, foreign))}")
     if fields["auto_redirect_to_identity"] and len(fields["allowed_idps"]) != 1:
         raise invalid(
             "auto_redirect_to_identity can only be set when there is exactly one allowed identity provider"

@@ -102,6 +102,16 @@ class CloudflareCloud:
         id_: str = created["id"]
         return id_
 
+    def connect(self, account_id: str, tunnel_id: str, *, connected: bool = True) -> None:
+        """A cloudflared connects to a tunnel, or the last one is gone."""
+        tunnels, now = self.world.account(account_id).tunnels, self.world.make.time()
+        tunnels[tunnel_id] = {
+            **tunnels[tunnel_id],
+            "status": "healthy" if connected else "down",
+            "conns_active_at": now if connected else None,
+            "conns_inactive_at": None if connected else now,
+        }
+
     def add_token(
         self,
         value: str = "",

@@ -35,6 +35,7 @@ class Quotas:
     service_tokens: int = 50
     policies: int = 500
     groups: int = 300
+    identity_providers: int = 50
     domains_per_application: int = 5
     tunnels: int = 1000
 
@@ -98,6 +99,7 @@ class Account:
     service_tokens: dict[str, JsonObject] = field(default_factory=dict)
     secrets: dict[str, list[ServiceSecret]] = field(default_factory=dict)
     tags: dict[str, JsonObject] = field(default_factory=dict)
+    identity_providers: dict[str, JsonObject] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,111 @@
+"""The inventory of a task: what exists because of its route, as its status records it. Pure.
+
+An item leaves the inventory only when it is known that the thing is gone, or is not ours. So nothing is forgotten by a
+crash, a lost response or a listing that lacks something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from edgekeeper.api.zerotrust_task import InventoryItem
+from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject
+from edgekeeper.controllers.zerotrust.wanted import bears_mark
+
+Identity = tuple[str, str, str]
+
+
+def identity(item: InventoryItem) -> Identity:
+    """What makes two items the same: the id, or place and name where there is none."""
+    return (item.kind, "", item.id) if item.id else (item.kind, item.parent, item.name)
+
+
+def merged(*inventories: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
+    """All items, each once; of equal ones the last."""
+    items: dict[Identity, InventoryItem] = {}
+    for inventory in inventories:
+        for item in inventory:
+            items[identity(item)] = item
+    named = {item.name for item in items.values() if item.kind == "ServiceToken" and item.id}
+    # What was announced under this name has been created.
+    return tuple(
+        item for item in items.values() if item.kind != "ServiceToken" or item.id or item.name not in named
+    )
+
+
+def known_inventory(subject: Subject) -> tuple[InventoryItem, ...]:
+    """What is known of what is there: once the task was claimed, the status knows better than the spec."""
+    status = subject.status
+    if status.observed_generation == subject.generation:
+        return merged(status.inventory)
+    return merged(status.inventory, subject.spec.inventory)
+
+
+def without(inventory: Iterable[InventoryItem], *gone: InventoryItem) -> tuple[InventoryItem, ...]:
+    dropped = {identity(item) for item in gone}
+    return tuple(item for item in inventory if identity(item) not in dropped)
+
+
+def refreshed(snapshot: Snapshot) -> tuple[InventoryItem, ...]:
+    """The inventory after a pass: with what was found or made, and without what is known to be gone."""
+    return merged(_remaining(snapshot), _present(snapshot))
+
+
+def _remaining(snapshot: Snapshot) -> Iterator[InventoryItem]:
+    application = snapshot.application
+    for item in snapshot.inventory:
+        if item.kind == "AccessPolicy" and item.parent:
+            # Policies of an application are as the application shows them.
+            if application is not None and item.parent == application.id:
+                continue
+            if not any(
+                one.kind == "AccessApplication" and one.id == item.parent for one in snapshot.inventory
+            ):
+                continue
+        if item.kind == "TunnelHostname" and is_surplus_hostname(snapshot, item):
+            if not snapshot.rules.get((item.parent, item.name)):
+                continue
+        if item.kind == "DnsRecord" and not _is_there(snapshot, item):
+            continue
+        yield item
+
+
+def _is_there(snapshot: Snapshot, item: InventoryItem) -> bool:
+    records = snapshot.records.get((item.parent, item.name))
+    return records is None or any(record.id == item.id for record in records)
+
+
+def is_surplus_hostname(snapshot: Snapshot, item: InventoryItem) -> bool:
+    """Is a hostname of a tunnel in the inventory not wanted any more?"""
+    subject = snapshot.subject
+    return not (
+        subject.wants_tunnel and item.parent == subject.spec.tunnel_id and item.name in subject.hostnames
+    )
+
+
+def is_surplus_record(snapshot: Snapshot, item: InventoryItem) -> bool:
+    """Is a record in the inventory in a place where none is wanted?"""
+    return not (snapshot.subject.wants_records and snapshot.zones.get(item.name) == item.parent)
+
+
+def _present(snapshot: Snapshot) -> Iterator[InventoryItem]:
+    application, token = snapshot.application, snapshot.token
+    if application is not None and application.id not in {one.id for one in snapshot.rivals}:
+        yield InventoryItem("AccessApplication", application.id, application.domain)
+        for policy in application.policies:
+            if not policy.reusable:
+                yield InventoryItem("AccessPolicy", policy.id, policy.name, application.id)
+    if snapshot.token_policy is not None:
+        yield InventoryItem("AccessPolicy", snapshot.token_policy.id, snapshot.token_policy.name)
+    if token is not None:
+        yield InventoryItem("ServiceToken", token.id, token.name)
+    if snapshot.secret is not None and snapshot.secret.owner:
+        yield InventoryItem("Secret", "", str(snapshot.secret.key))
+    yield from _present_records(snapshot)
+
+
+def _present_records(snapshot: Snapshot) -> Iterator[InventoryItem]:
+    for (zone, name), records in snapshot.records.items():
+        for record in records:
+            if bears_mark(record.comment, snapshot.cluster, snapshot.subject.spec):
+                yield InventoryItem("DnsRecord", record.id, name, zone, record.type, record.content)

@@ -1,0 +1,164 @@
+"""Which steps a service token and its Secret need. Pure.
+
+token is not there                              announce → create, with its Secret
+Secret is missing, or of another token          rotate, with the Secret: the client secret is lost
+Secret says that a rotation was begun           rotate again: its result may be lost
+rotation is requested, or due                   rotate, the old secret staying valid for the grace period
+other name or duration                          update
+expires soon, or not as its duration says       refresh
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from edgekeeper.cloud.cloudflare.models import ServiceToken
+from edgekeeper.controllers.zerotrust import steps as do
+from edgekeeper.controllers.zerotrust.observe import secret_name
+from edgekeeper.controllers.zerotrust.snapshot import Snapshot, TokenSecret
+from edgekeeper.controllers.zerotrust.token_secrets import conflict
+from edgekeeper.controllers.zerotrust.wanted import mark_of
+from edgekeeper.core.errors import Stall
+from edgekeeper.core.steps import Step
+
+TOKEN_CONFLICT: Final = "ServiceTokenConflict"  # noqa: S105 - a reason
+DURATION: Final = "8760h"
+GRACE: Final = timedelta(hours=24)
+"""How long the previous secret stays valid where nobody says."""
+EARLY: Final = timedelta(days=30)
+"""How long before its end a token is refreshed, or a quarter of its duration where that is less."""
+_SLACK: Final = timedelta(minutes=5)
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|m|s)")
+_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
+_SURPLUS: Final = "the route does not ask for it any more"
+
+
+def parse_duration(text: str) -> timedelta | None:
+    """A duration as Cloudflare writes it; None for `forever`."""
+    if text == "forever":
+        return None
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise Stall("InvalidSpec", f"{text[:50]!r} is no duration such as 30m or 24h")
+    return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+
+
+def refuse_token(snapshot: Snapshot) -> None:
+    """Raise Stall where a token or Secret of others is in the way."""
+    if not snapshot.subject.wants_token:
+        return
+    if snapshot.token is None and snapshot.rival_tokens:
+        ids = ", ".join(token.id for token in snapshot.rival_tokens)
+        raise Stall(
+            TOKEN_CONFLICT,
+            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it, "
+            'or annotate the route with edgekeeper.io/adopt: "true" to take it over',
+        )
+    if snapshot.secret is not None and not is_own_secret(snapshot, snapshot.secret, snapshot.token):
+        raise conflict(secret_name(snapshot.subject))
+
+
+def is_own_secret(snapshot: Snapshot, secret: TokenSecret, token: ServiceToken | None) -> bool:
+    """Is a Secret ours: by its mark, or because it has the credentials of a token that is ours?"""
+    if secret.owner:
+        return secret.owner == mark_of(snapshot.cluster, snapshot.subject.spec)
+    recorded = {item.id for item in snapshot.items("ServiceToken") if item.id}
+    return token is not None and token.id in recorded and secret.client_id == token.client_id
+
+
+def publish_token(snapshot: Snapshot) -> Iterator[Step]:
+    """The steps until the token is there and its credentials are stored."""
+    if not snapshot.subject.wants_token:
+        return
+    wanted, token = snapshot.subject.spec.operations.service_token, snapshot.token
+    if token is None:
+        if not any(item.name == wanted.name and not item.id for item in snapshot.items("ServiceToken")):
+            yield do.AnnounceToken(wanted.name, reason="service tokens bear no mark")
+        yield do.CreateToken(wanted.name, wanted.duration or DURATION, reason="the route asks for it")
+        return
+    yield from _stored(snapshot, token)
+    yield from _lasting(snapshot, token)
+
+
+def _stored(snapshot: Snapshot, token: ServiceToken) -> Iterator[Step]:
+    secret, now = snapshot.secret, snapshot.now
+    wanted = snapshot.subject.spec.operations.service_token
+    if secret is not None and not secret.owner:
+        mark = mark_of(snapshot.cluster, snapshot.subject.spec)
+        yield do.MarkSecret(secret, mark, reason="it has the credentials of our token")
+    grace = (parse_duration(wanted.rotation_grace) if wanted.rotation_grace else None) or GRACE
+    if secret is None or secret.client_id != token.client_id or not secret.has_client_secret:
+        yield do.RotateToken(token, now, reason="its credentials are not in the Secret")
+    elif secret.rotating:
+        yield do.RotateToken(token, now, reason="a rotation was begun, and its result may be lost")
+    elif wanted.rotation and wanted.rotation != secret.rotation:
+        yield do.RotateToken(
+            token, now + grace, is_due=True, reason=f"rotation {wanted.rotation} is requested"
+        )
+    elif wanted.rotation_interval and secret.rotated_at is not None:
+        interval = parse_duration(wanted.rotation_interval)
+        if interval is not None and secret.rotated_at + interval <= now:
+            yield do.RotateToken(
+                token, now + grace, is_due=True, reason=f"it is rotated every {wanted.rotation_interval}"
+            )
+
+
+def _lasting(snapshot: Snapshot, token: ServiceToken) -> Iterator[Step]:
+    wanted = snapshot.subject.spec.operations.service_token
+    text = wanted.duration or DURATION
+    duration = parse_duration(text)
+    is_same = token.duration == text or (bool(token.duration) and parse_duration(token.duration) == duration)
+    if token.name != wanted.name or not is_same or not token.enabled:
+        yield do.UpdateToken(token, wanted.name, text, reason="it is not as the route asks for")
+    if reason := _why_refresh(snapshot, token, duration):
+        yield do.RefreshToken(token, reason=reason)
+
+
+def _why_refresh(snapshot: Snapshot, token: ServiceToken, duration: timedelta | None) -> str:
+    """Why the end of the token's life has to be moved; empty where it is as it should be."""
+    if duration is None or token.expires_at is None:
+        return (
+            ""
+            if (duration is None) == (token.expires_at is None)
+            else "it does not expire as its duration says"
+        )
+    left = token.expires_at - snapshot.now
+    if left < min(EARLY, duration / 4):
+        return f"it expires at {token.expires_at:%Y-%m-%d %H:%M} UTC"
+    return "it expires later than its duration says" if left > duration + _SLACK else ""
+
+
+# Withdrawing
+
+
+def withdraw_tokens(snapshot: Snapshot) -> Iterator[Step]:
+    """The steps until what is not wanted any more is gone, or left without our mark."""
+    subject, mark = snapshot.subject, mark_of(snapshot.cluster, snapshot.subject.spec)
+    leaves = subject.is_withdrawal and subject.spec.orphan
+    tokens = [token for token in (snapshot.token, *snapshot.surplus_tokens.values()) if token is not None]
+    if not leaves:
+        for secret in snapshot.surplus_secrets.values():
+            # Once the token is gone, nothing would prove that an unmarked Secret is ours.
+            if not secret.owner and any(is_own_secret(snapshot, secret, token) for token in tokens):
+                yield do.MarkSecret(secret, mark, reason="it has the credentials of our token")
+    for item in snapshot.items("ServiceToken"):
+        if item.id not in snapshot.surplus_tokens:
+            continue
+        token = snapshot.surplus_tokens[item.id]
+        if leaves or (token is not None and token.name != item.name):
+            yield do.Forget((item,), reason="it is left as it is")
+        else:
+            yield do.DeleteToken(item.id, item.name, reason=_SURPLUS)
+    for item in snapshot.items("Secret"):
+        secret = snapshot.surplus_secrets.get(item.name)
+        if secret is None:
+            continue
+        if secret.owner != mark:
+            yield do.Forget((item,), reason="it is left as it is")
+        elif leaves:
+            yield do.MarkSecret(secret, None, reason="it is left as it is")
+        else:
+            yield do.DeleteSecret(secret, reason=_SURPLUS)
