@@ -225,6 +225,7 @@ class Operator:
         return replace(
             self.process,
             claims=Claims(),
+            made={},
             registry=CollectorRegistry(),
             aws_account=self._aws_account(CloudMetrics(CollectorRegistry())),
             cloudflare_accounts=self._cloudflare(CloudMetrics(CollectorRegistry())),

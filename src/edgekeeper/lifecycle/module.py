@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from prometheus_client import CollectorRegistry
 
@@ -40,6 +40,8 @@ from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
+
+T = TypeVar("T")
 
 
 class Cloud(StrEnum):
@@ -152,6 +154,15 @@ class Process:
     claims: Claims = field(default_factory=Claims)
     aws_account: AwsAccount | None = None
     cloudflare_accounts: Cloudflare | None = None
+    made: dict[Callable[..., Any], Any] = field(default_factory=dict)
+    """What `once` has made."""
+
+    def once(self, make: Callable[[Process], T]) -> T:
+        """What several modules share: made by the first one that asks for it."""
+        if make not in self.made:
+            self.made[make] = make(self)
+        made: T = self.made[make]
+        return made
 
     @property
     def aws(self) -> AwsAccount:

@@ -5,7 +5,6 @@ What only one kind looks at, such as the tenants of CloudFront, that kind mirror
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 
@@ -13,6 +12,7 @@ from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns.service import Dns
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
+from edgekeeper.cloud.shared_run import SharedRun
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.log import get_logger
@@ -68,23 +68,8 @@ class AwsAccount:
         self.options = options
         self.rights = Rights(clock)
         self.dns = Dns(access, clock, metrics, options=options)
-        self._users = 0
-        self._task: asyncio.Task[None] | None = None
+        self._work = SharedRun("AWS account", self.dns.run)
 
     async def run(self) -> None:
-        """Keep zones fresh and write what is handed in, until cancelled.
-
-        Each kind that uses the account calls this: the first one starts the work, and the last one that is cancelled
-        ends it. Where the work fails, it fails for all of them.
-        """
-        self._users += 1
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self.dns.run(), name="AWS account")
-        task = self._task
-        try:
-            await asyncio.shield(task)
-        finally:
-            self._users -= 1
-            if not self._users:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        """Keep zones fresh and write what is handed in, until cancelled. Each kind that uses the account calls this."""
+        await self._work.run()

@@ -57,6 +57,7 @@ from edgekeeper.cloud.mirror import DEFAULT_OPTIONS as USUAL_PACE
 from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
 from edgekeeper.cloud.registry import Registry
 from edgekeeper.cloud.remembered import Remembered
+from edgekeeper.cloud.shared_run import SharedRun
 from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.cloud.transport import Transport
 from edgekeeper.cloud.write_lock import WriteLocks
@@ -105,7 +106,7 @@ class Cloudflare:
         self.clock = clock
         self._metrics = metrics
         self._accounts: Registry[AccountKey, Account] = Registry("Cloudflare accounts", self._make, clock)
-        self.run = self._accounts.run
+        self.run = SharedRun("Cloudflare accounts", self._accounts.run).run
 
     def account(self, credential: Credential, account_id: str) -> Account:
         """An account as one credential sees it."""

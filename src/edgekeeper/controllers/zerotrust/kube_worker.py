@@ -48,7 +48,7 @@ from edgekeeper.controllers.zerotrust.template_controller import (
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, SERVICE, Key
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, UpkeptController, Upkeep
+from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, Upkeep, UpkeptController
 from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory
@@ -140,15 +140,20 @@ class RouteController(UpkeptController):
 
 def route_controller(services: Services, claims: Claims, options: KubeWorkerOptions) -> RouteController:
     """Build the controller of HTTPRoutes. `claims` is shared by all kinds of the process."""
+    observer = route_observer(services, claims, options)
+    return RouteController(services, observer.cluster, claims, observer, options)
+
+
+def route_observer(services: Services, claims: Claims, options: KubeWorkerOptions) -> Observer:
+    """Reads what the cluster says about routes, and registers their claims with those of all kinds."""
     cluster = Cluster(options.operator_namespace)
-    observer = Observer(
+    return Observer(
         cluster,
         RouteClaims(claims, cluster, HostnamePolicy(options.hostnames)),
         NamedObjects(services.informers, SERVICE),
         services.clock,
         RouteOptions(options.default_origin, options.dns_only_public),
     )
-    return RouteController(services, cluster, claims, observer, options)
 
 
 def state_controller(services: Services, options: KubeWorkerOptions) -> CollectingController:

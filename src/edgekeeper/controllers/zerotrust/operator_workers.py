@@ -103,7 +103,7 @@ def _template(manager: JsonObject, role: Role, labels: Mapping[str, str], image_
 def _container(manager: JsonObject, role: Role) -> JsonObject:
     name = operator_container(manager)
     containers = dig_list(manager, "spec", "template", "spec", "containers")
-    container = deepcopy(next(each for each in containers if dig(each, "name") == name))
+    container: JsonObject = deepcopy(next(each for each in containers if dig(each, "name") == name))
     environment = [each for each in dig_list(container, "env") if dig(each, "name") not in _OVERRIDDEN]
     pod_name = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}
     container["name"] = str(role)

@@ -25,6 +25,7 @@ from edgekeeper.controllers.zerotrust.metrics import TaskMetrics
 from edgekeeper.controllers.zerotrust.observe import Observer
 from edgekeeper.controllers.zerotrust.perform import Performer, Submitted
 from edgekeeper.controllers.zerotrust.task_kind import TaskKind
+from edgekeeper.controllers.zerotrust.task_preview import TaskPreviews
 from edgekeeper.controllers.zerotrust.tenant_kind import TenantController, TenantReconciler
 from edgekeeper.controllers.zerotrust.token_secrets import TokenSecrets
 from edgekeeper.kube.kinds import CONFIG_MAP, Kind
@@ -64,7 +65,7 @@ class WorkerOptions:
 
 
 class CloudflareWorker:
-    """Makes the controllers, each once."""
+    """Makes the controllers, each once. Each may have services of its own, with its own recorder of events."""
 
     def __init__(
         self, services: Services, cloudflare: Cloudflare, registry: CollectorRegistry, options: WorkerOptions
@@ -81,9 +82,9 @@ class CloudflareWorker:
         self._scope = Scope(namespaces=(options.namespace,))
         cloudflare.add_user(self._tokens.is_used)
 
-    def tasks(self) -> ExternalController:
+    def tasks(self, services: Services | None = None) -> ExternalController:
         """The controller that carries out tasks."""
-        services, options = self._services, self._options
+        services, options = services or self._services, self._options
         memory = Memory(services.clock)
         outbox: Submitted = Submitted(services.clock)
         users = self._tokens.users(services.informers)
@@ -106,9 +107,9 @@ class CloudflareWorker:
         controller.use(users.secrets)
         return controller
 
-    def drift(self) -> DriftController:
+    def drift(self, services: Services | None = None) -> DriftController:
         """The controller that compares what was applied with what is there."""
-        services, options = self._services, self._options
+        services, options = services or self._services, self._options
         users = self._tokens.users(services.informers)
         reconciler = DriftReconciler(self._cloudflare, users, self._observer, options.drift_interval)
         controller = DriftController(
@@ -127,9 +128,9 @@ class CloudflareWorker:
         controller.use(users.secrets)
         return controller
 
-    def tenants(self) -> TenantController:
+    def tenants(self, services: Services | None = None) -> TenantController:
         """The controller that reports the state of tenants."""
-        services, options = self._services, self._options
+        services, options = services or self._services, self._options
         users = self._tokens.users(services.informers)
         reconciler = TenantReconciler(
             self._cloudflare, users, services.clock, options.namespace, options.poll_interval
@@ -142,6 +143,19 @@ class CloudflareWorker:
         )
         controller.use(users.secrets)
         return controller
+
+    def previews(self) -> TaskPreviews:
+        """What carrying out tasks would take."""
+        users = self._tokens.users(self._services.informers)
+        return TaskPreviews(self._cloudflare, users, self._observer)
+
+    def tenant_reports(self) -> TenantReconciler:
+        """What would be reported about tenants."""
+        services, options = self._services, self._options
+        users = self._tokens.users(services.informers)
+        return TenantReconciler(
+            self._cloudflare, users, services.clock, options.namespace, options.poll_interval
+        )
 
 
 def task_controller(

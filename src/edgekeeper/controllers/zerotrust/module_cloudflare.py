@@ -1,0 +1,67 @@
+"""Register the controllers of the role cloudflare-worker with the process: tasks, drift, tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from edgekeeper.api.definition import CustomKind
+from edgekeeper.api.zerotrust import ZERO_TRUST_TENANT
+from edgekeeper.api.zerotrust_task import CLOUDFLARE_TASK
+from edgekeeper.controllers.zerotrust.process_worker import cloudflare_worker
+from edgekeeper.controllers.zerotrust.tenant_preview import preview_tenants
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.readiness import Readiness
+from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
+from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, Process, Role
+from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.runtime.controller import Controller
+
+
+class CloudflareWorkerModule(KindModule):
+    """A controller of the role cloudflare-worker."""
+
+    role: ClassVar = Role.CLOUDFLARE_WORKER
+    clouds: ClassVar = frozenset({Cloud.CLOUDFLARE})
+    plannable: ClassVar = False
+
+
+class TaskModule(CloudflareWorkerModule):
+    """CloudflareTask: what has to be done at Cloudflare for a route."""
+
+    name: ClassVar = "cloudflaretask"
+    definition: ClassVar[CustomKind | None] = CLOUDFLARE_TASK
+
+    def build(self, process: Process, values: FlagValues) -> Controller:
+        return process.once(cloudflare_worker).tasks(process.services)
+
+    def readiness(self, obj: JsonObject) -> Readiness:
+        phase = str(dig(obj, "status", "phase") or "Pending")
+        return Readiness(phase == "Completed", phase, str(dig(obj, "status", "message") or ""))
+
+
+class DriftModule(CloudflareWorkerModule):
+    """Compares what was applied for a route with what is there."""
+
+    name: ClassVar = "cloudflaredrift"
+    foreign_kind: ClassVar[Kind | None] = CONFIG_MAP
+
+    def build(self, process: Process, values: FlagValues) -> Controller:
+        return process.once(cloudflare_worker).drift(process.services)
+
+
+class TenantModule(CloudflareWorkerModule):
+    """CloudflareZeroTrustTenant: an account, a tunnel in it, and the token to use."""
+
+    name: ClassVar = "cloudflarezerotrusttenant"
+    definition: ClassVar[CustomKind | None] = ZERO_TRUST_TENANT
+    plannable: ClassVar = True
+    examples: ClassVar = ("zero-trust/10-tenant.yaml",)
+
+    def build(self, process: Process, values: FlagValues) -> Controller:
+        return process.once(cloudflare_worker).tenants(process.services)
+
+    async def preview(
+        self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
+    ) -> list[Preview]:
+        return await preview_tenants(process, objects, keys)
