@@ -308,7 +308,13 @@ async def test_ids_left_by_another_operator_are_taken_over_and_marked() -> None:
         record = world.cloud.act(
             "POST",
             f"/zones/{world.estate.zone.id}/dns_records",
-            {"type": "CNAME", "name": "web.example.com", "content": "old.cfargotunnel.com", "ttl": 1, "proxied": True},
+            {
+                "type": "CNAME",
+                "name": "web.example.com",
+                "content": "old.cfargotunnel.com",
+                "ttl": 1,
+                "proxied": True,
+            },
         )
         path = f"/accounts/{world.account.id}/cfd_tunnel/{world.estate.tunnel}/configurations"
         ingress = [{"hostname": "web.example.com", "service": "http://old"}, {"service": "http_status:404"}]

@@ -303,7 +303,11 @@ def task(name: str = "web", /, *hostnames: str, **fields: Any) -> JsonObject:
     """
     names = hostnames or (f"{name}.example.com",)
     operations: JsonObject = {
-        "tunnelRoute": {"enabled": True, "originService": "http://web.shop.svc:80", **fields.pop("tunnel", {})},
+        "tunnelRoute": {
+            "enabled": True,
+            "originService": "http://web.shop.svc:80",
+            **fields.pop("tunnel", {}),
+        },
         "cnameDns": {"enabled": fields.pop("cname", True)},
         "accessApp": {"name": name, "policyName": f"{name}-allow-policy", **fields.pop("access", {})},
         "serviceToken": _token(name, fields.pop("token", None)),

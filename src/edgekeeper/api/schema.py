@@ -20,6 +20,8 @@ shall fill in. A struct brings its own rules as `__rules__`, pairs of an express
     datetime                     string of format date-time
     T | None                     the schema of T: optional fields are absent, never null
 
+A struct with `__keeps_unknown__` keeps fields that it does not know, for a controller that refuses them.
+
 Anything that has no structural schema is refused when the definition is made, long before a server would refuse it.
 """
 
@@ -123,6 +125,8 @@ def _object(info: inspect.StructType) -> JsonObject:
     schema["properties"] = {field.encode_name: _schema(field.type) for field in info.fields}
     if required := sorted(field.encode_name for field in info.fields if field.required):
         schema["required"] = required
+    if getattr(info.cls, "__keeps_unknown__", False):
+        schema |= _FREE_FORM
     rules: tuple[Rule, ...] = getattr(info.cls, "__rules__", ())
     if rules:
         schema["x-kubernetes-validations"] = [rule.as_schema() for rule in rules]

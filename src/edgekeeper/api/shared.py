@@ -25,6 +25,16 @@ class CamelStruct(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Field names as Kubernetes writes them; what is unset is left out."""
 
 
+class StrictStruct(CamelStruct, frozen=True, forbid_unknown_fields=True):
+    """Settings of which a misspelt one must not be ignored.
+
+    The API server would drop a field that the schema does not know, from clients that do not ask it to be strict. Here it is
+    stored, and refused when the object is decoded.
+    """
+
+    __keeps_unknown__ = True
+
+
 class Condition(CamelStruct, frozen=True):
     """A fact about the object."""
 

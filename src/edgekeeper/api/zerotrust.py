@@ -4,7 +4,8 @@ Fields, limits, short names and columns are those that existing manifests were w
 
 The schemas have no defaults. Settings are merged from several objects, and a default that the server stores would shadow
 the level below it: a template that only sets a session duration would switch off the protection that the base template
-switches on. Built-in values apply in code, last (`controllers.zerotrust.settings`).
+switches on. Built-in values apply in code, last (`controllers.zerotrust.settings`). Nor does the server drop fields of
+tenants and templates that it does not know: a misspelt section would be a setting that is not there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
 from edgekeeper.api.schema import Rule
-from edgekeeper.api.shared import ATOMIC_LIST, LISTED_BY_TYPE, CamelStruct, Condition
+from edgekeeper.api.shared import ATOMIC_LIST, LISTED_BY_TYPE, CamelStruct, Condition, StrictStruct
 
 GROUP = "cfzt.cloudflare.com"
 VERSION = "v1alpha1"
@@ -36,7 +37,7 @@ Conditions = Annotated[list[Condition], Meta(extra_json_schema=LISTED_BY_TYPE)]
 # Settings that tenants, templates and tasks have in common
 
 
-class OriginTls(CamelStruct, frozen=True):
+class OriginTls(StrictStruct, frozen=True):
     """How the tunnel speaks to an origin with the scheme https."""
 
     no_tls_verify: Annotated[bool | None, Meta(description="Accept any certificate of the origin.")] = field(
@@ -60,14 +61,14 @@ class OriginTls(CamelStruct, frozen=True):
     ] = field(name="matchSNIToHost", default=None)
 
 
-class SecretKeyRef(CamelStruct, frozen=True):
+class SecretKeyRef(StrictStruct, frozen=True):
     """A key of a Secret in the tenant's namespace."""
 
     name: Annotated[str, Meta(min_length=1, max_length=253, description="The Secret's name.")]
     key: Annotated[str, Meta(min_length=1, max_length=253, description="The key.")] = "token"
 
 
-class ServiceRef(CamelStruct, frozen=True):
+class ServiceRef(StrictStruct, frozen=True):
     """A Service of type LoadBalancer."""
 
     name: Annotated[str, Meta(min_length=1, max_length=253, description="The Service's name.")]
@@ -79,14 +80,14 @@ class ServiceRef(CamelStruct, frozen=True):
     ] = ""
 
 
-class IdentityProviderGroup(CamelStruct, frozen=True):
+class IdentityProviderGroup(StrictStruct, frozen=True):
     """A group that an identity provider knows."""
 
     provider: Annotated[str, Meta(min_length=1, description="Name or id of the identity provider.")]
     group: Annotated[str, Meta(min_length=1, description="The group as the provider names it.")]
 
 
-class AccessRule(CamelStruct, frozen=True):
+class AccessRule(StrictStruct, frozen=True):
     """Who is meant: exactly one of the fields."""
 
     __rules__ = (
@@ -117,7 +118,7 @@ class AccessRule(CamelStruct, frozen=True):
 AccessRules = Annotated[list[AccessRule], Meta(max_length=MOST_RULES, extra_json_schema=ATOMIC_LIST)]
 
 
-class AccessSettings(CamelStruct, frozen=True):
+class AccessSettings(StrictStruct, frozen=True):
     """The Access application that protects the hostnames of a route."""
 
     enabled: Annotated[bool | None, Meta(description="Whether there is an Access application.")] = None
@@ -163,7 +164,7 @@ class AccessSettings(CamelStruct, frozen=True):
     ] = None
 
 
-class ServiceTokenSettings(CamelStruct, frozen=True):
+class ServiceTokenSettings(StrictStruct, frozen=True):
     """The service token with which programs pass the Access application."""
 
     enabled: Annotated[bool | None, Meta(description="Whether there is a service token.")] = None
@@ -182,7 +183,7 @@ class ServiceTokenSettings(CamelStruct, frozen=True):
 # CloudflareZeroTrustTenant
 
 
-class TenantDefaults(CamelStruct, frozen=True):
+class TenantDefaults(StrictStruct, frozen=True):
     """Settings for all routes of the tenant, below those of templates and annotations."""
 
     session_duration: Duration | None = None
@@ -194,7 +195,7 @@ class TenantDefaults(CamelStruct, frozen=True):
     origin_tls: OriginTls | None = field(name="originTLS", default=None)
 
 
-class TenantSpec(CamelStruct, frozen=True):
+class TenantSpec(StrictStruct, frozen=True):
     """An account of Cloudflare, a tunnel in it, and the token to use."""
 
     account_id: Annotated[str, Meta(pattern="^[a-f0-9]{32}$", description="The account.")]
@@ -268,7 +269,7 @@ class ZeroTrustTenant(CamelStruct, frozen=True):
 # CloudflareZeroTrustTemplate
 
 
-class OriginSettings(CamelStruct, frozen=True):
+class OriginSettings(StrictStruct, frozen=True):
     """Where requests go to."""
 
     url: Annotated[
@@ -288,7 +289,7 @@ class OriginSettings(CamelStruct, frozen=True):
     origin_tls: OriginTls | None = field(name="originTLS", default=None)
 
 
-class DnsOnlySettings(CamelStruct, frozen=True):
+class DnsOnlySettings(StrictStruct, frozen=True):
     """A DNS record that leads to an address of the cluster, without a tunnel."""
 
     enabled: Annotated[
@@ -305,7 +306,7 @@ class DnsOnlySettings(CamelStruct, frozen=True):
     ] = None
 
 
-class TemplateSpec(CamelStruct, frozen=True):
+class TemplateSpec(StrictStruct, frozen=True):
     """Settings that routes have in common. What is not set comes from the level below."""
 
     tenant_ref: Annotated[
