@@ -179,6 +179,9 @@ def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
             await world.apply(task("web", access=ACCESS, token={}, inventory=inventory))
             await world.completed("web")
             assert len(world.cloud.journal.writes()) > writes
+            inventory = msgspec.json.encode(world.inventory("web")).decode()
+            patch = {"data": {"inventory": inventory}}
+            await world.stage.user.merge_patch(CONFIG_MAP, Key(NAMESPACE_NAME, STATE), patch)
             await world.collect("web")
             await world.elapse(minutes=11)
             assert await annotations(world) == {}
