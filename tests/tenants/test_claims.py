@@ -25,7 +25,8 @@ class Routes:
     def __init__(self, scene: Scene) -> None:
         (controller,) = scene.stage.operator.controllers
         assert isinstance(controller, TenantController)
-        self.claims: Claims = controller._claims
+        assert controller.claims is not None
+        self.claims: Claims = controller.claims
         self._store = Store(ROUTE)
         self._store.mark_synced()
         hostnames = {HOSTNAME: lambda obj: dig_list(obj, "spec", "hostnames")}

@@ -23,6 +23,7 @@ from edgekeeper.core.aws_identifiers import (
     DOMAIN_NAME,
     HOSTED_ZONE_ID,
     LONGEST_DOMAIN,
+    MOST_TAGS,
     ROLE_ARN,
     WEB_ACL_ARN,
 )
@@ -31,8 +32,6 @@ from edgekeeper.core.ownership import TAG_PREFIX
 MOST_DOMAINS: Final = 250
 MOST_PARAMETERS: Final = 100
 MOST_LOCATIONS: Final = 250
-MOST_TAGS: Final = 50
-"""AWS allows no resource more tags."""
 _MOST_COMPARED: Final = 150
 """Comparing each item with each other costs the square of their number, and one evaluation may cost a million."""
 _LONGEST_ARN: Final = 2048

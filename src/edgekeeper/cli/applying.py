@@ -16,8 +16,9 @@ from urllib.parse import quote
 
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.cli.manifest import Manifest
-from edgekeeper.cli.readiness import PENDING, Readiness, assess
+from edgekeeper.cli.readiness import assess
 from edgekeeper.core.json import JsonObject, dig_list
+from edgekeeper.core.readiness import PENDING, Readiness
 
 FIELD_MANAGER = "edgekeeper-up"
 FOUNDATIONS = ("Namespace", "CustomResourceDefinition")

@@ -10,7 +10,6 @@ from typing import Final
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.cloudfront.module import TenantModule
-from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.module import Cloud, KindModule
 
 MODULES: Final[tuple[KindModule, ...]] = (TenantModule(),)
@@ -69,11 +68,6 @@ def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
 def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
     """The kind that a word means, in any of its spellings: `dt`, `DistributionTenant`, …"""
     return next((module for module in modules if target.lower() in _spellings(module.definition)), None)
-
-
-def kind_of(definition: CustomKind) -> Kind:
-    """A kind that we define, as requests address it."""
-    return Kind(definition.group, definition.version, definition.kind, definition.plural)
 
 
 def _spellings(kind: CustomKind) -> Iterator[str]:

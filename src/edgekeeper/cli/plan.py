@@ -21,7 +21,7 @@ from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.kind_options import KindSettings, kind_options
-from edgekeeper.cli.kinds import kind_of, module_of
+from edgekeeper.cli.kinds import module_of
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
@@ -37,7 +37,7 @@ from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import Transport
-from edgekeeper.lifecycle.module import KindModule
+from edgekeeper.lifecycle.module import KindModule, kind_of
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions

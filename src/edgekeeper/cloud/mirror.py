@@ -31,11 +31,11 @@ from __future__ import annotations
 
 import asyncio
 import random as shared_random
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -309,3 +309,13 @@ class Mirror(Generic[K, V]):
 
     def _set_pace(self) -> None:
         self._pace.set_busy(bool(self._state.unfinished or self._doubted))
+
+
+async def wait_listed(mirrors: Iterable[Mirror[Any, Any]], limit: timedelta) -> None:
+    """Wait for the first attempts to list, whether they were a success or not, at most for `limit`."""
+    waiting = [asyncio.create_task(mirror.wait_listed()) for mirror in mirrors]
+    try:
+        await asyncio.wait(waiting, timeout=limit.total_seconds())
+    finally:
+        for task in waiting:
+            task.cancel()

@@ -47,6 +47,7 @@ WORDS: Final = {
     Cause.THROTTLED: "the cloud does not accept more calls for now",
     Cause.CREDENTIALS: "the operator's credentials are missing or not accepted by the cloud",
     Cause.UNLISTED: "it is not known yet what is in the cloud",
+    Cause.OBJECTS_UNLISTED: "it is not known yet which other objects want the same",
 }
 """The beginning of a message, by which `message` recognises the cause that the status reports already."""
 _NEXT: Final = "tried again every few minutes, and as soon as the object changes"

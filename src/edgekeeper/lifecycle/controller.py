@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.kind import ExternalKind, KindMetrics
 from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.metrics import ExternalMetrics
 from edgekeeper.lifecycle.predecessor import Predecessor, Successor
 from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import ControllerOptions, Services
@@ -42,6 +44,8 @@ class Upkeep:
     warm_up: Callable[[], Awaitable[None]] = _no_warm_up
     predecessor: Predecessor | None = None
     intervals: Intervals = field(default_factory=Intervals)
+    claims: Claims | None = None
+    """Those of all kinds of the process, for a kind that has registered its own with them."""
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
     """After which a deletion that cannot be finished is given up; zero for never."""
 
@@ -60,6 +64,8 @@ class ExternalController(Controller):
         upkeep: Upkeep | None = None,
     ) -> None:
         self._upkeep = upkeep or Upkeep()
+        self._kind_metrics = metrics
+        self.claims = self._upkeep.claims
         self.predecessor = self._upkeep.predecessor
         reconciler = ExternalReconciler(
             kind,
@@ -72,6 +78,16 @@ class ExternalController(Controller):
         )
         held_back = Successor(reconciler, self.predecessor) if self.predecessor else reconciler
         super().__init__(options, held_back, services)
+
+    def informers_changed(self) -> None:
+        kind = self.options.kind
+        own = [informer for informer in self.informers if informer.kind == kind]
+        if self.claims is not None and own:
+            self.claims.objects.attach(kind, own, self.wake)
+        elif self.claims is not None:
+            self.claims.objects.detach(kind)
+        if isinstance(self._kind_metrics, ExternalMetrics):
+            self._kind_metrics.count(informer.store for informer in own)
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name=f"upkeep of {self.options.name}")]

@@ -5,7 +5,7 @@
 
 Everything is allowed unless a limit is set. A limit that is set is complete: what it does not list is refused, and the
 refusal names the field, the value and the flag that would allow it. Each kind says which of its fields is compared with
-which limit.
+which limit: it extends `Limits` by those of its own. Limits also apply to inventories, since others may write a status.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from edgekeeper.api.shared import InventoryRecord
+from edgekeeper.cloud.aws.dns.entries import bare_zone
 from edgekeeper.cloud.aws.dns.records import is_within, normalise_name
 
 HOSTNAME_POLICY: Final = "--hostname-policy"
@@ -72,3 +74,37 @@ class HostnamePolicy:
     def _allowed(self, namespace: str) -> tuple[str, ...]:
         domains = self.domains or {}
         return domains.get(namespace, domains.get(OTHER_NAMESPACES, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits that concern the objects of all kinds. A field that is None means no limit."""
+
+    role_arns: frozenset[str] | None = None
+    hosted_zones: frozenset[str] | None = None
+    hostnames: Mapping[str, tuple[str, ...]] | None = None
+    """By namespace, the domains below which its objects may have hostnames; `*` applies to all other namespaces."""
+
+    @property
+    def hostname_policy(self) -> HostnamePolicy:
+        return HostnamePolicy(self.hostnames)
+
+    def role_refusals(self, path: str, role: str) -> Iterator[str]:
+        """Why the field at `path` may not name the role; an empty one is our own identity."""
+        if role:
+            yield from AllowList("--allowed-role-arns", self.role_arns).refusals(path, role)
+
+    def zone_refusals(self, path: str, zone: str) -> Iterator[str]:
+        """Why the field at `path` may not name the hosted zone."""
+        yield from AllowList("--allowed-hosted-zones", self.hosted_zones).refusals(path, bare_zone(zone))
+
+    def inventory_refusals(self, inventory: Iterable[InventoryRecord]) -> Iterator[str]:
+        """A message for each zone or role in the inventory that is not allowed."""
+        for entry in inventory:
+            path = f"status.inventory[{entry.type} {entry.name}]"
+            yield from self.role_refusals(f"{path}.role", entry.role)
+            yield from self.zone_refusals(f"{path}.zone", entry.zone)
+
+    def allow_zone(self, zone: str, role: str) -> bool:
+        """May this zone be accessed with this role?"""
+        return not [*self.role_refusals("", role), *self.zone_refusals("", zone)]

@@ -20,15 +20,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cloud.aws.account import AwsAccount
+from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import Key
+from edgekeeper.core.readiness import Readiness, condition_readiness
+from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
@@ -67,6 +69,34 @@ class CommonOptions:
     hosted_zones: frozenset[str] | None = None
     hostnames: Mapping[str, tuple[str, ...]] | None = None
     """By namespace, the domains below which its objects may have hostnames."""
+
+
+@dataclass(frozen=True)
+class KindOptions:
+    """What the controller of one kind needs of the common options. A kind adds its own."""
+
+    cluster: str = ""
+    """The cluster id in ownership marks. Must be set before anything is created."""
+    drift_policy: Policy = Policy.ENFORCE
+    cleanup_timeout: timedelta = CLEANUP_TIMEOUT
+    """How long a deletion may fail before the object is released without clean-up; zero for no limit."""
+    max_concurrent: int = 16
+    intervals: Intervals = field(default_factory=Intervals)
+    predecessor_namespace: str = ""
+    """The namespace of the operator that the kind replaces: as long as it runs there, nothing is written."""
+
+    @classmethod
+    def of(cls, common: CommonOptions, **own: Any) -> Self:
+        """The options of a kind. `own` are those that it adds."""
+        return cls(
+            cluster=common.cluster,
+            drift_policy=common.drift_policy,
+            cleanup_timeout=common.cleanup_timeout,
+            max_concurrent=common.max_concurrent,
+            intervals=common.intervals,
+            predecessor_namespace=common.namespace,
+            **own,
+        )
 
 
 @dataclass(frozen=True)
@@ -112,6 +142,11 @@ class Process:
         return self.aws_account
 
 
+def kind_of(definition: CustomKind) -> Kind:
+    """A kind that we define, as requests address it."""
+    return Kind(definition.group, definition.version, definition.kind, definition.plural)
+
+
 class KindModule(ABC):
     """One kind."""
 
@@ -139,3 +174,7 @@ class KindModule(ABC):
 
         Raise PassError where a cloud cannot be looked at.
         """
+
+    def readiness(self, obj: JsonObject) -> Readiness:
+        """Whether an object is ready, for `edgekeeper up --wait`: by default its condition Ready says so."""
+        return condition_readiness(obj, READY)

@@ -38,7 +38,7 @@ import msgspec
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import Change, IndexValues, Store
+from edgekeeper.kube.store import Change, IndexValues, Store, SyncState
 
 HOSTNAME: Final = "hostname"
 """The index of hostnames that objects ask for. A wildcard is a value of its own."""
@@ -47,6 +47,8 @@ Wake: TypeAlias = Callable[[Key], None]
 """Asks for a pass of an object."""
 
 _decode = msgspec.json.Decoder(dict).decode
+_UNLISTABLE: Final = frozenset({SyncState.NOT_SERVED, SyncState.FORBIDDEN})
+"""States of stores of which nothing is expected, until their kind can be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,15 @@ class KindObject:
     kind: Kind
     key: Key
     tree: JsonObject
+
+    @property
+    def uid(self) -> str:
+        return str(dig(self.tree, "metadata", "uid") or "")
+
+    @property
+    def generation(self) -> int:
+        generation = dig(self.tree, "metadata", "generation")
+        return generation if isinstance(generation, int) else 0
 
     @property
     def seniority(self) -> tuple[str, str]:
@@ -77,28 +88,13 @@ class _Index:
     wakes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Followed:
-    """A store, and the informer that fills it, where there is one."""
-
-    store: Store
-    informer: Informer | None = None
-
-    @property
-    def cannot_be_listed(self) -> bool:
-        """Is the store empty because the kind is not served, or may not be listed?"""
-        if self.store.synced or self.informer is None:
-            return False
-        return self.informer.is_denied or not self.informer.is_served
-
-
 class ObjectIndex:
     """The objects of all kinds by shared values, and the means to wake them."""
 
     def __init__(self) -> None:
         self._indexes: dict[Kind, dict[str, _Index]] = {}
         self._linked: defaultdict[str, set[str]] = defaultdict(set)
-        self._followed: dict[Kind, tuple[_Followed, ...]] = {}
+        self._stores: dict[Kind, tuple[Store, ...]] = {}
         self._wakes: dict[Kind, Wake] = {}
         self._unsubscribe: dict[Kind, list[Callable[[], None]]] = {}
 
@@ -110,8 +106,8 @@ class ObjectIndex:
         if index in indexes:
             raise ValueError(f"{kind.qualified_plural} already have an index {index!r}")
         indexes[index] = _Index(values, wakes)
-        for followed in self._followed.get(kind, ()):
-            followed.store.add_index(index, values)
+        for store in self._stores.get(kind, ()):
+            store.add_index(index, values)
 
     def link(self, index: str, other: str) -> None:
         """Values of both indexes mean the same: objects that share one across them wake each other, too."""
@@ -120,13 +116,16 @@ class ObjectIndex:
 
     def follow(self, kind: Kind, stores: Iterable[Store]) -> None:
         """Know the objects of these stores from now on, and no others of the kind."""
-        self._follow(kind, [_Followed(store) for store in dict.fromkeys(stores)])
+        self._stores[kind] = tuple(dict.fromkeys(stores))
+        for store in self._stores[kind]:
+            for name, index in self._indexes.get(kind, {}).items():
+                store.add_index(name, index.values)
 
     def attach(self, kind: Kind, informers: Iterable[Informer], wake: Wake) -> None:
         """Follow the stores of a controller's informers, and wake its objects by changes of objects of any kind."""
         self.detach(kind)
         watched = list(dict.fromkeys(informers))
-        self._follow(kind, [_Followed(informer.store, informer) for informer in watched])
+        self.follow(kind, [informer.store for informer in watched])
         self._wakes[kind] = wake
         self._unsubscribe[kind] = [informer.subscribe(partial(self._changed, kind)) for informer in watched]
 
@@ -135,13 +134,7 @@ class ObjectIndex:
         for unsubscribe in self._unsubscribe.pop(kind, ()):
             unsubscribe()
         self._wakes.pop(kind, None)
-        self._followed.pop(kind, None)
-
-    def _follow(self, kind: Kind, followed: Iterable[_Followed]) -> None:
-        self._followed[kind] = tuple(followed)
-        for each in self._followed[kind]:
-            for name, index in self._indexes.get(kind, {}).items():
-                each.store.add_index(name, index.values)
+        self._stores.pop(kind, None)
 
     # Looking up
 
@@ -165,8 +158,7 @@ class ObjectIndex:
 
     def is_used(self, index: str, value: str) -> bool:
         """Does any object have a value? If in doubt, it does."""
-        stores = [followed.store for _, followed in self._indexed(index)]
-        return any(not store.synced or store.by_index(index, value) for store in stores)
+        return any(not store.synced or store.by_index(index, value) for _, store in self._indexed(index))
 
     def sharing(self, obj: KindObject) -> list[tuple[Kind, Key]]:
         """The other objects of any kind that are to be woken when this one changes, as far as they are known."""
@@ -188,8 +180,8 @@ class ObjectIndex:
 
     def wake_kind(self, kind: Kind) -> None:
         """Ask for a pass of every object of a kind."""
-        stores = [followed.store for followed in self._followed.get(kind, ())]
-        self._wake_all((kind, key) for store in stores if store.synced for key in store.keys())  # noqa: SIM118 - a store is no dict
+        stores = [store for store in self._stores.get(kind, ()) if store.synced]
+        self._wake_all((kind, key) for store in stores for key in store.keys())  # noqa: SIM118 - a store is no dict
 
     def _changed(self, kind: Kind, change: Change) -> None:
         if change.initial:
@@ -213,11 +205,9 @@ class ObjectIndex:
 
     def _listed(self, index: str) -> Iterator[tuple[Kind, Store]]:
         """The stores that have an index, without those whose kinds cannot be listed."""
-        for kind, followed in self._indexed(index):
-            if not followed.cannot_be_listed:
-                yield kind, followed.store
+        return ((kind, store) for kind, store in self._indexed(index) if store.state not in _UNLISTABLE)
 
-    def _indexed(self, index: str) -> Iterator[tuple[Kind, _Followed]]:
-        for kind, followed in self._followed.items():
+    def _indexed(self, index: str) -> Iterator[tuple[Kind, Store]]:
+        for kind, stores in self._stores.items():
             if index in self._indexes.get(kind, {}):
-                yield from ((kind, each) for each in followed)
+                yield from ((kind, store) for store in stores)

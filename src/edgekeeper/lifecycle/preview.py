@@ -23,6 +23,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.steps import Effect, Plan, Step
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Store
+from edgekeeper.lifecycle.controller import Runnable
 from edgekeeper.lifecycle.kind import BaseT, ExternalKind, SnapshotT
 from edgekeeper.runtime.contract import Request
 
@@ -79,6 +80,18 @@ class Previewer(Generic[BaseT, SnapshotT]):
     objects: Store
     listed: Callable[[Request], Awaitable[None]]
     """Waits until what an object depends on was listed, once an observation has asked for it."""
+
+    async def preview_beside(
+        self, account: Runnable, confirm: Callable[[], Awaitable[None]], keys: Sequence[Key]
+    ) -> list[Preview]:
+        """The same while an account runs, once `confirm` has found that it can be read; it raises PassError otherwise."""
+        running = asyncio.create_task(account.run(), name="account")
+        try:
+            await confirm()
+            return await self.preview(keys)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
 
     async def preview(self, keys: Sequence[Key]) -> list[Preview]:
         """What would be done for these objects."""

@@ -25,12 +25,13 @@ from edgekeeper.cloud.call_context import Actor, acting_for
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
-from edgekeeper.core.errors import Conflict, PassError, Stall
+from edgekeeper.core.errors import Cause, Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import dig
 from edgekeeper.core.outages import has_work, outage_said, silence
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.store import NotSyncedError
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.kind import SYNCED, BaseT, ExternalKind, KindMetrics, Pass, SnapshotT
 from edgekeeper.lifecycle.memory import Memory
@@ -39,6 +40,9 @@ from edgekeeper.runtime.contract import Request
 
 ORPHAN_PATIENCE: Final = timedelta(minutes=1)
 """For how long an object that is to be orphaned is kept because our mark cannot be removed."""
+
+UNLISTED_PAUSE: Final = timedelta(seconds=2)
+"""When to try again while other objects are not listed."""
 
 
 class WakeObject(Protocol):
@@ -146,13 +150,22 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             raise overdue
         began = self.clock.monotonic()
         try:
-            return await attempt(request, began)
+            return await self._with_objects(attempt(request, began))
         except PassError as error:
             if error.unavailable is not None:
                 self._note_outage(request, error, began)
             elif error.error_type or isinstance(error, Stall):  # so there was an answer
                 outages.clear(uid)
             raise
+
+    async def _with_objects(self, attempt: Awaitable[Outcome]) -> Outcome:
+        """Treat it as an outage if other objects, which may want the same, are not listed: it may last, and is shown."""
+        try:
+            return await attempt
+        except NotSyncedError as error:
+            wait = Wait(UNLISTED_PAUSE, "ObjectsNotListed", str(error))
+            wait.unavailable = Cause.OBJECTS_UNLISTED
+            raise wait from error
 
     def _note_outage(self, request: Request, error: PassError, began: float) -> None:
         if has_work(request.object):

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from edgekeeper.cloud.aws.dns.entries import Place, bare_zone
 from edgekeeper.cloud.aws.dns.records import normalise_name
+from edgekeeper.cloud.aws.dns.service import Dns
 from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.objects import HOSTNAME, KindObject, ObjectIndex
@@ -83,6 +86,14 @@ class RecordClaims:
         objects.add(source.kind, ZONE, lambda obj: sorted({_zone_value(*use) for use in source.zones(obj)}))
         self._sources[source.kind] = source
 
+    def connect(self, dns: Dns) -> None:
+        """Wake objects by changes of records of their hostnames, and keep the zones that they need.
+
+        Called once for each account, whichever kinds use it.
+        """
+        dns.on_record(partial(self._objects.wake, HOSTNAME))
+        dns.zones.add_user(self.uses_zone)
+
     def recorder(self, subject: KindObject, place: Place, state: State) -> KindObject | None:
         """Another object to which a record in the inventory of `subject` belongs, as far as the cluster can tell.
 
@@ -110,14 +121,38 @@ class RecordClaims:
             for other, _ in self._recorders(subject, place)
         }
 
+    def lingering(self, subject: KindObject, hostnames: Iterable[str]) -> dict[str, str]:
+        """Hostnames for which other objects still have records although they do not ask for them, and which objects.
+
+        Objects that are paused, or whose annotations are invalid, are left out: nothing will be done for them. Raise
+        NotSyncedError where not all inventories are known.
+        """
+        return {
+            hostname: other.name_for(subject.kind)
+            for hostname in hostnames
+            for other in self._objects.find(RECORD, hostname, besides=subject)
+            if hostname not in self._objects.values(other, HOSTNAME)
+            and not _is_left_alone(other.tree)
+            and self._has_written(other, hostname)
+        }
+
     def uses_zone(self, zone_id: str, role: Role) -> bool:
         """Does any object need the zone, reached with the role? If in doubt, it does."""
         return self._objects.is_used(ZONE, _zone_value(zone_id, role.arn))
+
+    def _has_written(self, obj: KindObject, name: str) -> bool:
+        places = self._sources[obj.kind].places(obj.tree)
+        return any(place[1] == name and state == "Written" for place, state in places.items())
 
     def _recorders(self, subject: KindObject, place: Place) -> Iterator[tuple[KindObject, State]]:
         for other in self._objects.find(RECORD, place[1], besides=subject):
             if state := self._sources[other.kind].places(other.tree).get(place):
                 yield other, state
+
+
+def _is_left_alone(obj: JsonObject) -> bool:
+    wishes = Wishes.of(obj)
+    return wishes.paused or bool(wishes.problems)
 
 
 def _entries(obj: JsonObject, field: str) -> list[JsonObject]:

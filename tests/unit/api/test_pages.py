@@ -16,7 +16,7 @@ from edgekeeper.cloud.aws import error_table
 from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.rates import DEFAULT_RATES
-from edgekeeper.controllers.cloudfront import decide
+from edgekeeper.controllers.cloudfront import refusals
 from edgekeeper.controllers.cloudfront.metrics import ERROR_TYPES, TenantMetrics
 from edgekeeper.controllers.cloudfront.report import CERTIFICATE_MANAGER
 from edgekeeper.core.annotations import KEYS
@@ -66,10 +66,10 @@ def reasons() -> set[str]:
     found = set(re.findall(r'(?:True|False), "([A-Z]\w+)"', text))
     found |= set(re.findall(r'"(?:Normal|Warning)",\s+"([A-Z]\w+)"', text))
     found |= {
-        decide.VALIDATION_FAILED,
+        refusals.VALIDATION_FAILED,
         error_table.NAME_CONFLICT,
         error_table.DOMAIN_CONFLICT,
-        decide.SAN_MISMATCH,
+        refusals.SAN_MISMATCH,
     }
     stalls = [one for one in vars(error_table).values() if isinstance(one, ErrorRow)]
     found |= {one.reason for one in stalls if one.kind is Stall}

@@ -24,7 +24,6 @@ from typing import Final
 
 from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
-from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -250,8 +249,8 @@ class Tenants:
             self._ids_by_domain.update(dict.fromkeys(_names(new), tenant_id))
 
 
-def _names(tenant: TenantSummary | None) -> list[str]:
-    return [normalise_name(domain.domain) for domain in tenant.domains] if tenant else []
+def _names(tenant: TenantSummary | None) -> frozenset[str]:
+    return tenant.served if tenant else frozenset()
 
 
 def _completed(details: DistributionTenant, summary: TenantSummary) -> DistributionTenant:

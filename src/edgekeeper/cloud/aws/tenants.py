@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.core.json import JsonObject
 
 IN_PROGRESS: Final = "InProgress"
@@ -106,6 +107,16 @@ class TenantSummary:
     @property
     def in_progress(self) -> bool:
         return self.status == IN_PROGRESS
+
+    @property
+    def served(self) -> frozenset[str]:
+        """Its domains in their one spelling."""
+        return frozenset(normalise_name(item.domain) for item in self.domains)
+
+    @property
+    def is_active(self) -> bool:
+        """Does CloudFront serve all of them?"""
+        return all(item.is_active for item in self.domains)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,15 @@ If a zone cannot be listed, records that Route 53 has accepted count as existing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from edgekeeper.api.shared import InventoryRecord
-from edgekeeper.cloud.aws.dns.entries import content_of, names_of, place_of, record_of
-from edgekeeper.cloud.aws.dns.records import is_within
+from edgekeeper.cloud.aws.dns.entries import bare_zone, content_of, names_of, place_of, record_of
+from edgekeeper.cloud.aws.dns.records import Record, is_within
 from edgekeeper.cloud.aws.dns.state import RecordState, Refusal
 from edgekeeper.cloud.aws.dns.steps import (
     AdoptRecords,
@@ -32,7 +32,7 @@ from edgekeeper.cloud.aws.dns.steps import (
 )
 from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.core.delta import ABSENT, Difference
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import Stall, reworded
 from edgekeeper.core.steps import Step
 
 _REMEDY: Final = (
@@ -190,6 +190,29 @@ class RecordPlan:
         return ABSENT if present is None else ", ".join(present.target)
 
 
+def unmanaged_records(
+    state: RecordState, zone: str, ttl: int, names: Collection[str], endpoints: str
+) -> tuple[Record, ...]:
+    """Existing records that equal what we would write for these names and are in no object's inventory.
+
+    `zone` and `ttl` are those of our records, `endpoints` is the domain that contains all their targets.
+    """
+    records = state.zone.records if state.zone else None
+    taken = {place_of(entry) for entry in state.inventory} | set(state.recorded)
+    return tuple(
+        record
+        for key, record in sorted((records or {}).items())
+        if key.name in names
+        and (bare_zone(zone), key.name, key.type) not in taken
+        and is_within(_destination(record), endpoints)
+        and record.ttl in (None, ttl)
+    )
+
+
+def _destination(record: Record) -> str:
+    return record.alias.name if record.alias else next(iter(record.target), "")
+
+
 def removing(state: RecordState, entries: Sequence[InventoryRecord], reason: str) -> Iterator[Step]:
     """Remove the records of these entries, except those whose removal was refused."""
     refused = {place_of(refusal.entry) for refusal in refused_removals(state, entries)}
@@ -229,9 +252,7 @@ def blocked_deletion(error: Stall, refused: Sequence[Refusal], kept: str) -> Sta
     cause.
     """
     what = "; ".join(_refused_in_words(refused)) or error.message
-    blocked = Stall(error.reason, f"{what}; {kept}{': ' if kept else ''}{_REMEDY}", error.after)
-    blocked.error_type = error.error_type
-    return blocked
+    return reworded(error, f"{what}; {kept}{': ' if kept else ''}{_REMEDY}")
 
 
 def _refused_in_words(refused: Sequence[Refusal]) -> Iterator[str]:
