@@ -118,7 +118,7 @@ class Certificate(CamelStruct, frozen=True):
 class GeoRestrictions(CamelStruct, frozen=True):
     """Where the tenant may be seen."""
 
-    __rules__ = (admitted.RESTRICTED_SOMEWHERE,)
+    __rules__ = (admitted.RESTRICTION_NEEDS_LOCATIONS,)
 
     restriction_type: Annotated[
         Literal["none", "whitelist", "blacklist"],

@@ -123,7 +123,7 @@ LOCATION: Final = admission(
     maxLength=64,
 )
 LOCATIONS: Final = admission(_unique("locations"), maxItems=MOST_LOCATIONS)
-RESTRICTED_SOMEWHERE: Final = Rule(
+RESTRICTION_NEEDS_LOCATIONS: Final = Rule(
     "self.restrictionType == 'none' || (has(self.locations) && self.locations.size() > 0)",
     "a whitelist or blacklist needs at least one country in locations",
 )

@@ -18,7 +18,7 @@ from rich.highlighter import JSONHighlighter
 from rich.text import Text
 
 from edgekeeper.cli.context import load_context
-from edgekeeper.cli.expression import Answer, ask
+from edgekeeper.cli.expression import Answer, evaluate
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.terminal import open_console
@@ -85,7 +85,7 @@ def cel(
             click.echo(line)
         return ExitCode.OK
     text = sys.stdin.read() if expression == STDIN else expression or ""
-    return _report(ask(prepared, text, variables), as_json=output == "json")
+    return _report(evaluate(prepared, text, variables), as_json=output == "json")
 
 
 def _answers(environment: Environment, variables: Mapping[str, Any], lines: TextIO) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _answers(environment: Environment, variables: Mapping[str, Any], lines: Text
             continue
         match _parsed(line):
             case {"id": identity, "expr": str(text)}:
-                yield json.dumps({"id": identity, **ask(environment, text, variables).summary()})
+                yield json.dumps({"id": identity, **evaluate(environment, text, variables).summary()})
             case _:
                 raise CommandError(f"line {number} of {lines.name} is no question", _LINE_FORM)
 

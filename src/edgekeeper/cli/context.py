@@ -43,7 +43,7 @@ class _Translation:
     """Translates each part once, however often it occurs."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Any] = {}
+        self._translated: dict[int, Any] = {}
         self._open: set[int] = set()
 
     def of(self, value: Any) -> Any:
@@ -55,11 +55,11 @@ class _Translation:
             raise _ForeignError(f"it has a value of type {type(value).__name__}")
         if id(value) in self._open:
             raise _ForeignError("it contains itself")
-        if id(value) not in self._known:
+        if id(value) not in self._translated:
             self._open.add(id(value))
-            self._known[id(value)] = self._container(value)
+            self._translated[id(value)] = self._container(value)
             self._open.discard(id(value))
-        return self._known[id(value)]
+        return self._translated[id(value)]
 
     def _container(self, value: dict[Any, Any] | list[Any]) -> Any:
         if isinstance(value, list):

@@ -36,13 +36,13 @@ class LocalServer:
     kubeconfig: str
 
     async def get(self, path: str) -> JsonObject:
-        return await _in_words(self.plane.client.get(path))
+        return await _as_command_error(self.plane.client.get(path))
 
     async def apply(self, path: str, body: JsonObject, manager: str) -> JsonObject:
-        return await _in_words(self.plane.client.apply(path, body, manager=manager, force=True))
+        return await _as_command_error(self.plane.client.apply(path, body, manager=manager, force=True))
 
 
-async def _in_words(answer: Awaitable[JsonObject]) -> JsonObject:
+async def _as_command_error(answer: Awaitable[JsonObject]) -> JsonObject:
     """Turn a refusal into an error that keeps the server's own words."""
     try:
         return await answer

@@ -45,11 +45,11 @@ class Answer:
         return {**ending, **known}
 
     def details(self) -> JsonObject:
-        """Everything, for programs that ask about one expression."""
+        """All results for one expression, as `-o json` prints them."""
         return {**self.summary(), **({"paths": list(self.paths), "cost": self.cost} if self.type else {})}
 
 
-def ask(environment: Environment, text: str, variables: Mapping[str, Any]) -> Answer:
+def evaluate(environment: Environment, text: str, variables: Mapping[str, Any]) -> Answer:
     """Compile and evaluate an expression; it may be wrapped in `${…}`."""
     source = text
     try:
@@ -111,7 +111,9 @@ def unwrap(text: str) -> str:
     if not stripped.startswith(_OPEN):
         return text.rstrip("\n")
     if _closing(stripped) != len(stripped) - 1:
-        raise CompileError([Issue("a template is not an expression: ask about what is in one pair of ${…}")])
+        raise CompileError(
+            [Issue("a template is not an expression: evaluate about what is in one pair of ${…}")]
+        )
     return stripped[len(_OPEN) : -1]
 
 

@@ -92,7 +92,7 @@ def write_kubeconfig(path: Path, text: str) -> int:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _nobody_else_writes(path.parent):
+        with _locked_directory(path.parent):
             ensure_replaceable(path)
             return _replaced(path, text)
     except OSError as error:
@@ -115,7 +115,7 @@ def _replaced(path: Path, text: str) -> int:
 
 def _remove(path: Path, descriptor: int, text: str) -> None:
     """Remove our file, unless somebody has put another one there or changed it since."""
-    with _nobody_else_writes(path.parent):
+    with _locked_directory(path.parent):
         try:
             is_ours = os.path.samestat(path.stat(), os.fstat(descriptor)) and path.read_text() == text
         except FileNotFoundError:
@@ -125,7 +125,7 @@ def _remove(path: Path, descriptor: int, text: str) -> None:
 
 
 @contextmanager
-def _nobody_else_writes(directory: Path) -> Iterator[None]:
+def _locked_directory(directory: Path) -> Iterator[None]:
     """Of several servers that start or stop at once, one after the other looks and writes."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:

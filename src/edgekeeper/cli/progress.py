@@ -34,7 +34,7 @@ class LineReport:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._said: dict[str, str] = {}
+        self._last_lines: dict[str, str] = {}
 
     def update(self, tracked: Sequence[Tracked]) -> None:
         for item in tracked:
@@ -42,8 +42,8 @@ class LineReport:
                 continue
             ready = item.readiness.ready
             line = Text.assemble(("ready    " if ready else "waiting  ", READY_STYLE[ready]), str(item))
-            if self._said.get(item.path) != line.plain:
-                self._said[item.path] = line.plain
+            if self._last_lines.get(item.path) != line.plain:
+                self._last_lines[item.path] = line.plain
                 self._console.print(line)
 
 

@@ -78,7 +78,7 @@ class Availability:
             state = self._states[service] = _State(now, now)
         state.last, state.cause = now, error.unavailable
         is_worse = state.cause is Cause.CREDENTIALS and state.reported is not Cause.CREDENTIALS
-        if (state.reported is None or is_worse) and self._is_out(state):
+        if (state.reported is None or is_worse) and self._is_unavailable(state):
             self._report_begin(service, state, error)
 
     def figures(self) -> dict[tuple[str, str], bool]:
@@ -90,20 +90,20 @@ class Availability:
                 del self._states[service]
                 continue
             place = (service.provider, service.service)
-            available[place] = available.get(place, True) and not self._is_out(state)
+            available[place] = available.get(place, True) and not self._is_unavailable(state)
         return available
 
-    def _is_out(self, state: _State) -> bool:
+    def _is_unavailable(self, state: _State) -> bool:
         if state.cause is None:
             return False
         lasting = self._clock.monotonic() - state.since
         return state.cause is Cause.CREDENTIALS or lasting >= PATIENCE.total_seconds()
 
     def _report_begin(self, service: Service, state: _State, error: PassError) -> None:
-        is_known = any(self._others_reported(service))
+        is_logged = any(self._others_reported(service))
         state.reported = state.cause
         if state.cause is Cause.CREDENTIALS:
-            if not is_known:
+            if not is_logged:
                 log.error(
                     "Credentials are missing or not accepted: nothing can be done until they are",
                     provider=service.provider,

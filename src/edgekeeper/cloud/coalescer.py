@@ -57,15 +57,15 @@ _MISTAKE = "A change cannot be written because of a bug"
 """Logged here, because tickets keep no traceback."""
 
 
-def _one(_: object) -> int:
+def _unit_weight(_: object) -> int:
     return 1
 
 
-def _not_yet(_: object) -> None:
+def _no_result(_: object) -> None:
     return None
 
 
-def _nobody(_: Exception, __: Sequence[object]) -> Collection[int]:
+def _none_faulty(_: Exception, __: Sequence[object]) -> Collection[int]:
     return ()
 
 
@@ -78,21 +78,21 @@ class Coalescer(Generic[C, R]):
         write: Write[C, R],
         *,
         key: Callable[[C], Hashable],
-        weigh: Callable[[C], int] = _one,
-        already: Callable[[C], R | None] = _not_yet,
-        accuse: Callable[[Exception, Sequence[C]], Collection[int]] = _nobody,
+        weigh: Callable[[C], int] = _unit_weight,
+        find_result: Callable[[C], R | None] = _no_result,
+        find_faulty: Callable[[Exception, Sequence[C]], Collection[int]] = _none_faulty,
         options: CoalescerOptions = DEFAULT_OPTIONS,
     ) -> None:
         """`key` says what a change is about. `already` returns the result of one that need not be written, or None.
 
-        `accuse` may find in an error which changes are at fault, by their positions, which is faster than halving.
+        `find_faulty` may find in an error which changes are at fault, by their positions, which is faster than halving.
         """
         self.name = name
         self._write = write
         self._key = key
         self._weigh = weigh
-        self._already = already
-        self._accuse = accuse
+        self._find_result = find_result
+        self._find_faulty = find_faulty
         self._batches: Batches[C, R] = Batches(options)
         self._writing: list[Entry[C, R]] = []
         self._latest: dict[Hashable, Entry[C, R]] = {}
@@ -170,7 +170,7 @@ class Coalescer(Generic[C, R]):
     def _is_settled(self, entry: Entry[C, R]) -> bool:
         """Whether the change has its result without being written."""
         try:
-            result = self._already(entry.change)
+            result = self._find_result(entry.change)
         except Exception as error:  # reported to the owner of the change
             if not isinstance(error, PassError):
                 log.exception(_MISTAKE, document=self.name)
@@ -190,13 +190,13 @@ class Coalescer(Generic[C, R]):
 
     def _suspects(self, batch: list[Entry[C, R]], error: Exception) -> Collection[int]:
         """The changes that the error names, or half of the batch where it names none, or all."""
-        everybody = range(len(batch))
+        positions = range(len(batch))
         try:
-            accused = set(self._accuse(error, [entry.change for entry in batch])).intersection(everybody)
+            faulty = set(self._find_faulty(error, [entry.change for entry in batch])).intersection(positions)
         except Exception:
             log.exception("Cannot find out which change is at fault", document=self.name)
-            accused = set()
-        return accused if 0 < len(accused) < len(batch) else everybody[: len(batch) // 2]
+            faulty = set()
+        return faulty if 0 < len(faulty) < len(batch) else positions[: len(batch) // 2]
 
     def _resolve(self, entry: Entry[C, R], result: R | PassError) -> None:
         if isinstance(result, PassError):

@@ -97,17 +97,17 @@ class _Standing(Generic[P, C]):
     until: float
 
 
-def _no_excuse(_: object, __: PassError) -> bool:
+def _never(_: object, __: PassError) -> bool:
     return False
 
 
 class Outbox(Generic[P, C, R]):
     """The changes of all owners, by place. Places can be sorted."""
 
-    def __init__(self, clock: Clock, excuse: Callable[[C, PassError], bool] = _no_excuse) -> None:
-        """`excuse` says whether a change that met this error counts as made, without results."""
+    def __init__(self, clock: Clock, counts_as_made: Callable[[C, PassError], bool] = _never) -> None:
+        """`counts_as_made` says whether a change that met this error counts as made, without results."""
         self._clock = clock
-        self._excuse = excuse
+        self._counts_as_made = counts_as_made
         self._submitted: dict[str, dict[P, _Submission[C, R]]] = {}
         self._refused: dict[str, dict[P, _Standing[P, C]]] = {}
         self._failures: dict[str, int] = {}
@@ -192,7 +192,7 @@ class Outbox(Generic[P, C, R]):
         try:
             results = tuple(ticket.result() for ticket in submission.tickets)
         except PassError as error:
-            if not self._excuse(submission.change, error):
+            if not self._counts_as_made(submission.change, error):
                 raise
             results = ()
         return Answer(place, submission.change, results)

@@ -90,6 +90,6 @@ class Supervisor(Generic[K]):
                 )
             else:
                 return
-            has_lasted = loop.time() - began > RESTART_PAUSES.longest.total_seconds()
-            failures = 1 if has_lasted else failures + 1
+            ran_long = loop.time() - began > RESTART_PAUSES.longest.total_seconds()
+            failures = 1 if ran_long else failures + 1
             await asyncio.sleep(RESTART_PAUSES.delay(failures, Random(0)).total_seconds())

@@ -148,9 +148,9 @@ class Transport:
             context = replace(context, priority=priority)
         until = asyncio.get_running_loop().time() + operation.deadline.total_seconds()
         order = _Order(operation, subject, send, credential, region, classify, cost, context, until)
-        return await self._pursue(order)
+        return await self._send_with_retries(order)
 
-    async def _pursue(self, order: _Order[T]) -> T:
+    async def _send_with_retries(self, order: _Order[T]) -> T:
         loop = asyncio.get_running_loop()
         operation = order.operation
         failed: _FailedError | None = None
@@ -164,7 +164,7 @@ class Transport:
                 result = await self._attempt(order, record)
             except _FailedError as error:
                 self.report(operation, order.credential, error.failure)
-                failed = _graver(failed, error)
+                failed = _more_severe(failed, error)
                 pause = self._pause_before_retry(order, error.failure, attempt, record.number)
                 if pause is None or loop.time() + pause >= order.until:
                     raise failed.failure.error from failed.cause
@@ -214,10 +214,10 @@ class Transport:
     async def _wait_for_turn(self, order: _Order[T]) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        patience = (order.until - began) / 2  # the other half is for sending
+        longest_wait = (order.until - began) / 2  # the other half is for sending
         context, lane = order.context, order.operation.lane
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(longest_wait):
                 await self.budget.acquire(
                     order.account,
                     lane,
@@ -225,7 +225,7 @@ class Transport:
                     priority=context.priority,
                     namespace=context.namespace,
                     caller=f"{order.operation.name} {order.subject}",
-                    within=timedelta(seconds=patience),
+                    within=timedelta(seconds=longest_wait),
                 )
         except TooLongError as error:
             raise _wait_for_budget(lane, error) from error
@@ -277,7 +277,7 @@ class Transport:
         return min(_FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE) * jitter
 
 
-def _graver(before: _FailedError | None, now: _FailedError) -> _FailedError:
+def _more_severe(before: _FailedError | None, now: _FailedError) -> _FailedError:
     """The failure to report: that this attempt had no effect says nothing about an earlier one."""
     return now if before is None or now.failure.verdict is not Verdict.THROTTLED else before
 
@@ -312,6 +312,6 @@ def _unanswered(operation: Operation, error: OSError) -> Failure:
 def _wait_for_budget(lane: str, error: TooLongError) -> Wait:
     expected = timedelta(seconds=ceil(error.expected.total_seconds()))
     message = f"the next call of {lane} is not due yet: expected in {format_duration(expected)}"
-    wait = Wait(error.come_back_in, "BudgetExhausted", message)
+    wait = Wait(error.retry_after, "BudgetExhausted", message)
     wait.unavailable = Cause.THROTTLED if error.paused else None  # a long queue is no outage
     return wait

@@ -149,7 +149,7 @@ class Outages:
             }
 
 
-def silence() -> Wait:
+def no_response() -> Wait:
     """The error to raise when no response came within `time_left`."""
     wait = Wait(AFTER_REPORT, "Unreachable", f"no answer within {PATIENCE.total_seconds():.0f} s")
     wait.unavailable = Cause.UNREACHABLE
@@ -173,7 +173,7 @@ def has_work(obj: JsonObject) -> bool:
     return ready.isdisjoint(reasons)
 
 
-def outage_said(obj: JsonObject, type_: str) -> str:
+def reported_outage(obj: JsonObject, type_: str) -> str:
     """The message of a condition that reports an outage, for any generation; empty if it reports none."""
     for condition in dig_list(obj, "status", "conditions"):
         if dig(condition, "type") == type_ and dig(condition, "reason") == CLOUD_UNAVAILABLE:

@@ -12,11 +12,11 @@ from typing import Final
 
 from edgekeeper.core.clock import Clock
 
-AT_ONCE: Final = 5
+BURST: Final = 5
 """How many corrections of one object may follow each other without a pause."""
-ONE_EVERY: Final = timedelta(minutes=5)
+INTERVAL: Final = timedelta(minutes=5)
 """How often it is corrected in the long run, at most."""
-_REMEMBERED: Final = AT_ONCE * ONE_EVERY.total_seconds()
+_REMEMBERED: Final = BURST * INTERVAL.total_seconds()
 
 
 class Corrections:
@@ -31,9 +31,9 @@ class Corrections:
         """How many objects are remembered."""
         return len(self._moments)
 
-    def may_follow(self, uid: str) -> bool:
+    def may_correct_now(self, uid: str) -> bool:
         """May an object be corrected now?"""
-        return len(self._recent(uid)) < AT_ONCE
+        return len(self._recent(uid)) < BURST
 
     def note(self, uid: str) -> None:
         """An object is being corrected."""

@@ -103,7 +103,7 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
     """The conditions. `Synced` and `Paused` are among the informative ones."""
     conflicts: ClassVar[frozenset[str]] = frozenset()
     """Reasons of refusals that may be over by now, so that they are reported only after a live observation."""
-    told_waits: ClassVar[frozenset[str]] = frozenset()
+    reported_waits: ClassVar[frozenset[str]] = frozenset()
     """Reasons of `Wait` that conditions and events tell; others pass by themselves, and are only counted."""
 
     def begin(self, request: Request, wake: Wake) -> BaseT:

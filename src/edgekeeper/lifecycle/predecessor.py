@@ -48,11 +48,11 @@ from edgekeeper.runtime.contract import Explaining, Finalizing, Pausing, Reconci
 
 log = get_logger(__name__)
 
-CANNOT_LOOK: Final = "Previous operator cannot be looked for"
-LOOK_EVERY: Final = timedelta(seconds=10)
+CANNOT_CHECK: Final = "Previous operator cannot be looked for"
+CHECK_INTERVAL: Final = timedelta(seconds=10)
 """Also without a change, since a Lease expires by itself. It is our own stores that are looked at."""
-_FIRST_LOOKS: Final = timedelta(seconds=0.1)
-LONG_AGO: Final = timedelta(hours=1)
+_FIRST_CHECK_INTERVAL: Final = timedelta(seconds=0.1)
+LEASE_MAX_AGE: Final = timedelta(hours=1)
 """No two clocks differ by so much: a Lease that was renewed before that has no holder any more."""
 
 
@@ -131,7 +131,7 @@ class Predecessor:
         """Raise Wait while it is running."""
         if self.sign != "":
             sign = self.sign or "it was not looked for yet"
-            raise Wait(LOOK_EVERY, "PredecessorActive", f"the previous operator may be running: {sign}")
+            raise Wait(CHECK_INTERVAL, "PredecessorActive", f"the previous operator may be running: {sign}")
 
     def _acquire_leases(self) -> Informer | None:
         if not self._operator.lease_name:
@@ -152,7 +152,7 @@ class Predecessor:
 
     async def _pause(self) -> None:
         """Until something changes, but no longer than until the next look is due."""
-        pause = _FIRST_LOOKS if self.sign is None else LOOK_EVERY
+        pause = _FIRST_CHECK_INTERVAL if self.sign is None else CHECK_INTERVAL
         with suppress(TimeoutError):
             async with asyncio.timeout(pause.total_seconds()):
                 await self._changed.wait()
@@ -162,7 +162,7 @@ class Predecessor:
             signs = (await self._lease_sign(leases), self._deployment_sign(deployments))
         except ApiError as error:
             # The last result stays valid: a server that does not answer says nothing about other operators.
-            log.debug(CANNOT_LOOK, operator=self._operator.name, error=str(error))
+            log.debug(CANNOT_CHECK, operator=self._operator.name, error=str(error))
             return
         sign = next(filter(None, signs), "")
         if sign or None not in signs:
@@ -213,7 +213,7 @@ class Predecessor:
         renewed = dig(lease, "spec", "renewTime")
         now = self._services.clock.now()
         try:
-            return isinstance(renewed, str) and now - parse_timestamp(renewed) > LONG_AGO
+            return isinstance(renewed, str) and now - parse_timestamp(renewed) > LEASE_MAX_AGE
         except ValueError:
             return False
 
@@ -247,7 +247,7 @@ class Predecessor:
         kind = informer.kind.kind
         if kind not in self._unreadable:
             self._unreadable.add(kind)
-            log.warning(CANNOT_LOOK, operator=self._operator.name, kind=kind, error=informer.trouble)
+            log.warning(CANNOT_CHECK, operator=self._operator.name, kind=kind, error=informer.trouble)
 
 
 class CompleteReconciler(Reconciler, Finalizing, Explaining, Pausing, Protocol):

@@ -26,7 +26,7 @@ from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.kind import BaseT, ExternalKind, SnapshotT
 from edgekeeper.runtime.contract import Request
 
-AT_ONCE: Final = 16
+CONCURRENCY: Final = 16
 """Objects that are looked at together, as in the operator."""
 
 
@@ -82,7 +82,7 @@ class Previewer(Generic[BaseT, SnapshotT]):
 
     async def preview(self, keys: Sequence[Key]) -> list[Preview]:
         """What would be done for these objects."""
-        turns = asyncio.Semaphore(AT_ONCE)
+        turns = asyncio.Semaphore(CONCURRENCY)
         return list(await asyncio.gather(*(self._in_turn(key, turns) for key in keys)))
 
     async def _in_turn(self, key: Key, turns: asyncio.Semaphore) -> Preview:

@@ -27,7 +27,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import dig
-from edgekeeper.core.outages import has_work, outage_said, silence
+from edgekeeper.core.outages import has_work, no_response, reported_outage
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.kube.kinds import Key
@@ -37,7 +37,7 @@ from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.status import StatusWriter
 from edgekeeper.runtime.contract import Request
 
-ORPHAN_PATIENCE: Final = timedelta(minutes=1)
+ORPHAN_TIMEOUT: Final = timedelta(minutes=1)
 """For how long an object that is to be orphaned is kept because our mark cannot be removed."""
 
 
@@ -61,10 +61,10 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     """For how long a deletion may fail before it is given up; zero for ever."""
 
     async def reconcile(self, request: Request) -> Outcome:
-        return await self._attempted(request, self._reconcile)
+        return await self._tracking_outage(request, self._reconcile)
 
     async def finalize(self, request: Request) -> Outcome:
-        return await self._attempted(request, self._finalize)
+        return await self._tracking_outage(request, self._finalize)
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         return self._status.explain(request, error)
@@ -93,7 +93,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         if report.is_correction:
             self.memory.corrections.note(_uid(result.obj))
         write = report.write or self._status.write(result.obj, report, conditions, outage)
-        return requeue(self.intervals.after(result.step)).writing(write).saying(*report.events)
+        return requeue(self.intervals.after(result.step)).writing(write).with_events(*report.events)
 
     # Deciding
 
@@ -123,7 +123,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise silence() from error
+            raise no_response() from error
 
     async def _perform(self, step: Step | None, snapshot: SnapshotT, request: Request) -> SnapshotT:
         if step is None:
@@ -137,7 +137,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
 
     # Outages
 
-    async def _attempted(
+    async def _tracking_outage(
         self, request: Request, attempt: Callable[[Request, float], Awaitable[Outcome]]
     ) -> Outcome:
         """A pass that may find that the cloud cannot be used: that is told in time, and tried again for ever."""
@@ -157,9 +157,9 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     def _note_outage(self, request: Request, error: PassError, began: float) -> None:
         if has_work(request.object):
             self.memory.outages.note(_uid(request.object), error, began)
-            self._come_back(request)
+            self._requeue_for_outage(request)
 
-    def _come_back(self, request: Request) -> None:
+    def _requeue_for_outage(self, request: Request) -> None:
         """Ask for the pass that tells of an outage, or finds that it is over, if no other comes first."""
         after = self.memory.outages.next_look(_uid(request.object))
         if after is not None:
@@ -177,8 +177,8 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             self._note_outage(request, obstacle, began)
         else:
             outages.expect(uid, began)
-            self._come_back(request)
-        return outages.message(uid, outage_said(request.object, SYNCED))
+            self._requeue_for_outage(request)
+        return outages.message(uid, reported_outage(request.object, SYNCED))
 
     # Deletion
 
@@ -193,14 +193,14 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             lasting = self.memory.failing_deletions.note(_uid(request.object))
             if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
                 raise
-            return self._given_up(request, error)
+            return self._abandon_cleanup(request, error)
 
     async def _remove(self, request: Request, began: float) -> Outcome:
         with acting_for(self._actor(request)):
             before, plan = await self._decide(request)
             if plan.next is None:
                 self._forget(request)
-                return done().saying(*self.kind.gone(before))
+                return done().with_events(*self.kind.gone(before))
             after = await self._perform(plan.next, before, request)
         if plan.next.answered:
             self.memory.failing_deletions.clear(_uid(request.object))
@@ -218,23 +218,23 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             raise
         except PassError as error:
             lasting = self.memory.failing_deletions.note(_uid(request.object))
-            if not isinstance(error, Stall) and lasting <= ORPHAN_PATIENCE:
+            if not isinstance(error, Stall) and lasting <= ORPHAN_TIMEOUT:
                 raise
             self._forget(request)
             message = (
                 f"{noun} are left as they are, but {self.kind.mark} could not be removed: {error.message}"
             )
-            return done().saying(Event("Warning", "Orphaned", message))
+            return done().with_events(Event("Warning", "Orphaned", message))
         self._forget(request)
-        return done().saying(Event("Normal", "Orphaned", f"{noun} are left as they are"))
+        return done().with_events(Event("Normal", "Orphaned", f"{noun} are left as they are"))
 
-    def _given_up(self, request: Request, error: PassError) -> Outcome:
+    def _abandon_cleanup(self, request: Request, error: PassError) -> Outcome:
         """The object may go; what it leaves behind is told."""
         self._forget(request)
         remains = ", ".join(self.kind.remains(request.object)) or "nothing"
         after = format_duration(self.cleanup_timeout)
         message = f"giving up after {after}: {error.message}; what may remain: {remains}"
-        return done().saying(Event("Warning", "CleanupAbandoned", message))
+        return done().with_events(Event("Warning", "CleanupAbandoned", message))
 
     def _forget(self, request: Request) -> None:
         uid = _uid(request.object)

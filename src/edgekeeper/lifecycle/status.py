@@ -16,7 +16,7 @@ from edgekeeper.core.clock import Clock, timestamp
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.core.outages import CLOUD_UNAVAILABLE, has_work, outage_said
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE, has_work, reported_outage
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done
 from edgekeeper.lifecycle.kind import PAUSED, SYNCED, ExternalKind, KindMetrics, Report
 from edgekeeper.lifecycle.memory import Memory
@@ -45,7 +45,7 @@ class StatusWriter:
             marked = [condition for condition in present if not _is_pause(condition)]
         else:
             if outage:
-                self._tell_outage(obj, conditions, outage)
+                self._mark_outage(obj, conditions, outage)
             marked = conditions.to_list()
         return StatusWrite(_stamped({**report.status, "conditions": marked}, obj, report, self.clock.now()))
 
@@ -55,17 +55,19 @@ class StatusWriter:
             return done()
         if error.unavailable is not None:
             return self._explain_outage(request, error)
-        is_told = isinstance(error, Stall) or error.reason in self.kind.told_waits
-        is_known = is_told and self._is_known(request, error)
-        if error.error_type and not is_known:
+        is_reported = isinstance(error, Stall) or error.reason in self.kind.reported_waits
+        is_repeated = is_reported and self._is_already_reported(request, error)
+        if error.error_type and not is_repeated:
             self.metrics.error(error.error_type)
-        if not is_told:
+        if not is_reported:
             return done()
         conditions = self.conditions(request.object)
         self.kind.blame(error, request.object, conditions)
         outcome = done().writing(self._status(request, error, conditions))
         return (
-            outcome if is_known else outcome.saying(Event("Warning", error.reason, self.kind.describe(error)))
+            outcome
+            if is_repeated
+            else outcome.with_events(Event("Warning", error.reason, self.kind.describe(error)))
         )
 
     def pause(self, request: Request) -> Outcome:
@@ -88,24 +90,24 @@ class StatusWriter:
         if error.error_type:
             self.metrics.error(error.error_type)
         obj = request.object
-        said = outage_said(obj, SYNCED)
+        said = reported_outage(obj, SYNCED)
         uid = str(dig(obj, "metadata", "uid") or "")
         message = self.memory.outages.message(uid, said) if has_work(obj) else ""
         if not message:
             return done()
         conditions = self.conditions(obj)
-        self._tell_outage(obj, conditions, message)
+        self._mark_outage(obj, conditions, message)
         outcome = done().writing(self._status(request, None, conditions))
-        return outcome if said else outcome.saying(Event("Warning", CLOUD_UNAVAILABLE, message))
+        return outcome if said else outcome.with_events(Event("Warning", CLOUD_UNAVAILABLE, message))
 
-    def _tell_outage(self, obj: JsonObject, conditions: Conditions, message: str) -> None:
+    def _mark_outage(self, obj: JsonObject, conditions: Conditions, message: str) -> None:
         """Say that the cloud cannot be used. What is known of the present spec stays in Ready, if anything ever was."""
         conditions.mark(SYNCED, False, CLOUD_UNAVAILABLE, message)
         ready = conditions.before(READY)
         is_present = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
-        is_told = ready is not None and ready.reason == CLOUD_UNAVAILABLE
+        is_reported = ready is not None and ready.reason == CLOUD_UNAVAILABLE
         for type_ in self.kind.declaration.unpublished:
-            if ready is None or not is_present or is_told or not self.kind.was_created(obj):
+            if ready is None or not is_present or is_reported or not self.kind.was_created(obj):
                 conditions.mark(type_, "Unknown", CLOUD_UNAVAILABLE, message)
             elif conditions.get(type_) is None:
                 conditions.mark(type_, ready.status, ready.reason, ready.message)
@@ -114,7 +116,7 @@ class StatusWriter:
         status = self.kind.status_after_error(request, error)
         return StatusWrite({**status, "conditions": conditions.to_list()})
 
-    def _is_known(self, request: Request, error: PassError) -> bool:
+    def _is_already_reported(self, request: Request, error: PassError) -> bool:
         ready = Conditions.of(self.kind.declaration, request.object, self.clock.now()).before(READY)
         return (
             ready is not None

@@ -259,7 +259,7 @@ async def _persist(budget: Budget, namespace: str, caller: str) -> float:
             )
             return asyncio.get_running_loop().time()
         except TooLongError as error:
-            await asyncio.sleep(error.come_back_in.total_seconds())
+            await asyncio.sleep(error.retry_after.total_seconds())
 
 
 @virtual_time

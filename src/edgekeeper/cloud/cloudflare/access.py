@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.echo import Echo
 from edgekeeper.cloud.cloudflare.errors import unreadable
 from edgekeeper.cloud.cloudflare.models import Application, Group, Organization, Policy, Tag
@@ -34,7 +34,7 @@ class Access:
 
     async def organization(self) -> Organization:
         """The organisation, which knows the team's name."""
-        return await self._client.ask(self._question(operations.GET_ORGANIZATION), Organization)
+        return await self._client.call(self._call_to(operations.GET_ORGANIZATION), Organization)
 
     # Applications
 
@@ -50,24 +50,24 @@ class Access:
 
     async def application(self, application_id: str) -> Application | None:
         """The application as it is, or None where there is none."""
-        question = self._question(operations.GET_APPLICATION, application=application_id)
-        document = await self._client.ask_for(question, dict[str, Any])
+        call = self._call_to(operations.GET_APPLICATION, application=application_id)
+        document = await self._client.find(call, dict[str, Any])
         return None if document is None else application_of(document)
 
     async def create_application(
         self, settings: JsonObject, policies: Sequence[JsonObject | str]
     ) -> Application:
         """Make an application with its policies. Look for one of that domain first: this is not repeatable."""
-        question = self._question(operations.CREATE_APPLICATION, _application(settings, policies))
-        return self._wrote(await self._client.ask(question, dict[str, Any]))
+        call = self._call_to(operations.CREATE_APPLICATION, _application(settings, policies))
+        return self._wrote(await self._client.call(call, dict[str, Any]))
 
     async def put_application(
         self, application_id: str, settings: JsonObject, policies: Sequence[JsonObject | str]
     ) -> Application:
         """Replace an application. Settings that are left out have their defaults again. Raise Conflict if it is gone."""
         body = _application(settings, policies)
-        question = self._question(operations.PUT_APPLICATION, body, application=application_id)
-        document = await self._client.ask_for(question, dict[str, Any])
+        call = self._call_to(operations.PUT_APPLICATION, body, application=application_id)
+        document = await self._client.find(call, dict[str, Any])
         if document is None:
             self.written_applications.remove(application_id)
             raise Conflict(f"there is no Access application {application_id} any more")
@@ -75,8 +75,8 @@ class Access:
 
     async def delete_application(self, application_id: str) -> None:
         """Delete an application. One that is gone already counts as deleted."""
-        question = self._question(operations.DELETE_APPLICATION, application=application_id)
-        await self._client.ask_for(question, dict[str, Any])
+        call = self._call_to(operations.DELETE_APPLICATION, application=application_id)
+        await self._client.find(call, dict[str, Any])
         self.written_applications.remove(application_id)
 
     def _wrote(self, document: JsonObject) -> Application:
@@ -87,24 +87,24 @@ class Access:
 
     async def policy_pages(self) -> AsyncIterator[Mapping[str, Policy]]:
         """All reusable policies by id, page by page."""
-        question = self._question(operations.LIST_POLICIES)
-        async for page in self._client.pages(question, Policy, _PER_PAGE):
+        call = self._call_to(operations.LIST_POLICIES)
+        async for page in self._client.pages(call, Policy, _PER_PAGE):
             yield {policy.id: policy for policy in page}
 
     async def policy(self, policy_id: str) -> Policy | None:
-        return await self._client.ask_for(self._question(operations.GET_POLICY, policy=policy_id), Policy)
+        return await self._client.find(self._call_to(operations.GET_POLICY, policy=policy_id), Policy)
 
     async def create_policy(self, fields: JsonObject) -> Policy:
         """Make a reusable policy. Look for one of that name first: this is not repeatable."""
         _check_policy(fields)
-        policy = await self._client.ask(self._question(operations.CREATE_POLICY, fields), Policy)
+        policy = await self._client.call(self._call_to(operations.CREATE_POLICY, fields), Policy)
         return self.written_policies.put(policy.id, policy)
 
     async def put_policy(self, policy_id: str, fields: JsonObject) -> Policy:
         """Replace a reusable policy. Raise Conflict where it is gone."""
         _check_policy(fields)
-        question = self._question(operations.PUT_POLICY, fields, policy=policy_id)
-        policy = await self._client.ask_for(question, Policy)
+        call = self._call_to(operations.PUT_POLICY, fields, policy=policy_id)
+        policy = await self._client.find(call, Policy)
         if policy is None:
             self.written_policies.remove(policy_id)
             raise Conflict(f"there is no Access policy {policy_id} any more")
@@ -112,30 +112,30 @@ class Access:
 
     async def delete_policy(self, policy_id: str) -> None:
         """Delete a reusable policy. One that is gone already counts as deleted."""
-        question = self._question(operations.DELETE_POLICY, policy=policy_id)
-        await self._client.ask_for(question, dict[str, Any])
+        call = self._call_to(operations.DELETE_POLICY, policy=policy_id)
+        await self._client.find(call, dict[str, Any])
         self.written_policies.remove(policy_id)
 
     # Groups and tags
 
     async def group_pages(self) -> AsyncIterator[Mapping[str, Group]]:
         """All groups by id, page by page."""
-        async for page in self._client.pages(self._question(operations.LIST_GROUPS), Group, _PER_PAGE):
+        async for page in self._client.pages(self._call_to(operations.LIST_GROUPS), Group, _PER_PAGE):
             yield {group.id: group for group in page}
 
     async def ensure_tag(self, name: str) -> None:
         """Make sure that applications may carry this tag."""
-        pages = self._client.pages(self._question(operations.LIST_TAGS), Tag, _PER_PAGE)
+        pages = self._client.pages(self._call_to(operations.LIST_TAGS), Tag, _PER_PAGE)
         if any([tag.name == name async for page in pages for tag in page]):
             return
-        await self._client.ask(self._question(operations.CREATE_TAG, {"name": name}), Tag)
+        await self._client.call(self._call_to(operations.CREATE_TAG, {"name": name}), Tag)
 
-    def _question(self, endpoint: Endpoint, body: JsonObject | None = None, **ids: str) -> Question:
-        return Question(endpoint, {"account": self._account, **ids}, body=body)
+    def _call_to(self, endpoint: Endpoint, body: JsonObject | None = None, **ids: str) -> CloudflareCall:
+        return CloudflareCall(endpoint, {"account": self._account, **ids}, body=body)
 
     async def _documents(self, query: Mapping[str, str]) -> AsyncIterator[list[JsonObject]]:
-        question = Question(operations.LIST_APPLICATIONS, {"account": self._account}, query)
-        async for page in self._client.pages(question, dict[str, Any], _PER_PAGE):
+        call = CloudflareCall(operations.LIST_APPLICATIONS, {"account": self._account}, query)
+        async for page in self._client.pages(call, dict[str, Any], _PER_PAGE):
             yield page
 
 

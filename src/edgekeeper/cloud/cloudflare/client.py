@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CloudflareCall:
     """One request, as an operation of this package puts it."""
 
     endpoint: Endpoint
@@ -57,66 +57,66 @@ class CloudflareClient:
         self._sender = sender
         self._base_url = checked_base(base_url)
 
-    async def ask(self, question: Question, type_: type[T]) -> T:
+    async def call(self, call: CloudflareCall, type_: type[T]) -> T:
         """The result as that type. Raise one of the four errors where there is none."""
 
         async def send() -> T:
-            return (await self._send(question)).read(type_)
+            return (await self._send(call)).read(type_)
 
-        return await self._call(question, send)
+        return await self._via_transport(call, send)
 
-    async def ask_for(self, question: Question, type_: type[T]) -> T | None:
+    async def find(self, call: CloudflareCall, type_: type[T]) -> T | None:
         """The result as that type, or None where the provider says that there is no such object."""
 
         async def send() -> T | None:
             try:
-                return (await self._send(question)).read(type_)
+                return (await self._send(call)).read(type_)
             except RefusedError as error:
                 if is_absent(error):
                     return None
                 raise
 
-        return await self._call(question, send)
+        return await self._via_transport(call, send)
 
-    async def pages(self, question: Question, type_: type[T], per_page: int) -> AsyncIterator[list[T]]:
+    async def pages(self, call: CloudflareCall, type_: type[T], per_page: int) -> AsyncIterator[list[T]]:
         """All objects of a collection, page by page. Ends normally only after the last one."""
         seen = 0
         for page in range(1, _MOST_PAGES + 1):
             numbers = {"page": str(page), "per_page": str(per_page)}
-            paged = Question(question.endpoint, question.ids, {**(question.query or {}), **numbers})
+            paged = CloudflareCall(call.endpoint, call.ids, {**(call.query or {}), **numbers})
             items, info = await self._page(paged, type_)
             seen += len(items)
             last = _is_last(items, seen, info, per_page)
             yield items
             if last:
                 return
-        raise unreadable(f"{question.subject} has more than {_MOST_PAGES} pages")
+        raise unreadable(f"{call.subject} has more than {_MOST_PAGES} pages")
 
-    async def _page(self, question: Question, type_: type[T]) -> tuple[list[T], PageInfo]:
+    async def _page(self, call: CloudflareCall, type_: type[T]) -> tuple[list[T], PageInfo]:
         async def send() -> tuple[list[T], PageInfo]:
-            reply = await self._send(question)
+            reply = await self._send(call)
             return reply.read_list(type_), reply.info or PageInfo()
 
-        return await self._call(question, send)
+        return await self._via_transport(call, send)
 
-    async def _send(self, question: Question) -> Reply:
-        query = f"?{urlencode(question.query)}" if question.query else ""
-        url = f"{self._base_url}{question.subject}{query}"
+    async def _send(self, call: CloudflareCall) -> Reply:
+        query = f"?{urlencode(call.query)}" if call.query else ""
+        url = f"{self._base_url}{call.subject}{query}"
         headers = {
             "authorization": self.credential.token().header,
             "user-agent": USER_AGENT,
             "accept": "application/json",
         }
         body = b""
-        if question.body is not None:
-            body = msgspec.json.encode(question.body)
+        if call.body is not None:
+            body = msgspec.json.encode(call.body)
             headers["content-type"] = "application/json"
-        return parse_reply(*await self._sender(question.endpoint.method, url, headers, body))
+        return parse_reply(*await self._sender(call.endpoint.method, url, headers, body))
 
-    async def _call(self, question: Question, send: Callable[[], Awaitable[T]]) -> T:
+    async def _via_transport(self, call: CloudflareCall, send: Callable[[], Awaitable[T]]) -> T:
         return await self._transport.call(
-            question.endpoint.operation,
-            question.subject,
+            call.endpoint.operation,
+            call.subject,
             send,
             credential=self.credential.token().fingerprint,
             classify=classify,

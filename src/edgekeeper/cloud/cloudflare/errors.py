@@ -141,7 +141,7 @@ def classify(operation: Operation, error: Exception) -> Failure | None:
     return Failure(error_for(row, f"cannot {_verb(operation.name)}: {error.text}"), row.error_type)
 
 
-def may_be_one_changes_fault(error: Stall) -> bool:
+def may_concern_one_change(error: Stall) -> bool:
     """Whether a write of many changes may have been refused because of one of them.
 
     Everything else (the token, a tunnel that is gone, a quota) would meet each of them as well, one call at a time.

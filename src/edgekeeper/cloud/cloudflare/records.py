@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.models import BatchResult, DnsRecord
 from edgekeeper.cloud.cloudflare.record_plan import RecordPlan
 from edgekeeper.core.json import JsonObject
@@ -23,8 +23,8 @@ class Records:
 
     async def pages(self) -> AsyncIterator[Mapping[str, DnsRecord]]:
         """All records by id, page by page."""
-        question = Question(operations.LIST_RECORDS, self._ids)
-        async for page in self._client.pages(question, DnsRecord, _PER_PAGE):
+        call = CloudflareCall(operations.LIST_RECORDS, self._ids)
+        async for page in self._client.pages(call, DnsRecord, _PER_PAGE):
             yield {record.id: record for record in page}
 
     async def all(self) -> dict[str, DnsRecord]:
@@ -39,8 +39,8 @@ class Records:
             "posts": [fields for plan in plans for fields in plan.posts],
         }
         filled = {name: items for name, items in body.items() if items}
-        return await self._client.ask(
-            Question(operations.CHANGE_RECORDS, self._ids, body=filled), BatchResult
+        return await self._client.call(
+            CloudflareCall(operations.CHANGE_RECORDS, self._ids, body=filled), BatchResult
         )
 
 

@@ -119,7 +119,7 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
 
 
 def _retry_after(headers: Mapping[str, str]) -> timedelta | None:
-    """Seconds, as Cloudflare sends them. Anything else, or more than an hour, is no answer to the question."""
+    """Seconds, as Cloudflare sends them; None for anything else, or for more than an hour."""
     text: Any = headers.get("retry-after", "")
     if not text.isdecimal() or len(text) > 6:
         return None

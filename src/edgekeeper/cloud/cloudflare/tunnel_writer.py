@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 
-from edgekeeper.cloud.cloudflare.errors import may_be_one_changes_fault
+from edgekeeper.cloud.cloudflare.errors import may_concern_one_change
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_change, merge, rules_by_hostname
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
@@ -83,7 +83,7 @@ class TunnelWriter:
             async with self._lock.lock:
                 config, refused = await self._settle(changes)
         except Stall as error:
-            if may_be_one_changes_fault(error):
+            if may_concern_one_change(error):
                 raise
             return [error] * len(changes)
         by_hostname = rules_by_hostname(config)

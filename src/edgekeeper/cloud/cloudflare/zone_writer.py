@@ -23,7 +23,7 @@ from edgekeeper.cloud.cloudflare.errors import (
     INVALID_SPEC,
     QUOTA_EXCEEDED,
     RECORD_CONFLICT,
-    may_be_one_changes_fault,
+    may_concern_one_change,
     unreadable,
 )
 from edgekeeper.cloud.cloudflare.hostnames import normalise
@@ -67,7 +67,7 @@ class ZoneWriter:
             self._write,
             key=lambda change: change.name,
             weigh=self._weigh,
-            already=self._already,
+            find_result=self._find_result,
             options=CoalescerOptions(window, BATCH),
         )
 
@@ -113,7 +113,7 @@ class ZoneWriter:
         except PassError:
             return max(1, len(change.wanted))
 
-    def _already(self, change: RecordChange) -> Stored | None:
+    def _find_result(self, change: RecordChange) -> Stored | None:
         plan = plan_change(change, self.records_of(change.name))
         return plan.kept if plan.size == 0 and not self._unsure else None
 
@@ -127,7 +127,7 @@ class ZoneWriter:
         try:
             return await self._write_all(changes)
         except Stall as error:
-            if may_be_one_changes_fault(error):
+            if may_concern_one_change(error):
                 raise
             if error.reason == QUOTA_EXCEEDED and len(changes) > 1:
                 return await self._write_what_fits(changes, error)
@@ -191,15 +191,15 @@ class ZoneWriter:
             stored = _stored(plans, result)
         except (Retry, asyncio.CancelledError):
             for writer in self._lock.writers:
-                writer.doubt()
+                writer.mark_uncertain()
             raise
         for writer in self._lock.writers:
-            writer.learn(zip(plans, stored, strict=True))
+            writer.record_written(zip(plans, stored, strict=True))
         return stored
 
     # What this writer or another one of the same zone has done
 
-    def learn(self, written: Iterable[tuple[RecordPlan, Stored]]) -> None:
+    def record_written(self, written: Iterable[tuple[RecordPlan, Stored]]) -> None:
         """Plans were carried out, with these records as the result. The mirror shows them from now on."""
         for plan, records in written:
             for record in plan.deletes:
@@ -207,7 +207,7 @@ class ZoneWriter:
             for record in records:
                 self.mirror.put(record.id, record)
 
-    def doubt(self) -> None:
+    def mark_uncertain(self) -> None:
         """A call was sent and its answer never came: the zone has to be listed before it is written again."""
         self._unsure = True
         self.mirror.poke()

@@ -25,7 +25,7 @@ class FairQueue(Generic[T]):
     def __init__(self) -> None:
         self._lines: dict[Priority, dict[str, dict[T, int]]] = {priority: {} for priority in Priority}
         """By priority and namespace, the items in order, each with its cost. The first namespace is next."""
-        self._passed_over = 0
+        self._turns_since_sweep = 0
         """Turns of users since the last sweep, while sweeps were waiting."""
 
     def __bool__(self) -> bool:
@@ -48,8 +48,8 @@ class FairQueue(Generic[T]):
         del line[item], namespaces[namespace]
         if line:
             namespaces[namespace] = line
-        was_passed_over = served is Priority.USER and bool(self._lines[Priority.SWEEP])
-        self._passed_over = self._passed_over + 1 if was_passed_over else 0
+        is_sweep_waiting = served is Priority.USER and bool(self._lines[Priority.SWEEP])
+        self._turns_since_sweep = self._turns_since_sweep + 1 if is_sweep_waiting else 0
         return item
 
     def remove(self, item: T, priority: Priority, namespace: str) -> None:
@@ -73,5 +73,5 @@ class FairQueue(Generic[T]):
         """The priority that has the turn."""
         if not self._lines[Priority.SWEEP]:
             return Priority.USER
-        is_due = self._passed_over >= SWEEP_TURN - 1 or not self._lines[Priority.USER]
+        is_due = self._turns_since_sweep >= SWEEP_TURN - 1 or not self._lines[Priority.USER]
         return Priority.SWEEP if is_due else Priority.USER

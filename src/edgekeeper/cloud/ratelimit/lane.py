@@ -32,7 +32,7 @@ class TooLongError(Exception):
         super().__init__(f"the turn is expected in {format_duration(expected)}")
         self.expected = expected
         """After how long the turn is expected."""
-        self.come_back_in = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
+        self.retry_after = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
         """When to ask again; the reservation is kept until then."""
         self.paused = paused
         """Whether the lane is paused for everybody, because the provider throttled us."""
@@ -64,7 +64,7 @@ class Lane:
         now = self._loop.time()
         expected = self.expected(claim)
         if until is not None and now + expected > until:
-            raise self._turn_away(claim, timedelta(seconds=expected))
+            raise self._refuse(claim, timedelta(seconds=expected))
         self._away.redeem(claim.namespace, claim.caller)
         if expected > 0:
             await self._wait(claim)
@@ -91,10 +91,10 @@ class Lane:
             ahead += self._away.ahead(claim.namespace, claim.caller, now)
         return self._bucket.ready_in(claim.cost, now, ahead)
 
-    def _turn_away(self, claim: Claim, expected: timedelta) -> TooLongError:
+    def _refuse(self, claim: Claim, expected: timedelta) -> TooLongError:
         error = TooLongError(expected, paused=self._bucket.paused_for(self._loop.time()) > 0)
         if claim.caller:
-            kept = self._loop.time() + (error.come_back_in + _GRACE).total_seconds()
+            kept = self._loop.time() + (error.retry_after + _GRACE).total_seconds()
             self._away.book(claim.namespace, claim.caller, kept)
         return error
 

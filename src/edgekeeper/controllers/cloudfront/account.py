@@ -31,8 +31,8 @@ from edgekeeper.cloud.aws.mirrors import (
     default_group,
 )
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
+from edgekeeper.cloud.cache import LookupCache
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.core.errors import Stall
 
 REGION: Final = "us-east-1"
@@ -64,7 +64,7 @@ class CloudFrontAccount:
             version=lambda certificate: certificate.status,
         )
         self.distributions = Distributions(self.cloudfront, clock)
-        self._descriptions: Remembered[str, _Description] = Remembered(self._describe, clock)
+        self._descriptions: LookupCache[str, _Description] = LookupCache(self._describe, clock)
         self._unlisted_groups = ConnectionGroups(self.cloudfront, clock)
 
     async def run(self) -> None:
