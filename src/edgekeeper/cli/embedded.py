@@ -1,4 +1,4 @@
-"""The one place where the command line touches the embedded API server."""
+"""Starts the embedded API server for commands. No other module of the command line uses it directly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIMULATOR_NAMES = tuple(sorted(SIMULATORS))
 
 @dataclass(frozen=True)
 class PlaneOptions:
-    """How to start the server, as the options of `edgekeeper up` say."""
+    """Options of `edgekeeper up` for the server."""
 
     port: int = 0
     data_dir: Path | None = None
@@ -29,7 +29,7 @@ class PlaneOptions:
 
 @dataclass(frozen=True)
 class LocalServer:
-    """A running server: where it listens, how to get in, and a way to call it without a socket."""
+    """A running server: its URL, its kubeconfig, and requests that do not use the network."""
 
     plane: Plane
     url: str
@@ -43,7 +43,7 @@ class LocalServer:
 
 
 async def _as_command_error(answer: Awaitable[JsonObject]) -> JsonObject:
-    """Turn a refusal into an error that keeps the server's own words."""
+    """Await a response, and convert a refusal into CommandError with the server's message."""
     try:
         return await answer
     except StatusError as error:
@@ -52,7 +52,7 @@ async def _as_command_error(answer: Awaitable[JsonObject]) -> JsonObject:
 
 @asynccontextmanager
 async def open_server(options: PlaneOptions) -> AsyncIterator[LocalServer]:
-    """Start the embedded API server on the loopback interface and stop it in the end."""
+    """Run the embedded API server on the loopback interface. Raise CommandError if the port is not available."""
     config = PlaneConfig(data_dir=options.data_dir, auth=options.auth, simulators=options.simulators)
     async with Plane(config) as plane:
         try:

@@ -1,4 +1,4 @@
-"""Show how applied objects become ready: a table redrawn in place on a terminal, one line per change elsewhere."""
+"""Shows the progress of applied objects: a table that is updated in place on a terminal, else a line per change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READY_STYLE = {True: "green", False: "yellow"}
 
 @contextmanager
 def show_progress(console: Console, *, interactive: bool) -> Iterator[Observer]:
-    """Give an observer that keeps `console` up to date."""
+    """An observer that prints the progress to `console`."""
     if not interactive:
         yield LineReport(console).update
         return
@@ -30,7 +30,7 @@ def show_progress(console: Console, *, interactive: bool) -> Iterator[Observer]:
 
 
 class LineReport:
-    """For logs and pipes: says each thing once, when it becomes true."""
+    """Prints a line whenever the state of an object changes, for logs and pipes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -50,7 +50,7 @@ class LineReport:
 def progress_table(tracked: Sequence[Tracked], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("KIND", "NAME", "READY", "REASON", "AGE"):
-        # Where the terminal is narrow, names and reasons give way; the rest stays readable.
+        # On a narrow terminal, names and reasons are shortened or wrapped, the other columns are not.
         table.add_column(column, no_wrap=column not in {"NAME", "REASON"}, overflow="ellipsis")
     for item in tracked:
         readiness = item.readiness
