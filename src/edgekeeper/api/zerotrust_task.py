@@ -1,0 +1,252 @@
+"""CloudflareTask: what has to be done at Cloudflare for one HTTPRoute, and how far it is.
+
+Tasks are the durable queue between the part of the operator that reads the cluster and the part that calls Cloudflare.
+The first writes specs, the second statuses. A spec is everything that the second needs: what is wanted (`operations`), and
+what is there because of the route (`inventory`). What is in the inventory and no longer wanted is withdrawn.
+
+No secret is ever part of a task.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from edgekeeper.api.definition import AGE, Column, CustomKind
+from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct
+from edgekeeper.api.zerotrust import GROUP, VERSION, AccessSettings, Conditions, OriginTls, Strings
+
+
+class RouteRef(CamelStruct, frozen=True):
+    """The HTTPRoute that the task is for."""
+
+    name: str
+    namespace: str
+    uid: str = ""
+
+
+class TenantRef(CamelStruct, frozen=True):
+    """The tenant through which the route is published."""
+
+    name: str
+    namespace: str = ""
+
+
+class CredentialSecretRef(CamelStruct, frozen=True):
+    """The Secret with the API token."""
+
+    name: str
+    namespace: str = ""
+    key: str = "token"
+
+
+class PathRule(CamelStruct, frozen=True):
+    """Where requests for some paths go to."""
+
+    path: Annotated[str, Meta(description="A regular expression; empty for all paths.")] = ""
+    service: Annotated[str, Meta(description="The origin; originService by default.")] = ""
+    public: Annotated[bool, Meta(description="Whether no login is needed below a protected hostname.")] = (
+        False
+    )
+
+
+class TunnelRouteOperation(CamelStruct, frozen=True):
+    """Hostnames of the tunnel."""
+
+    enabled: bool = False
+    origin_service: str = ""
+    http_host_header: str = ""
+    http_redirect: bool | None = None
+    origin_tls: OriginTls | None = field(name="originTLS", default=None)
+    rules: Annotated[
+        list[PathRule], Meta(description="One rule for all paths by default.", extra_json_schema=ATOMIC_LIST)
+    ] = []
+
+
+class CnameOperation(CamelStruct, frozen=True):
+    """A CNAME record to the tunnel for each hostname."""
+
+    enabled: bool = False
+
+
+class ServiceTokenOperation(CamelStruct, frozen=True):
+    """The service token, whose credentials go into a Secret."""
+
+    enabled: bool = False
+    name: str = ""
+    duration: str = ""
+    secret_namespace: str = ""
+    secret_name: str = ""
+    client_id_key: str = "client_id"
+    client_secret_key: str = "client_secret"  # noqa: S105 - the name of a key
+    rotation: Annotated[
+        str, Meta(description="Identifies the requested rotation. The secret is replaced when it changes.")
+    ] = ""
+    rotation_interval: str = ""
+    rotation_grace: str = ""
+
+
+class DnsTarget(CamelStruct, frozen=True):
+    """An address record."""
+
+    type: Literal["A", "AAAA", "CNAME"]
+    content: str
+
+
+class DnsRecordOperation(CamelStruct, frozen=True):
+    """Records that lead to an address, without a tunnel."""
+
+    enabled: bool = False
+    ip_address: Annotated[str, Meta(description="The first address, for display.")] = ""
+    targets: Annotated[list[DnsTarget], Meta(extra_json_schema=ATOMIC_LIST)] = []
+    proxied: bool = False
+    ttl: int = 120
+
+
+class AccessAppOperation(AccessSettings, frozen=True):
+    """The Access application. All settings are resolved but for names, which only Cloudflare knows."""
+
+    name: Annotated[str, Meta(description="The name of the application.")] = ""
+    policy_name: Annotated[str, Meta(description="The name of its own policy.")] = ""
+
+
+class Operations(CamelStruct, frozen=True):
+    """What is wanted."""
+
+    tunnel_route: TunnelRouteOperation = TunnelRouteOperation()
+    cname_dns: CnameOperation = CnameOperation()
+    access_app: AccessAppOperation = AccessAppOperation()
+    service_token: ServiceTokenOperation = ServiceTokenOperation()
+    dns_record: DnsRecordOperation = DnsRecordOperation()
+
+
+class InventoryItem(CamelStruct, frozen=True):
+    """Something that exists at Cloudflare, or as a Secret, because of the route."""
+
+    kind: Literal[
+        "AccessApplication", "AccessPolicy", "ServiceToken", "TunnelHostname", "DnsRecord", "Secret"
+    ]
+    id: Annotated[
+        str, Meta(description="Cloudflare's id; empty for a hostname of a tunnel, and for a Secret.")
+    ] = ""
+    name: Annotated[
+        str, Meta(description="Hostname, domain, name of the token, or namespace/name of the Secret.")
+    ] = ""
+    parent: Annotated[
+        str, Meta(description="The zone of a record, the tunnel of a hostname, the application of a policy.")
+    ] = ""
+    type: Annotated[str, Meta(description="The type of a record.")] = ""
+    content: Annotated[str, Meta(description="The content of a record.")] = ""
+
+
+class ExistingIds(CamelStruct, frozen=True):
+    """The ids in the inventory, as the described operators name them. For display."""
+
+    hostname_route_id: str = ""
+    app_id: str = ""
+    access_app_id: str = ""
+    access_policy_ids: str = ""
+    service_token_id: str = ""
+    cname_record_id: str = ""
+    dns_record_id: str = ""
+
+
+class DeleteIds(CamelStruct, frozen=True):
+    """What a deletion removes, as the described operators name it. For display."""
+
+    hostname: str = ""
+    access_app_id: str = ""
+    cname_record_id: str = ""
+    service_token_id: str = ""
+    dns_record_id: str = ""
+    tunnel_id: str = ""
+    zone_id: str = ""
+
+
+class TaskSpec(CamelStruct, frozen=True):
+    """What is wanted, and what is there."""
+
+    httproute_ref: RouteRef
+    tenant_ref: TenantRef
+    hostname: Annotated[str, Meta(description="The first hostname.")]
+    operations: Operations
+    action: Literal["reconcile", "delete"] = "reconcile"
+    hostnames: Annotated[Strings, Meta(description="All hostnames, as Cloudflare spells them.")] = []
+    credential_secret_ref: CredentialSecretRef | None = None
+    account_id: str = ""
+    tunnel_id: str = ""
+    zone_id: Annotated[str, Meta(description="The zone that all hostnames must be in; empty for any.")] = ""
+    adopt: Annotated[bool, Meta(description="Whether things of others may be taken over.")] = False
+    inventory: Annotated[
+        list[InventoryItem],
+        Meta(description="What is there because of the route.", extra_json_schema=ATOMIC_LIST),
+    ] = []
+    existing_ids: ExistingIds | None = None
+    delete_ids: DeleteIds | None = None
+
+
+class TaskResult(CamelStruct, frozen=True):
+    """The ids of what is there, as the described operators name them. Never a secret."""
+
+    hostname_route_id: str = ""
+    cname_record_id: str = ""
+    access_app_id: str = ""
+    access_policy_ids: Annotated[str, Meta(description="Separated by commas.")] = ""
+    service_token_id: str = ""
+    service_token_client_id: str = ""
+    service_token_secret_name: str = ""
+    service_token_expires_at: datetime | None = None
+    dns_record_id: str = ""
+    dns_record_ip: str = ""
+    resolved_zone_id: str = ""
+
+
+class TaskStatus(CamelStruct, frozen=True):
+    """How far the task is."""
+
+    phase: Literal["Pending", "InProgress", "Completed", "Failed"] = "Pending"
+    message: str = ""
+    last_transition_time: datetime | None = None
+    worker_pod: str = ""
+    observed_generation: Annotated[
+        int | None, Meta(description="The generation that phase and result are of.")
+    ] = None
+    result: TaskResult | None = None
+    inventory: Annotated[
+        list[InventoryItem],
+        Meta(
+            description="What is there because of the route: of the spec, and since then. Withdrawn things are left out.",
+            extra_json_schema=ATOMIC_LIST,
+        ),
+    ] = []
+    conditions: Conditions = []
+
+
+class CloudflareTask(CamelStruct, frozen=True):
+    """The object as controllers read it."""
+
+    spec: TaskSpec
+    status: TaskStatus = TaskStatus()
+
+
+CLOUDFLARE_TASK = CustomKind(
+    group=GROUP,
+    version=VERSION,
+    kind="CloudflareTask",
+    plural="cloudflaretasks",
+    description="Work to be done at Cloudflare for one HTTPRoute.",
+    spec=TaskSpec,
+    status=TaskStatus,
+    columns=(
+        Column("HTTPRoute", ".spec.httprouteRef.name"),
+        Column("Hostname", ".spec.hostname"),
+        Column("Phase", ".status.phase"),
+        Column("Worker", ".status.workerPod", priority=1),
+        Column("Message", ".status.message", priority=1),
+        AGE,
+    ),
+    short_names=("cfztask", "cftask"),
+    categories=("edge",),
+)
