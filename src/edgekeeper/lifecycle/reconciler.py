@@ -1,15 +1,15 @@
-"""The pass of an object that stands for something outside the cluster.
+"""The pass of an object that represents something outside the cluster.
 
-    observe    what is wanted and what is there        reads, mostly from memory
-    decide     the steps that are left                 pure
-    observe, decide once more, wholly from live reads  before an external object is changed, and before a conflict about
-                                                       one is reported
-    perform    the first of them                       at most one change in the cloud
-    report     one status, and what happened           at most one write of the object
+    observe    read the desired and the actual state     mostly from memory
+    decide     compute the steps that are left           pure
+    observe and decide again, with live reads only       before an external object is changed, and before a conflict about
+                                                         it is reported
+    perform    perform the first step                    at most one change in the cloud
+    report     write status and events                   at most one write of the object
 
-What goes wrong is one of the four errors; `status` says it in the conditions. Where the cloud cannot be used at all, an
-object that has something to do says so after a minute (`core.outages`). A deletion that keeps failing is given up after
-`cleanup_timeout`; the event lists what may remain.
+Failures are raised as one of the four errors, and `status` reports them in the conditions. If the cloud cannot be used at
+all, an object that has work reports that after a minute (`core.outages`). A deletion that keeps failing is abandoned after
+`cleanup_timeout`; its event lists what may remain.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from edgekeeper.lifecycle.status import StatusWriter
 from edgekeeper.runtime.contract import Request
 
 ORPHAN_TIMEOUT: Final = timedelta(minutes=1)
-"""For how long an object that is to be orphaned is kept because our mark cannot be removed."""
+"""How long the removal of the ownership mark may fail before an object is orphaned with the mark."""
 
 
 class WakeObject(Protocol):
-    """Asks for another pass of an object."""
+    """Requeues an object."""
 
     def __call__(self, key: Key, *, after: timedelta = ...) -> None: ...
 
 
 @dataclass(frozen=True)
 class ExternalReconciler(Generic[BaseT, SnapshotT]):
-    """Keeps the objects of one kind as declared."""
+    """Reconciles the objects of one kind."""
 
     kind: ExternalKind[BaseT, SnapshotT]
     memory: Memory
@@ -58,7 +58,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     wake: WakeObject
     intervals: Intervals
     cleanup_timeout: timedelta
-    """For how long a deletion may fail before it is given up; zero for ever."""
+    """How long a deletion may fail before it is abandoned; zero for no limit."""
 
     async def reconcile(self, request: Request) -> Outcome:
         return await self._tracking_outage(request, self._reconcile)
@@ -98,7 +98,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     # Deciding
 
     async def _decide(self, request: Request) -> tuple[SnapshotT, Plan[Step]]:
-        """What to do, and about what: nothing is changed, and no conflict reported, that was not looked at just now."""
+        """The snapshot and the plan. A change, or a conflict to report, is based on a live observation."""
         base = self.kind.begin(request, partial(self.wake, request.key))
         snapshot = await self._observe(base, request)
         try:
@@ -115,7 +115,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return confirmed, self.kind.decide(confirmed)
 
     async def _observe(self, base: BaseT, request: Request, *, live: bool = False) -> SnapshotT:
-        """Observe, but not for longer than it takes to say in time that there is no answer: reads change nothing."""
+        """Observe, but no longer than until an outage has to be reported. Reads can be cancelled safely."""
         left = self.memory.outages.time_left(_uid(request.object)) if has_work(request.object) else None
         try:
             async with asyncio.timeout(None if left is None else left.total_seconds()) as limit:
@@ -131,7 +131,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return await self.kind.perform(step, snapshot, partial(self.wake, request.key))
 
     def _is_doubtful(self, snapshot: SnapshotT, refusal: Stall) -> bool:
-        """Could the conflict be over? What says whose an external object is may be cached for longer than the rest."""
+        """Whether a conflict may be outdated: the ownership mark may come from an older cache than the rest."""
         is_conflict = refusal.reason in self.kind.conflicts
         return is_conflict and snapshot.exists and snapshot.sight < Sight.LIVE
 
@@ -140,7 +140,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     async def _tracking_outage(
         self, request: Request, attempt: Callable[[Request, float], Awaitable[Outcome]]
     ) -> Outcome:
-        """A pass that may find that the cloud cannot be used: that is told in time, and tried again for ever."""
+        """Run a pass, and record whether the cloud could be used. Raise the error of an outage that is due to be reported."""
         outages, uid = self.memory.outages, _uid(request.object)
         if has_work(request.object) and (overdue := outages.due(uid)) is not None:
             raise overdue
@@ -150,7 +150,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         except PassError as error:
             if error.unavailable is not None:
                 self._note_outage(request, error, began)
-            elif error.error_type or isinstance(error, Stall):  # so there was an answer
+            elif error.error_type or isinstance(error, Stall):  # the cloud has responded
                 outages.clear(uid)
             raise
 
@@ -160,13 +160,13 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             self._requeue_for_outage(request)
 
     def _requeue_for_outage(self, request: Request) -> None:
-        """Ask for the pass that tells of an outage, or finds that it is over, if no other comes first."""
+        """Requeue the object in time to report the outage, or to see that it is over."""
         after = self.memory.outages.next_look(_uid(request.object))
         if after is not None:
             self.wake(request.key, after=after)
 
     def _outage_after(self, step: Step | None, after: SnapshotT, request: Request, began: float) -> str:
-        """What to say of an outage after a pass that did not fail: it may be one that needed no answer of the cloud."""
+        """The message of an outage to report after a pass that succeeded, possibly without a response of the cloud."""
         outages, uid = self.memory.outages, _uid(request.object)
         obstacle = self.kind.obstacle(step, after)
         is_answered = step is None or step.answered
@@ -208,7 +208,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return self._reported(Pass(request.object, before, after, plan, self.clock.now()), outage)
 
     async def _orphan(self, request: Request) -> Outcome:
-        """Leave everything as it is, without our mark: whoever has it next must not be told that it is ours."""
+        """Remove the ownership mark, so that others can adopt the external object, and nothing else."""
         noun = self.kind.noun
         try:
             with acting_for(self._actor(request)):
@@ -229,7 +229,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return done().with_events(Event("Normal", "Orphaned", f"{noun} are left as they are"))
 
     def _abandon_cleanup(self, request: Request, error: PassError) -> Outcome:
-        """The object may go; what it leaves behind is told."""
+        """Let the object be deleted, with an event that lists what may remain."""
         self._forget(request)
         remains = ", ".join(self.kind.remains(request.object)) or "nothing"
         after = format_duration(self.cleanup_timeout)
@@ -247,9 +247,9 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
 
 
 def _is_certain(snapshot: SnapshotT, step: Step | None) -> bool:
-    """Was enough seen for a step? An object is let go of only after a live observation.
+    """Whether the snapshot is sufficient for a step. To finish a deletion, a live observation is required.
 
-    A listing is not enough for that: the answer to the creation of the external object may have been lost.
+    A listing is not sufficient for that, because the response to the creation of the external object may have been lost.
     """
     needed = (Sight.LIVE if snapshot.deleting else Sight.CACHED) if step is None else step.needs
     return snapshot.sight >= needed

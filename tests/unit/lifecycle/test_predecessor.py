@@ -148,7 +148,7 @@ async def test_successor_only_explains_while_its_predecessor_is_running() -> Non
     async with world() as place:
         recording = Recording()
         successor = Successor(recording, Predecessor(place.services(), BY_LABELS, "default"))
-        with pytest.raises(Wait, match="it was not looked for yet"):
+        with pytest.raises(Wait, match="the first check is not complete"):
             await successor.reconcile(REQUEST)
         with pytest.raises(Wait, match="may be running"):
             await successor.finalize(REQUEST)
