@@ -304,7 +304,9 @@ async def test_deadline_that_a_turn_would_miss_ends_the_call_at_once() -> None:
     world = World(rate=LaneRate(1 / 30))
     await world.call(CREATE, "one")
     for expected, told, name in ((30, "30s", "two"), (60, "1m", "three"), (90, "1m30s", "four")):
-        with pytest.raises(Wait, match=f"of test is not due yet: expected in {told}$") as caught:
+        with pytest.raises(
+            Wait, match=f"rate limit of test is reached: the call is expected to be sent in {told}$"
+        ) as caught:
             await world.call(CREATE, name)
         assert caught.value.reason == "BudgetExhausted"
         assert caught.value.after == timedelta(seconds=expected)
@@ -431,7 +433,7 @@ async def _suffer(world: World, **where: str) -> None:
 async def test_circuit_opens_for_the_service_and_region_that_does_not_answer() -> None:
     world = World(*[OUTAGE] * 5, None)
     await _suffer(world, region="eu-west-1")
-    with pytest.raises(Wait, match="aws cloudfront eu-west-1 has left 5 calls") as caught:
+    with pytest.raises(Wait, match="aws cloudfront eu-west-1 did not respond to 5 calls") as caught:
         await world.call(CREATE, "refused", region="eu-west-1")
     assert caught.value.after == timedelta(seconds=10)
     await world.call(CREATE, "other region", region="us-east-1")
