@@ -113,7 +113,7 @@ async def test_watches_of_a_predecessor_end_with_it() -> None:
 
 
 def test_operator_that_any_deployment_would_match_is_refused() -> None:
-    with pytest.raises(ValueError, match="any Deployment"):
+    with pytest.raises(ValueError, match="every Deployment"):
         PreviousOperator("old", "old-leader")
 
 

@@ -1,8 +1,7 @@
-"""The client: one request function and one paginator. Everything else here is data.
+"""The API client: requests and pagination.
 
-A request goes through `cloud.transport`, which numbers, limits, repeats and records it; through the `Sender`, which
-carries its bytes; and through `reply`, which believes nothing. The token is asked for at every attempt, so that a
-Secret that was changed is used by the very next one.
+A request is sent with `cloud.transport`, which numbers, rate-limits, retries and audits it, and with the `Sender`; `reply`
+validates the response. The token is read for every attempt, so that a changed Secret is used immediately.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CloudflareCall:
-    """One request, as an operation of this package puts it."""
+    """A request to an endpoint."""
 
     endpoint: Endpoint
     ids: Mapping[str, str]
     query: Mapping[str, str] | None = None
     body: Any = None
-    """Without a null anywhere: to Cloudflare, null is a value."""
+    """Must not contain null, which Cloudflare treats as a value."""
 
     @property
     def subject(self) -> str:
@@ -47,7 +46,7 @@ class CloudflareCall:
 
 
 class CloudflareClient:
-    """Asks Cloudflare in the name of one credential."""
+    """Calls Cloudflare with one credential."""
 
     def __init__(
         self, transport: Transport, sender: Sender, credential: Credential, base_url: str = BASE_URL
@@ -58,7 +57,7 @@ class CloudflareClient:
         self._base_url = checked_base(base_url)
 
     async def call(self, call: CloudflareCall, type_: type[T]) -> T:
-        """The result as that type. Raise one of the four errors where there is none."""
+        """Send a request, and return the result as `type_`. Raise one of the four errors if it fails."""
 
         async def send() -> T:
             return (await self._send(call)).read(type_)
@@ -66,7 +65,7 @@ class CloudflareClient:
         return await self._via_transport(call, send)
 
     async def find(self, call: CloudflareCall, type_: type[T]) -> T | None:
-        """The result as that type, or None where the provider says that there is no such object."""
+        """Send a request for an object, and return it as `type_`, or None if it does not exist."""
 
         async def send() -> T | None:
             try:
@@ -79,7 +78,7 @@ class CloudflareClient:
         return await self._via_transport(call, send)
 
     async def pages(self, call: CloudflareCall, type_: type[T], per_page: int) -> AsyncIterator[list[T]]:
-        """All objects of a collection, page by page. Ends normally only after the last one."""
+        """All objects of a collection, page by page. Ends normally only after the last page."""
         seen = 0
         for page in range(1, _MOST_PAGES + 1):
             numbers = {"page": str(page), "per_page": str(per_page)}
@@ -124,9 +123,9 @@ class CloudflareClient:
 
 
 def _is_last(items: Sequence[object], seen: int, info: PageInfo, requested: int) -> bool:
-    """Whether a page is the last one. Raise Retry where it ends before all that it promises.
+    """Whether a page is the last one. Raise Retry if there are fewer objects than its total count.
 
-    Servers may cut pages shorter than asked, and leave out how many there are in all.
+    Servers may return shorter pages than requested, and omit the total count.
     """
     size = info.per_page if info.per_page is not None and info.per_page > 0 else requested
     if len(items) >= size and (info.total_count is None or seen < info.total_count):
@@ -137,8 +136,8 @@ def _is_last(items: Sequence[object], seen: int, info: PageInfo, requested: int)
 
 
 def checked_base(base_url: str) -> str:
-    """The base address without its last slash. Raise ValueError where a token would travel in the clear."""
+    """The base URL without a trailing slash. Raise ValueError if a token would be sent unencrypted."""
     parts = urlsplit(base_url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        raise ValueError(f"an API token is sent by https only, not to {base_url!r}")
+        raise ValueError(f"an API token is only sent over https, not to {base_url!r}")
     return base_url.rstrip("/")

@@ -11,7 +11,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordPlan
 from edgekeeper.core.json import JsonObject
 
 _PER_PAGE = 5_000
-"""Known to work, and large enough for most zones to be one page."""
+"""Large enough to list most zones with one page."""
 
 
 class Records:
@@ -32,7 +32,7 @@ class Records:
         return {id_: record async for page in self.pages() for id_, record in page.items()}
 
     async def change(self, plans: Sequence[RecordPlan]) -> BatchResult:
-        """Perform plans in one call, all or nothing. Deletes come first, whichever plan they are of."""
+        """Perform plans in one call, atomically. Deletes of all plans come first."""
         body: dict[str, list[JsonObject]] = {
             "deletes": [{"id": record.id} for plan in plans for record in plan.deletes],
             "patches": [{"id": record.id, **fields} for plan in plans for record, fields in plan.patches],
@@ -45,7 +45,7 @@ class Records:
 
 
 def by_name(records: Mapping[str, DnsRecord]) -> Callable[[str], Sequence[DnsRecord]]:
-    """How to look records up by name."""
+    """A function that returns the records of a name."""
     index: dict[str, list[DnsRecord]] = {}
     for record in records.values():
         index.setdefault(record.name, []).append(record)

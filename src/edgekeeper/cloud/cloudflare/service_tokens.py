@@ -1,7 +1,7 @@
-"""Service tokens: made, refreshed before they end, rotated with a time in which both secrets work.
+"""Service tokens: created, refreshed before they expire, rotated with a period in which both secrets are valid.
 
-A secret is shown once, when it is made. Making one is not repeatable, so a caller looks a token up by its name first;
-and where the secret of a token that exists was lost, it rotates the token rather than making another.
+A secret is returned only once, when it is created. Creating a token is not idempotent, so callers look for its name first;
+if the secret of an existing token was lost, they rotate it instead of creating another.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class ServiceTokens:
         return [token async for page in pages for token in page if token.name == name]
 
     async def get(self, token_id: str) -> ServiceToken | None:
-        """The token, or None where there is none."""
+        """The token, or None if it does not exist."""
         return await self._client.find(self._call_to(operations.GET_SERVICE_TOKEN, token_id), ServiceToken)
 
     async def create(self, name: str, duration: str) -> IssuedToken:
-        """Make a token. Look for one of that name first: this is not repeatable."""
+        """Create a token. Not idempotent: look for a token of that name first."""
         body = {"name": name, "duration": duration}
         call = CloudflareCall(operations.CREATE_SERVICE_TOKEN, {"account": self._account}, body=body)
         token = await self._client.call(call, Issued)
@@ -54,7 +54,7 @@ class ServiceTokens:
         return _issued(token)
 
     async def refresh(self, token_id: str) -> ServiceToken:
-        """Let the token live for its whole duration again. Its secret stays. Raise Conflict where it is gone."""
+        """Extend the lifetime of a token by its duration, with the same secret. Raise Conflict if it does not exist."""
         call = self._call_to(operations.REFRESH_SERVICE_TOKEN, token_id)
         token = await self._client.find(call, ServiceToken)
         if token is None:
@@ -62,7 +62,7 @@ class ServiceTokens:
         return self.written.put(token_id, token)
 
     async def rotate(self, token_id: str, *, old_until: datetime) -> IssuedToken:
-        """Make a new secret. The old one works until then. Raise Conflict where the token is gone."""
+        """Create a new secret. The old one is valid until `old_until`. Raise Conflict if the token does not exist."""
         body = {"previous_client_secret_expires_at": timestamp(old_until)}
         call = self._call_to(operations.ROTATE_SERVICE_TOKEN, token_id, body)
         token = await self._client.find(call, Issued)
@@ -71,13 +71,13 @@ class ServiceTokens:
         return _issued(token)
 
     async def delete(self, token_id: str) -> None:
-        """Delete the token. One that is gone already counts as deleted."""
+        """Delete the token, if it exists."""
         await self._client.find(self._call_to(operations.DELETE_SERVICE_TOKEN, token_id), dict)
         self.written.remove(token_id)
 
     def _gone(self, token_id: str) -> Conflict:
         self.written.remove(token_id)
-        return Conflict(f"there is no service token {token_id} any more")
+        return Conflict(f"the service token {token_id} no longer exists")
 
     def _call_to(self, endpoint: Endpoint, token_id: str, body: JsonObject | None = None) -> CloudflareCall:
         return CloudflareCall(endpoint, {"account": self._account, "token": token_id}, body=body)

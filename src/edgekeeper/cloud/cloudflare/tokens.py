@@ -1,4 +1,4 @@
-"""Whether an API token works, and for how long: asked when an account is first used, and when its Secret changes."""
+"""Verifies API tokens: on the first use of an account, and when its Secret changes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from edgekeeper.core.errors import Stall
 
 
 async def verify(client: CloudflareClient, account_id: str) -> TokenStatus:
-    """What Cloudflare says about the token. Raise Stall where it does not work.
+    """The status of the token. Raise Stall if it is not usable.
 
-    Tokens belong to an account or to a user, and each kind has an address that knows nothing of the other.
+    Tokens belong to an account or to a user, each with its own endpoint, so both are tried.
     """
     try:
         status = await client.call(

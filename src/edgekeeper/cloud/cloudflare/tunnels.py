@@ -1,4 +1,4 @@
-"""Tunnels and their configurations, as the API offers them. Use `tunnel_writer` to write."""
+"""Tunnels and their configurations. Use `tunnel_writer` to write."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Tunnels:
         self._account = account_id
 
     async def get(self, tunnel_id: str) -> Tunnel | None:
-        """The tunnel; None where there is none, or it was deleted."""
+        """The tunnel; None if it does not exist or was deleted."""
         call = CloudflareCall(operations.GET_TUNNEL, self._ids(tunnel_id))
         tunnel = await self._client.find(call, Tunnel)
         return tunnel if tunnel is not None and tunnel.deleted_at is None else None
 
     async def configuration(self, tunnel_id: str) -> TunnelConfiguration:
-        """The configuration as it is. Raise Stall where there is no such tunnel."""
+        """The current configuration. Raise Stall if the tunnel does not exist."""
         call = CloudflareCall(operations.GET_CONFIGURATION, self._ids(tunnel_id))
         return await self._client.call(call, TunnelConfiguration)
 
     async def put_configuration(self, tunnel_id: str, config: JsonObject) -> TunnelConfiguration:
-        """Replace the configuration as a whole. There is no precondition: the version in the answer tells."""
+        """Replace the configuration. There is no precondition: the returned version reveals concurrent writes."""
         call = CloudflareCall(operations.PUT_CONFIGURATION, self._ids(tunnel_id), body={"config": config})
         return await self._client.call(call, TunnelConfiguration)
 

@@ -9,7 +9,7 @@ from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.models import Zone
 
 _PER_PAGE = 50
-"""The most that this listing allows."""
+"""The largest page size of this listing."""
 
 
 class Zones:
