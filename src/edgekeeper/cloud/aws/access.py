@@ -1,13 +1,13 @@
-"""How adapters call AWS: through the transport, with answers that are parsed as part of the call.
+"""Sends AWS calls with the transport, and parses the responses as part of the call.
 
     aws = AwsAccess(transport, AwsClients(), clock)
     cloudfront = aws.caller()
     zone = aws.caller(role=Role("arn:aws:iam::222222222222:role/dns"))
     tenant = await cloudfront.find(AwsCall(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
 
-An answer that lacks a required field is an error, and nothing is concluded from it. `find` returns None for what is not
-there. A denied read of one object is not sent again for some minutes, however many objects need it; this holds neither
-for listings, which mirrors pace, nor for mutations.
+A response that lacks a required field is an error. `find` returns None for an object that does not exist. A denied read of
+a single object is not repeated for some minutes, however many objects need it; this applies neither to listings, whose
+rate mirrors limit, nor to mutations.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError
 
 @dataclass(frozen=True)
 class AwsCall(Generic[T]):
-    """One call: what is asked, about what, and how its answer is read."""
+    """A call: its operation, its request, and how to parse the response."""
 
     operation: Operation
     subject: str
-    """The object in question, for logs and audit."""
+    """The object that the call is about, for logs and audit."""
     request: JsonObject
     parse: Callable[[JsonObject], T]
     special: Mapping[str, ErrorRow] = field(default_factory=dict)
-    """Rows for error codes that mean something else for this call; they go before the tables."""
+    """Rows for error codes with another meaning in this call; they take precedence over the tables."""
     cost: int = 1
-    """What it takes from its lane of the budget."""
+    """The number of tokens that the call takes from its lane."""
 
     async def send(self, client: Any) -> JsonObject:
         answer: JsonObject = await getattr(client, xform_name(self.operation.name))(**self.request)
@@ -105,7 +105,7 @@ class AwsAccess:
         return await self.clients.get(service, region, role, credentials)
 
     async def release(self, role: Role) -> None:
-        """Forget a role that nobody calls as any more: its session, and the clients that sign with it."""
+        """Release a role that is no longer used: drop its session, and close its clients."""
         self._roles.release(role)
         await self.clients.release(role)
 
@@ -147,13 +147,13 @@ class AwsCaller:
         return await self._send(call, send)
 
     async def read(self, call: AwsCall[T]) -> T:
-        """The same for a read of one object, which is not sent where it was denied a moment ago."""
+        """The same for a read of one object, which is not sent if it was denied recently."""
         return await self._unless_denied(call, lambda: self.call(call))
 
     async def find(self, call: AwsCall[T], *absent: str, unless: str = "") -> T | None:
-        """The same for an object that may not exist: None where AWS answers with one of the codes `absent`.
+        """The same for an object that may not exist: None if AWS returns one of the error codes `absent`.
 
-        Where a code has several meanings, `unless` is part of the message of the others.
+        If a code has several meanings, `unless` is a part of the messages of the other meanings.
         """
         if call.operation.mutating:
             return await self._find(call, absent, unless)

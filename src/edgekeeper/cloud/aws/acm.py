@@ -132,7 +132,7 @@ class Acm:
         )
 
     async def delete(self, arn: str) -> bool:
-        """Delete a certificate that nobody uses. False says that it was gone already."""
+        """Delete a certificate that is not in use. Return False if it did not exist."""
         ask = AwsCall(op.DELETE_CERTIFICATE, arn, {"CertificateArn": arn}, lambda _: True)
         return await self._aws.find(ask, "ResourceNotFoundException") is not None
 

@@ -1,11 +1,10 @@
 """CloudFront, as far as tenants need it.
 
-A tenant is created under a name that nobody else in the account has, and there is no token that would make a second
-attempt harmless: whoever does not know whether a create took effect looks the name up first (`find_tenant` takes an id,
-an ARN or a name). Updates replace everything, so they start from `DistributionTenant.settings`, and they and deletions
+A tenant's name is unique in the account, and creating it is not idempotent: if it is unknown whether a create took effect,
+the name is looked up first (`find_tenant` takes an id, an ARN or a name). Updates replace everything, so they start from `DistributionTenant.settings`, and they and deletions
 carry the ETag of what was read: a stale one is a `Conflict`.
 
-That a tenant, a group or a certificate is not there is an answer here (None), except where a write depends on it.
+A missing tenant, group or certificate is returned as None, except if a write depends on it.
 """
 
 from __future__ import annotations

@@ -6,12 +6,11 @@
     ConnectionGroups        those that are in no listing, read now and then
     (records of a zone are with their writer, in `zone`)
 
-Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
-ETag: while it stays the same nothing else has changed, and where it has changed the tenant is read. Where we
-may not list, tenants are read one by one.
+Listings replace periodic reads of each tenant. A listing lacks parameters and tags, but has the ETag: a tenant is read only
+if its ETag has changed. If listing is denied, tenants are read one by one.
 
-For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant has the time of its
-last change, so what is older than what we wrote is not believed.
+For a while after an own write, listings and reads may return the previous state. A tenant has the time of its last
+change, so a state older than the last own write is ignored.
 """
 
 from __future__ import annotations
