@@ -19,7 +19,7 @@ import ipaddress
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from edgekeeper.api.zerotrust_task import PathRule, TunnelRouteOperation
 from edgekeeper.cloud.cloudflare.hostnames import is_wildcard
@@ -58,7 +58,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    kind: Literal["Exact", "RegularExpression", "PathPrefix"]
+    kind: str
+    """Exact, RegularExpression or PathPrefix."""
     path: str
     service: str
 

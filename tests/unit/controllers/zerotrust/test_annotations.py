@@ -69,7 +69,8 @@ def test_annotations_of_all_generations_are_known(spelling: str, path: str) -> N
 def test_annotations_in_two_spellings_stall_if_they_differ(setting: Setting) -> None:
     one, other = setting.spellings[:2]
     value = VALUES[setting.path]
-    assert parse_annotations(prefixed({one: value, other: value}))
+    same = parse_annotations(prefixed({one: value, other: value}))
+    assert same.settings == parse_annotations(prefixed({one: value})).settings
     different = {"true": "false", "false": "true"}.get(value) or _DIFFERENT[setting.path]
     with pytest.raises(Stall, match="the same setting with different values") as caught:
         parse_annotations(prefixed({one: value, other: different}))
@@ -245,7 +246,7 @@ def test_annotations_remember_how_they_were_spelt() -> None:
 def test_annotations_of_any_content_parse_or_stall(annotations: dict[str, str]) -> None:
     for read in (parse_annotations, is_enabled):
         try:
-            read(prefixed(annotations))  # type: ignore[operator]
+            read(prefixed(annotations))
         except Stall as error:
             assert error.reason == "InvalidAnnotation"  # noqa: PT017 - the only error that may be raised
             assert error.message.isprintable()  # noqa: PT017

@@ -91,7 +91,7 @@ def test_misspelt_boolean_stalls_and_names_the_allowed_ones(setting: object, tex
     assert "must be true or false" in stall.message or "is empty" in stall.message
 
 
-SECTIONS = {
+SECTIONS: dict[str, dict[str, object]] = {
     "accessApplication": {"sessionDuration": "8h", "allowEmails": ["a@example.com"]},
     "dnsOnly": {"staticIp": "10.0.0.7"},
 }

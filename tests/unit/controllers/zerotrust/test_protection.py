@@ -42,17 +42,13 @@ class Case:
 
     def task(self) -> TaskSpec | None:
         """The task; None if the route stalls."""
-        templates = [
+        named, base = (
             template() if fields is None else template(accessApplication=fields)
             for fields in (self.named, self.base)
-        ]
+        )
+        annotations = {**PUBLIC, **self.annotations}
         try:
-            return task(
-                {**PUBLIC, **self.annotations},
-                *templates,
-                protected=self.protected,
-                load_balancer=("10.0.0.1",),
-            )
+            return task(annotations, named, base, protected=self.protected, load_balancer=("10.0.0.1",))
         except Stall:
             return None
 
@@ -135,4 +131,4 @@ def test_cases_of_the_properties_are_of_all_kinds(enabled: bool | None, decision
             spec.operations.access_app.enabled if spec else None
         ) is enabled and case.decision() is decision
 
-    assert find(CASES, is_such)
+    assert isinstance(find(CASES, is_such), Case)

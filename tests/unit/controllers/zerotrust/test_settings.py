@@ -239,8 +239,8 @@ def test_settings_include_everyone_by_annotation_alone() -> None:
 def test_settings_note_levels_that_forgot_to_say_enabled(
     annotations: dict[str, str], named: Any, base: Any, undecided: dict[str, str]
 ) -> None:
-    templates = [None if fields is None else template(accessApplication=fields) for fields in (named, base)]
-    assert settings({**PUBLIC, **annotations}, *templates).undecided == undecided
+    one, other = (None if fields is None else template(accessApplication=fields) for fields in (named, base))
+    assert settings({**PUBLIC, **annotations}, one, other).undecided == undecided
 
 
 def test_settings_error_names_path_and_source() -> None:
