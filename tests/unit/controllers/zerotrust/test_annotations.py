@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from edgekeeper.controllers.zerotrust.annotations import (
     parse_annotations,
     user_annotations,
 )
+from edgekeeper.controllers.zerotrust.settings import BUILT_INS
 from edgekeeper.core.errors import Stall
 from tests.unit.controllers.zerotrust.route_cases import OTHER_TUNNEL, VALUES, prefixed
 
@@ -107,6 +110,22 @@ _DIFFERENT = {
     "dnsOnly.staticIp": "10.0.0.8",
     "dnsOnly.ingressServiceRef": "traefik",
 }
+
+
+PAGE = Path(__file__).parents[4] / "docs/kinds/httproute.md"
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.path)
+def test_annotation_is_documented_in_every_spelling_with_its_default(setting: Setting) -> None:
+    rows = [
+        line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{setting.spellings[0]}` |")
+    ]
+    assert len(rows) == 1
+    for spelling in setting.spellings:
+        assert f"`{spelling}`" in rows[0]
+    default = BUILT_INS.get(setting.path)
+    if default is not None:
+        assert f"| `{str(default).lower()}` |" in rows[0]
 
 
 @pytest.mark.parametrize("text", ["true", "True", "TRUE", "1", "yes", "Yes", " true "])
