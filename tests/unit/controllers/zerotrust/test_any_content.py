@@ -46,7 +46,7 @@ TEXT = st.text(max_size=40) | st.sampled_from(
     ]
 )
 TEXTS = st.lists(TEXT, max_size=3)
-SECTIONS = {
+SECTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "originService": {
         "url": TEXT,
         "httpHostHeader": TEXT,
