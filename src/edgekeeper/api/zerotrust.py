@@ -276,6 +276,13 @@ class OriginSettings(CamelStruct, frozen=True):
         str | None,
         Meta(description="The address of the origin. backend derives it from the route's backendRefs."),
     ] = None
+    http_host_header: Annotated[
+        str | None,
+        Meta(
+            description="The Host header that the origin gets. {{ hostname }} stands for the hostname. By default the "
+            "hostname for origins with the scheme https, else what was requested."
+        ),
+    ] = None
     http_redirect: Annotated[
         bool | None, Meta(description="Accepted, without effect: the API of tunnels has no such setting.")
     ] = None
@@ -293,7 +300,7 @@ class DnsOnlySettings(CamelStruct, frozen=True):
         Annotated[int, Meta(ge=1, le=86400)] | None,
         Meta(description="Seconds; 1 is automatic, for proxied records only."),
     ] = None
-    static_ip: Annotated[str | None, Meta(description="The address.")] = None
+    static_ip: Annotated[str | None, Meta(description="The address; several are separated by commas.")] = None
     ingress_service_ref: Annotated[
         ServiceRef | None, Meta(description="The Service whose address is used.")
     ] = None

@@ -31,7 +31,7 @@ class HostnameChange:
 
     hostname: str
     rules: tuple[TunnelRule, ...] = ()
-    """Empty to remove the hostname."""
+    """In the order in which they are tried. Empty to remove the hostname."""
     ours: bool = False
     """Whether existing rules are ours, or may be adopted."""
 
@@ -147,8 +147,8 @@ def _documents(change: HostnameChange) -> list[JsonObject]:
 
 
 def _in_order(rules: Iterable[TunnelRule]) -> list[TunnelRule]:
-    """Longer paths first, and rules without a path last, because the first match applies."""
-    return sorted(rules, key=lambda rule: (-len(rule.path), rule.path))
+    """In the given order, but rules for all paths last, because the first match applies."""
+    return sorted(rules, key=lambda rule: not rule.path)
 
 
 def _without_nulls(value: Any) -> Any:

@@ -94,10 +94,11 @@ def test_merge_places_a_rule_where_it_gets_its_requests(
     assert _hostnames(merge(config, [_change(added)]).config) == expected
 
 
-def test_merge_orders_paths_of_a_hostname_by_length() -> None:
-    merged = merge(None, [_change("a.example.com", "", "^/api", "^/api/v2")])
+def test_merge_keeps_the_order_of_paths_and_puts_the_rule_for_all_last() -> None:
+    merged = merge(None, [_change("a.example.com", "", "^/api$", "^/api(/.*)?$", "^/")])
     assert merged.config is not None
-    assert [rule.get("path", "") for rule in merged.config["ingress"][:-1]] == ["^/api/v2", "^/api", ""]
+    paths = [rule.get("path", "") for rule in merged.config["ingress"][:-1]]
+    assert paths == ["^/api$", "^/api(/.*)?$", "^/", ""]
 
 
 def test_merge_moves_a_rule_of_ours_that_a_wildcard_has_come_before() -> None:
