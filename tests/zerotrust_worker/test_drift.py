@@ -16,7 +16,12 @@ from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from kubesim.virtual import run_virtual, virtual_time
 from tests.zerotrust_worker.world import NAMESPACE_NAME, World, add_state, task, working
 
-ACCESS: JsonObject = {"enabled": True, "allowEmails": ["a@example.com"], "sessionDuration": "8h", "logoUrl": "https://l/x"}
+ACCESS: JsonObject = {
+    "enabled": True,
+    "allowEmails": ["a@example.com"],
+    "sessionDuration": "8h",
+    "logoUrl": "https://l/x",
+}
 STATE = "cfzt-shop-web"
 
 
@@ -195,12 +200,16 @@ async def test_steady_fleet_costs_few_calls_and_no_writes() -> None:
         await published(world, access=ACCESS, token={})
         await world.elapse(minutes=10)
         before = world.calls()
-        version = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"]["resourceVersion"]
+        version = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"][
+            "resourceVersion"
+        ]
         writes = len(world.cloud.journal.writes())
         await world.elapse(minutes=30)
         assert len(world.cloud.journal.writes()) == writes
         assert world.calls() - before <= 6 * 10
-        after = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"]["resourceVersion"]
+        after = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"][
+            "resourceVersion"
+        ]
         assert after == version
 
 

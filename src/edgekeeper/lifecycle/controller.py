@@ -1,8 +1,8 @@
-"""The controller of an external kind: the reconciler in the runtime, and what has to run beside it.
+"""The controller of an external kind: its reconciler and its background tasks.
 
-upkeep       mirrors, writers, accounts: run while the controller does
-warm_up      passes begin after it: the first listings, for a bounded time
-predecessor  passes begin, and go on, only while the operator that we replace is gone
+running      mirrors, writers, accounts: run as long as the controller
+warm_up      the first listings: passes start after it, or after its time limit
+predecessor  the operator that edgekeeper replaces: passes run only while it does not
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLEANUP_TIMEOUT = timedelta(hours=1)
 
 
 class Runnable(Protocol):
-    """Something that runs until it is cancelled."""
+    """A background task that runs until it is cancelled."""
 
     async def run(self) -> None: ...
 
@@ -39,7 +39,7 @@ async def _no_warm_up() -> None:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What runs beside the passes of a kind."""
+    """Background tasks and intervals of a kind."""
 
     running: Sequence[Runnable] = ()
     warm_up: Callable[[], Awaitable[None]] = _no_warm_up
@@ -48,7 +48,7 @@ class Upkeep:
     claims: Claims | None = None
     """Those of all kinds of the process, for a kind that has registered its own with them."""
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """After which a deletion that cannot be finished is given up; zero for never."""
+    """How long a deletion may fail before it is abandoned; zero for no limit."""
 
 
 class UpkeptController(Controller):
@@ -89,7 +89,7 @@ class UpkeptController(Controller):
             self.predecessor.stop_waiting()
 
     async def _keep(self) -> None:
-        """Run everything until cancelled, also where there is nothing to run."""
+        """Run the background tasks until cancelled, even if there are none."""
         async with asyncio.TaskGroup() as group:
             for runnable in self._upkeep.running:
                 group.create_task(runnable.run())

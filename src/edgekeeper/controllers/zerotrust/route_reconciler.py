@@ -125,12 +125,12 @@ class RouteReconciler:
         if not is_annotated(request.object):
             return done()
         if isinstance(error, Retry):
-            return done().saying(Event("Warning", error.reason, error.message))
+            return done().with_events(Event("Warning", error.reason, error.message))
         if not isinstance(error, Stall) and not (isinstance(error, Wait) and error.reason in _TOLD_WAITS):
             return done()
         said = Readiness(False, error.reason, error.message)
         write = MetadataWrite(annotations=said.annotations())
-        return done().writing(write).saying(*told(request.object, said))
+        return done().writing(write).with_events(*told(request.object, said))
 
     def pause(self, request: Request) -> Outcome:
         if not is_annotated(request.object):
@@ -163,7 +163,7 @@ class RouteReconciler:
         outcome = requeue(self._next(facts, step, drift)) if self._next(facts, step, drift) else done()
         details = {"step": str(step)} if step is not None and not isinstance(step, AwaitTask) else {}
         outcome = replace(outcome.writing(write), details=details)
-        return outcome.saying(*self._events(request, facts, step, said, drift))
+        return outcome.with_events(*self._events(request, facts, step, said, drift))
 
     def _events(
         self, request: Request, facts: Facts, step: Step | None, said: Readiness, drift: Drift
@@ -261,11 +261,11 @@ class RouteReconciler:
             message = (
                 f"{_what(facts)} stays at Cloudflare, but our marks could not be removed: {error.message}"
             )
-            return done().saying(Event("Warning", _ORPHANED, message))
+            return done().with_events(Event("Warning", _ORPHANED, message))
         task = facts.task
         if facts.state is not None and task is not None and task.is_deletion and task.is_completed:
             events = (Event("Normal", _ORPHANED, f"{_what(facts)} stays at Cloudflare"),)
-        return outcome.saying(*events)
+        return outcome.with_events(*events)
 
     async def _drop(self, facts: Facts) -> None:
         if facts.state is not None:
@@ -284,7 +284,7 @@ class RouteReconciler:
         after = format_duration(self.cleanup_timeout)
         left = ", ".join(remains(facts.inventory)) or "nothing"
         message = f"giving up after {after}: {error.message}; what may remain: {left}"
-        return done().saying(Event("Warning", _CLEANUP_ABANDONED, message))
+        return done().with_events(Event("Warning", _CLEANUP_ABANDONED, message))
 
     def _tenant_name(self, request: Request, facts: Facts) -> str:
         tenant = self.cluster.tenant_if_known(request.object)

@@ -20,9 +20,9 @@ from edgekeeper.cloud.cloudflare.models import (
     Policy,
     ServiceToken,
 )
+from edgekeeper.cloud.cloudflare.record_plan import RecordChange
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_writer import Rules
-from edgekeeper.cloud.cloudflare.record_plan import RecordChange
 from edgekeeper.cloud.outbox import News
 from edgekeeper.core.drift import Policy as DriftPolicy
 from edgekeeper.core.steps import Sight
