@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from edgekeeper.api.zerotrust_task import InventoryItem
@@ -365,7 +366,5 @@ async def test_lost_answer_to_a_creation_is_found_again() -> None:
 
 
 def _plain(item: InventoryItem) -> JsonObject:
-    import msgspec
-
     plain: JsonObject = msgspec.to_builtins(item)
     return plain

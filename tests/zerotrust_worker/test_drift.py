@@ -46,7 +46,7 @@ async def published(world: World, *hostnames: str, **fields: Any) -> None:
     await add_state(world, write_state(state), STATE)
 
 
-async def annotations(world: World) -> JsonObject:
+async def noted(world: World) -> JsonObject:
     found = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
     shown: JsonObject = found["metadata"].get("annotations") or {}
     return {key: value for key, value in shown.items() if key in (DRIFT, DUE)}
@@ -173,10 +173,10 @@ def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
         async with working() as world:
             await published(world, access=ACCESS, token={})
             await world.elapse(minutes=6)
-            assert await annotations(world) == {}
+            assert await noted(world) == {}
             spoil(world)
             await world.elapse(minutes=11)
-            found = await annotations(world)
+            found = await noted(world)
             assert words in found.get(DRIFT, ""), found
             writes = len(world.cloud.journal.writes())
             state = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
@@ -189,7 +189,7 @@ def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
             await world.stage.user.merge_patch(CONFIG_MAP, Key(NAMESPACE_NAME, STATE), patch)
             await world.collect("web")
             await world.elapse(minutes=11)
-            assert await annotations(world) == {}
+            assert await noted(world) == {}
 
     run_virtual(scenario)
 
@@ -218,7 +218,7 @@ async def test_token_that_expires_soon_is_due_and_not_drift() -> None:
     async with working() as world:
         await published(world, access=ACCESS, token={"duration": "100h"})
         await world.elapse(hours=80)
-        found = await annotations(world)
+        found = await noted(world)
         assert DRIFT not in found
         assert "refresh service token" in found[DUE]
 
@@ -232,4 +232,4 @@ async def test_route_with_a_task_is_left_alone() -> None:
         await world.failed("web", "GroupNotFound")
         world.estate.zone.records.clear()
         await world.elapse(minutes=20)
-        assert await annotations(world) == {}
+        assert await noted(world) == {}

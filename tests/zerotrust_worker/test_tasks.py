@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from edgekeeper.controllers.zerotrust.worker import TASK
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.json import dig
 from edgekeeper.kube.kinds import SECRET, Key
@@ -63,8 +64,6 @@ async def test_claim_of_a_dead_worker_is_taken_over() -> None:
         await world.stage.operator.stop()
         await world.apply(task("web", access=EMAILS))
         status = {"phase": "InProgress", "workerPod": "worker-1", "observedGeneration": 1}
-        from edgekeeper.controllers.zerotrust.worker import TASK
-
         await world.stage.user.merge_patch(
             TASK, Key(NAMESPACE_NAME, "web"), {"status": status}, subresource="status"
         )
