@@ -48,7 +48,7 @@ from edgekeeper.controllers.zerotrust.template_controller import (
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, SERVICE, Key
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, UpkeptController, Upkeep
+from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, Upkeep, UpkeptController
 from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory

@@ -44,7 +44,7 @@ def ids_of(data: Mapping[str, str]) -> Ids:
     """All ids in the data of a state. Raise ValueError where they cannot be read."""
     recorded = msgspec.json.decode(data.get("cloudflare_ids") or "{}")
     if not isinstance(recorded, dict):
-        raise ValueError("cloudflare_ids is no JSON object")
+        raise ValueError("cloudflare_ids is no JSON object")  # noqa: TRY004 - of the data, not of an argument
     ids = {_snake(key): _as_text(value) for key, value in recorded.items()}
     plain = {
         key: value for key, value in data.items() if key not in ("cloudflare_ids", "inventory", "applied")

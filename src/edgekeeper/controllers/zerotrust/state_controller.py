@@ -16,7 +16,7 @@ from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key, Kind
 from edgekeeper.kube.store import Change
-from edgekeeper.lifecycle.controller import UpkeptController, Upkeep
+from edgekeeper.lifecycle.controller import Upkeep, UpkeptController
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.sources import ANYWHERE, Scope, Source
 
