@@ -49,7 +49,9 @@ def _controllers(
     access, cloud_metrics = estate.access(calls, registry=registry)
     access.transport.leadership = leadership_of(services.client)
     aws = AwsAccount(access, services.clock, cloud_metrics, options=options.intervals.pace)
-    return [tenant_controller(services, aws, registry, options, Claims())]
+    claims = Claims()
+    claims.records.connect(aws.dns)
+    return [tenant_controller(services, aws, registry, options, claims)]
 
 
 def _system() -> System[Any]:

@@ -62,7 +62,9 @@ def controllers(
     registry = services.metrics.registry
     access, cloud_metrics = estate.access(calls, registry=registry)
     aws = AwsAccount(access, services.clock, cloud_metrics, options=options.intervals.pace)
-    return [tenant_controller(services, aws, registry, options, Claims())]
+    claims = Claims()
+    claims.records.connect(aws.dns)
+    return [tenant_controller(services, aws, registry, options, claims)]
 
 
 def wrongs(stage: Stage[Estate]) -> Iterator[str]:

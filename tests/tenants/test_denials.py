@@ -176,10 +176,14 @@ async def test_nothing_is_remembered_for_objects_that_are_gone() -> None:
         account = _account(scene)
         refusals = account.dns.zones._access.refusals
         assert len(refusals) >= TENANTS
-        assert len(account._descriptions) == TENANTS
+        assert len(account.certificates._descriptions) == TENANTS
         for key in KEYS:
             await scene.delete(key)
         for key in KEYS:
             await scene.gone(key)
         await scene.elapse(minutes=10)
-        assert (len(account.distributions), len(account._descriptions), len(refusals)) == (0, 0, 0)
+        assert (len(account.distributions), len(account.certificates._descriptions), len(refusals)) == (
+            0,
+            0,
+            0,
+        )

@@ -125,13 +125,24 @@ class FakeWorker:
         self._client = client
         self._plane = plane
         self._number = 0
+        self._wake = asyncio.Event()
+        plane.store.listen(self._changed)
+
+    def _changed(self, resource: GroupResource, _: Any) -> None:
+        if resource.plural == TASK.plural:
+            self._wake.set()
 
     async def run(self) -> None:
+        """Work whenever a task has changed, and now and then where there is one."""
         while True:
+            await self._wake.wait()
+            self._wake.clear()
             await asyncio.sleep(0.2)
             if self.is_running:
                 for task in stored(self._plane, TASK):
                     await self._work(task)
+            if stored(self._plane, TASK):
+                asyncio.get_running_loop().call_later(5, self._wake.set)
 
     async def _work(self, tree: JsonObject) -> None:
         task, generation = msgspec.convert(tree, CloudflareTask), dig(tree, "metadata", "generation")

@@ -146,6 +146,8 @@ class Operator:
         self.process = Process(
             self.services, self.metrics.registry, common, aws_account=self._aws_account(self.cloud_metrics)
         )
+        if self.process.aws_account is not None:
+            self.process.claims.records.connect(self.process.aws_account.dns)
         controllers = [self._controller(module) for module in options.modules]
         self.server = self._server(options, transport, clock, webhooks_of(controllers))
         self.manager = Manager(

@@ -21,7 +21,7 @@ from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.kind_options import KindSettings, kind_options
-from edgekeeper.cli.kinds import kind_of, module_of
+from edgekeeper.cli.kinds import module_of
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
@@ -37,7 +37,7 @@ from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import Transport
-from edgekeeper.lifecycle.module import KindModule
+from edgekeeper.lifecycle.module import KindModule, kind_of
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
@@ -50,15 +50,15 @@ _PLANNED_CODES = {
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is to be planned."""
+class PlanRequest:
+    """The objects to plan for."""
 
     targets: tuple[tuple[KindModule, str], ...] = ()
     """Objects of the cluster, by kind and name; all objects, if neither targets nor manifests are given."""
     manifests: tuple[Manifest, ...] = ()
     namespace: str = ""
     """The namespace of targets, and of manifests that have none."""
-    only_there: bool = False
+    only_namespace: bool = False
     """Whether to plan only for objects of that namespace."""
 
 
@@ -129,8 +129,8 @@ def plan(  # noqa: PLR0913 - one parameter per option
         clients = kinds.aws_clients()
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
-    question = Question(named, manifests, namespace or cluster.namespace, bool(namespace))
-    previews = asyncio.run(_answer(question, kinds, cluster, clients))
+    request = PlanRequest(named, manifests, namespace or cluster.namespace, bool(namespace))
+    previews = asyncio.run(_answer(request, kinds, cluster, clients))
     if output == "json":
         click.echo(render_json(previews))
     else:
@@ -153,12 +153,12 @@ def exit_code(previews: Sequence[Preview]) -> ExitCode:
 
 
 async def _answer(
-    question: Question, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
+    request: PlanRequest, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
 ) -> list[Preview]:
     transport = HttpTransport(cluster)
     try:
         return await answer(
-            question,
+            request,
             kinds,
             transport,
             clients,
@@ -169,14 +169,14 @@ async def _answer(
 
 
 async def answer(
-    question: Question,
+    request: PlanRequest,
     kinds: KindSettings,
     transport: Transport,
     clients: AwsClients | None,
     *,
     identify: Callable[[], Awaitable[str]] | None = None,
 ) -> list[Preview]:
-    """Preview all objects in question, sorted by kind and name. Closes the transport and the clients at the end.
+    """Preview the requested objects, sorted by kind and name. Closes the transport and the clients at the end.
 
     Raise ApiError if a call to the cluster fails; `identify` is as for `assembled`.
     """
@@ -184,11 +184,14 @@ async def answer(
     options = OperatorOptions(
         runtime, kinds.common, kinds.rates, kinds.values, kinds.modules, kinds.role, signals=False
     )
-    _confirm_known(question, kinds.modules)
+    _confirm_known(request, kinds.modules)
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
-            drafts = [await _draft(module, question, operator.client) for module in _asked(question, kinds)]
+            drafts = [
+                await _draft(module, request, operator.client)
+                for module in _requested_modules(request, kinds)
+            ]
             if clients is not None and any(draft.keys for draft in drafts):
                 await clients.confirm()
             previews = [
@@ -220,41 +223,41 @@ class _Draft:
     refused: list[Preview]
 
 
-def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
+def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[KindModule]:
     """The kinds of the targets or manifests; all kinds if there are neither."""
-    named = {module.name for module, _ in question.targets}
+    named = {module.name for module, _ in request.targets}
     for module in kinds.modules:
-        if question.targets and module.name not in named:
+        if request.targets and module.name not in named:
             continue
-        if question.manifests and not _planned(module, question):
+        if request.manifests and not _planned(module, request):
             continue
         yield module
 
 
-def _confirm_known(question: Question, modules: Sequence[KindModule]) -> None:
+def _confirm_known(request: PlanRequest, modules: Sequence[KindModule]) -> None:
     """Raise CommandError if no manifest is of one of our kinds. Manifests of other kinds are ignored."""
-    if question.manifests and not any(_planned(module, question) for module in modules):
+    if request.manifests and not any(_planned(module, request) for module in modules):
         names = ", ".join(
             f"{module.definition.kind} of {kind_of(module.definition).api_version}" for module in modules
         )
         raise CommandError(f"there is no {names} among the manifests")
 
 
-async def _draft(module: KindModule, question: Question, client: KubeClient) -> _Draft:
-    live = await _list(module, client, question)
-    objects, refused = _proposed(module, question, live)
-    return _Draft(module, objects, _chosen(module, question, live, objects), refused)
+async def _draft(module: KindModule, request: PlanRequest, client: KubeClient) -> _Draft:
+    live = await _list(module, client, request)
+    objects, refused = _proposed(module, request, live)
+    return _Draft(module, objects, _chosen(module, request, live, objects), refused)
 
 
-async def _list(module: KindModule, client: KubeClient, question: Question) -> dict[Key, JsonObject]:
+async def _list(module: KindModule, client: KubeClient, request: PlanRequest) -> dict[Key, JsonObject]:
     """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
     kind = kind_of(module.definition)
     try:
         return await _list_within(kind, client, "")
     except ForbiddenError:
-        return await _list_within(kind, client, question.namespace)
+        return await _list_within(kind, client, request.namespace)
     except NotFoundError as error:
-        if question.manifests:
+        if request.manifests:
             return {}
         raise CommandError(f"the cluster does not serve {kind.qualified_plural}", INSTALL) from error
 
@@ -269,11 +272,11 @@ async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[K
 
 
 def _proposed(
-    module: KindModule, question: Question, live: dict[Key, JsonObject]
+    module: KindModule, request: PlanRequest, live: dict[Key, JsonObject]
 ) -> tuple[dict[Key, JsonObject], list[Preview]]:
     """The objects with the manifests applied, and a preview for each manifest that the server would refuse."""
     objects, refused = dict(live), []
-    for number, (key, manifest) in enumerate(_planned(module, question).items()):
+    for number, (key, manifest) in enumerate(_planned(module, request).items()):
         # Manifests are created one after the other, and of two objects with the same claim the older one wins.
         moment = datetime.now(UTC) + timedelta(seconds=number)
         written = {**manifest.body, "metadata": {**manifest.body["metadata"], "namespace": key.namespace}}
@@ -284,31 +287,31 @@ def _proposed(
     return objects, refused
 
 
-def _planned(module: KindModule, question: Question) -> dict[Key, Manifest]:
+def _planned(module: KindModule, request: PlanRequest) -> dict[Key, Manifest]:
     """The manifests of a kind."""
     kind = kind_of(module.definition)
     ours = {
-        Key(manifest.namespace or question.namespace, manifest.name): manifest
-        for manifest in question.manifests
+        Key(manifest.namespace or request.namespace, manifest.name): manifest
+        for manifest in request.manifests
         if (manifest.api_version, manifest.kind) == (kind.api_version, kind.kind)
     }
     elsewhere = next(
-        (key for key in ours if question.only_there and key.namespace != question.namespace), None
+        (key for key in ours if request.only_namespace and key.namespace != request.namespace), None
     )
     if elsewhere is not None:
-        raise CommandError(f"{kind.kind} {elsewhere} is not in {question.namespace}", "leave -n out")
+        raise CommandError(f"{kind.kind} {elsewhere} is not in {request.namespace}", "leave -n out")
     return ours
 
 
 def _chosen(
-    module: KindModule, question: Question, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
+    module: KindModule, request: PlanRequest, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
 ) -> list[Key]:
-    if question.manifests:
-        planned = _planned(module, question)
+    if request.manifests:
+        planned = _planned(module, request)
         return [key for key in planned if key in objects and objects[key] is not live.get(key)]
-    if not question.targets:
-        return [key for key in live if not question.only_there or key.namespace == question.namespace]
-    keys = [Key(question.namespace, name) for target, name in question.targets if target is module]
+    if not request.targets:
+        return [key for key in live if not request.only_namespace or key.namespace == request.namespace]
+    keys = [Key(request.namespace, name) for target, name in request.targets if target is module]
     for key in keys:
         if key not in live:
             raise _missing(module, key, live)

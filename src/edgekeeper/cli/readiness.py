@@ -1,40 +1,34 @@
 """Whether an object is ready, by its kind and status. Pure.
 
 The rules are those of `kubectl wait` and `kubectl rollout status`: a Deployment is ready when it is available, a Job when
-it is complete, a Service of type LoadBalancer when it has an address. A kind without a rule is ready when its `Ready`
-condition is True or, if it has no conditions, as soon as it exists.
+it is complete, a Service of type LoadBalancer when it has an address. Kinds of the operator have rules of their own
+(`KindModule.readiness`). A kind without a rule is ready when its `Ready` condition is True or, if it has no conditions, as
+soon as it exists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from edgekeeper.cli.kinds import MODULES
 from edgekeeper.core.json import JsonObject, dig, dig_list
+from edgekeeper.core.readiness import PENDING, Readiness, condition_readiness, find_condition
+from edgekeeper.lifecycle.module import KindModule
 
 
-@dataclass(frozen=True)
-class Readiness:
-    """Whether an object is ready, with the reason in one CamelCase word and, if known, a sentence."""
-
-    ready: bool
-    reason: str
-    message: str = ""
-
-
-PENDING = Readiness(False, "Pending")
-
-
-def assess(body: JsonObject) -> Readiness:
-    """Judge an object as read from the API server."""
+def assess(body: JsonObject, modules: Sequence[KindModule] = MODULES) -> Readiness:
+    """Judge an object as read from the API server. `modules` are the kinds of the operator."""
     if dig(body, "metadata", "deletionTimestamp"):
         return Readiness(False, "Terminating")
     observed, generation = dig(body, "status", "observedGeneration"), dig(body, "metadata", "generation")
     if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
         return Readiness(False, "Progressing", f"generation {generation} has not been observed yet")
-    rule = _RULES.get((_group(body), str(body.get("kind"))), _by_ready_condition)
-    return rule(body)
+    kind = _group(body), str(body.get("kind"))
+    for module in modules:
+        if kind == (module.definition.group, module.definition.kind):
+            return module.readiness(body)
+    return _RULES.get(kind, _by_ready_condition)(body)
 
 
 def age(body: JsonObject, now: datetime) -> timedelta | None:
@@ -50,24 +44,12 @@ def _group(body: JsonObject) -> str:
     return group if slash else ""
 
 
-def _find_condition(body: JsonObject, kind: str) -> JsonObject | None:
-    return next((item for item in dig_list(body, "status", "conditions") if dig(item, "type") == kind), None)
-
-
-def _judge(condition: JsonObject | None, otherwise: Readiness = PENDING) -> Readiness:
-    if condition is None:
-        return otherwise
-    ready = condition.get("status") == "True"
-    reason = str(condition.get("reason") or (condition["type"] if ready else otherwise.reason))
-    return Readiness(ready, reason, str(condition.get("message") or ""))
-
-
-def _by_condition(kind: str) -> Callable[[JsonObject], Readiness]:
-    return lambda body: _judge(_find_condition(body, kind))
+def _by_condition(type_: str) -> Callable[[JsonObject], Readiness]:
+    return lambda body: condition_readiness(body, type_)
 
 
 def _by_ready_condition(body: JsonObject) -> Readiness:
-    return _judge(_find_condition(body, "Ready"), otherwise=Readiness(True, "Created"))
+    return condition_readiness(body, "Ready", otherwise=Readiness(True, "Created"))
 
 
 def _by_replicas(body: JsonObject) -> Readiness:
@@ -82,10 +64,10 @@ def _daemon_set(body: JsonObject) -> Readiness:
 
 
 def _job(body: JsonObject) -> Readiness:
-    failed = _find_condition(body, "Failed")
+    failed = find_condition(body, "Failed")
     if failed and failed.get("status") == "True":
         return Readiness(False, str(failed.get("reason") or "Failed"), str(failed.get("message") or ""))
-    return _judge(_find_condition(body, "Complete"), otherwise=Readiness(False, "Running"))
+    return condition_readiness(body, "Complete", otherwise=Readiness(False, "Running"))
 
 
 def _namespace(body: JsonObject) -> Readiness:
@@ -96,7 +78,7 @@ def _namespace(body: JsonObject) -> Readiness:
 def _pod(body: JsonObject) -> Readiness:
     if dig(body, "status", "phase") == "Succeeded":
         return Readiness(True, "Succeeded")
-    return _judge(_find_condition(body, "Ready"))
+    return condition_readiness(body, "Ready")
 
 
 def _service(body: JsonObject) -> Readiness:
@@ -117,5 +99,4 @@ _RULES: dict[tuple[str, str], Callable[[JsonObject], Readiness]] = {
     ("apps", "ReplicaSet"): _by_replicas,
     ("apps", "StatefulSet"): _by_replicas,
     ("batch", "Job"): _job,
-    ("cloudfront-tenant-operator.io", "DistributionTenant"): _by_condition("Ready"),
 }

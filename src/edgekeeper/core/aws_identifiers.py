@@ -28,6 +28,13 @@ _LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 DOMAIN_NAME: Final = f"(?:[*][.])?{_LABEL}(?:[.]{_LABEL})+[.]?"
 """Two labels or more, in ASCII; a wildcard may stand before them. Longer than `LONGEST_DOMAIN` there are none."""
 LONGEST_DOMAIN: Final = 253
+MOST_TAGS: Final = 50
+"""On one resource."""
+
+
+def account_of(arn: str) -> str:
+    """The account of an ARN; empty if it names none."""
+    return arn.split(":")[4] if arn.count(":") >= 5 else ""
 
 
 def is_form(form: str, text: str) -> bool:

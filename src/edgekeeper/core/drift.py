@@ -29,7 +29,7 @@ is, while status does not have driftDetected yet; under enforce every correction
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from edgekeeper.core.delta import Difference, describe
@@ -78,8 +78,18 @@ class Decision:
     """The reason of the event to record, if any."""
 
 
-def decide(change: Change, policy: Policy, *, known: bool = False) -> Decision:
-    """Decide by the second table. `known`: status has driftDetected already."""
+def decide(change: Change, policy: Policy, *, known: bool = False, may_correct: bool = True) -> Decision:
+    """Decide by the second table. `known`: status has driftDetected already.
+
+    Without `may_correct` drift is neither corrected nor recorded as an event, for example because somebody undoes every
+    correction; the status still reports it.
+    """
+    decision = _decide(change, policy, known=known)
+    is_held_back = decision.drift_detected and not may_correct
+    return replace(decision, push=False, event="") if is_held_back else decision
+
+
+def _decide(change: Change, policy: Policy, *, known: bool) -> Decision:
     match change, policy:
         case Change.NO_CHANGE | Change.NO_OP_SPEC_CHANGE, _:
             return Decision(change)

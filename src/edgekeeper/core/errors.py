@@ -36,6 +36,8 @@ class Cause(StrEnum):
     """The credentials are missing, have expired or are not accepted."""
     UNLISTED = "unlisted"
     """The first listing is not complete, so it is unknown what exists."""
+    OBJECTS_UNLISTED = "objects_unlisted"
+    """Not all objects of the cluster are listed, so it is unknown who else wants the same. No cloud is the cause."""
 
 
 class PassError(Exception):
@@ -91,3 +93,10 @@ def fresh(error: E) -> E:
     copy = type(error).__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)
     return copy
+
+
+def reworded(refusal: Stall, message: str) -> Stall:
+    """The same refusal with another message."""
+    stall = Stall(refusal.reason, message, refusal.after)
+    stall.error_type = refusal.error_type
+    return stall

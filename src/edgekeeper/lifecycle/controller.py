@@ -1,8 +1,8 @@
-"""The controller of an external kind: the reconciler in the runtime, and what has to run beside it.
+"""The controller of an external kind: its reconciler and its background tasks.
 
-upkeep       mirrors, writers, accounts: run while the controller does
-warm_up      passes begin after it: the first listings, for a bounded time
-predecessor  passes begin, and go on, only while the operator that we replace is gone
+running      mirrors, writers, accounts: run as long as the controller
+warm_up      the first listings: passes start after it, or after its time limit
+predecessor  the operator that edgekeeper replaces: passes run only while it does not
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from edgekeeper.kube.informers import Informer
+from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.kind import ExternalKind, KindMetrics
 from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.metrics import ExternalMetrics
 from edgekeeper.lifecycle.predecessor import CompleteReconciler, Predecessor, Successor
 from edgekeeper.lifecycle.reconciler import ExternalReconciler
 from edgekeeper.runtime.contract import ControllerOptions, Services
@@ -26,7 +29,7 @@ CLEANUP_TIMEOUT = timedelta(hours=1)
 
 
 class Runnable(Protocol):
-    """Something that runs until it is cancelled."""
+    """A background task that runs until it is cancelled."""
 
     async def run(self) -> None: ...
 
@@ -37,18 +40,20 @@ async def _no_warm_up() -> None:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What runs beside the passes of a kind."""
+    """Background tasks and intervals of a kind."""
 
     running: Sequence[Runnable] = ()
     warm_up: Callable[[], Awaitable[None]] = _no_warm_up
     predecessor: Predecessor | None = None
     intervals: Intervals = field(default_factory=Intervals)
+    claims: Claims | None = None
+    """Those of all kinds of the process, for a kind that has registered its own with them."""
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """After which a deletion that cannot be finished is given up; zero for never."""
+    """How long a deletion may fail before it is abandoned; zero for no limit."""
 
 
 class UpkeptController(Controller):
-    """A controller with things that run beside its passes, and with a predecessor that it waits for."""
+    """A controller with background tasks, claims and a predecessor, for whatever reconciler."""
 
     def __init__(
         self,
@@ -59,9 +64,22 @@ class UpkeptController(Controller):
         upkeep: Upkeep | None = None,
     ) -> None:
         self._upkeep = upkeep or Upkeep()
+        self.claims = self._upkeep.claims
         self.predecessor = self._upkeep.predecessor
         held_back = Successor(reconciler, self.predecessor) if self.predecessor else reconciler
         super().__init__(options, held_back, services, sources)
+
+    @property
+    def own_informers(self) -> list[Informer]:
+        """The informers of the controller's own kind."""
+        return [informer for informer in self.informers if informer.kind == self.options.kind]
+
+    def informers_changed(self) -> None:
+        kind, own = self.options.kind, self.own_informers
+        if self.claims is not None and own:
+            self.claims.objects.attach(kind, own, self.wake)
+        elif self.claims is not None:
+            self.claims.objects.detach(kind)
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name=f"upkeep of {self.options.name}")]
@@ -85,7 +103,7 @@ class UpkeptController(Controller):
             self.predecessor.stop_waiting()
 
     async def _keep(self) -> None:
-        """Run everything until cancelled, also where there is nothing to run."""
+        """Run the background tasks until cancelled, even if there are none."""
         async with asyncio.TaskGroup() as group:
             for runnable in self._upkeep.running:
                 group.create_task(runnable.run())
@@ -95,7 +113,7 @@ class UpkeptController(Controller):
 
 
 class ExternalController(UpkeptController):
-    """Keeps the objects of one external kind."""
+    """Reconciles the objects of one external kind."""
 
     def __init__(
         self,
@@ -108,6 +126,7 @@ class ExternalController(UpkeptController):
         upkeep: Upkeep | None = None,
     ) -> None:
         upkeep = upkeep or Upkeep()
+        self._kind_metrics = metrics
         reconciler = ExternalReconciler(
             kind,
             memory or Memory(services.clock),
@@ -118,3 +137,8 @@ class ExternalController(UpkeptController):
             upkeep.cleanup_timeout,
         )
         super().__init__(options, reconciler, services, upkeep=upkeep)
+
+    def informers_changed(self) -> None:
+        super().informers_changed()
+        if isinstance(self._kind_metrics, ExternalMetrics):
+            self._kind_metrics.count(informer.store for informer in self.own_informers)

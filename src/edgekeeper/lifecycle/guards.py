@@ -1,11 +1,11 @@
-"""What administrators allow beyond what the cloud allows: lists of values, and hostnames by namespace.
+"""Restrictions by administrators: allow lists of values, and hostnames by namespace.
 
     roles = AllowList("--allowed-role-arns", frozenset({"arn:…"}))
     refusals = [*roles.refusals("spec.dns.assumeRoleArn", arn)]
 
 Everything is allowed unless a limit is set. A limit that is set is complete: what it does not list is refused, and the
 refusal names the field, the value and the flag that would allow it. Each kind says which of its fields is compared with
-which limit.
+which limit: it extends `Limits` by those of its own. Limits also apply to inventories, since others may write a status.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from edgekeeper.api.shared import InventoryRecord
+from edgekeeper.cloud.aws.dns.entries import bare_zone
 from edgekeeper.cloud.aws.dns.records import is_within, normalise_name
 
 HOSTNAME_POLICY: Final = "--hostname-policy"
 OTHER_NAMESPACES: Final = "*"
-"""Stands for the namespaces that a policy does not name."""
+"""The key for namespaces that a policy does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The values that fields may have."""
+    """The allowed values of a field."""
 
     flag: str
-    """The flag with which administrators set it, for messages."""
+    """The flag that sets it, for messages."""
     values: frozenset[str] | None = None
     """None allows every value."""
 
@@ -34,25 +36,25 @@ class AllowList:
         return self.values is None or value in self.values
 
     def refusals(self, path: str, value: str) -> Iterator[str]:
-        """Why the field at `path` may not have the value; nothing where it may."""
+        """The message if the field at `path` may not have the value."""
         if not self.allows(value):
-            yield f"{path} {value!r} is not among {self.flag}: name one that is, or have it added there"
+            yield f"{path} {value!r} is not allowed by {self.flag}: use an allowed value, or have an administrator add this one"
 
 
 @dataclass(frozen=True, slots=True)
 class HostnamePolicy:
-    """Below which domains the objects of a namespace may have hostnames."""
+    """The domains below which objects of a namespace may have hostnames."""
 
     domains: Mapping[str, tuple[str, ...]] | None = None
-    """By namespace, or `*` for those that are not named; None allows every hostname to every namespace."""
+    """By namespace, or `*` for all others; None allows every hostname in every namespace."""
     flag: str = HOSTNAME_POLICY
 
     def allows(self, namespace: str, hostnames: Iterable[str]) -> bool:
-        """May the objects of a namespace have all of these?"""
+        """Whether objects of a namespace may have all of these hostnames."""
         return not any(self.foreign(namespace, hostnames))
 
     def foreign(self, namespace: str, hostnames: Iterable[str]) -> Iterator[str]:
-        """Which of these the objects of a namespace may not have."""
+        """The hostnames among these that objects of a namespace may not have."""
         if self.domains is None:
             return
         allowed = self._allowed(namespace)
@@ -61,7 +63,7 @@ class HostnamePolicy:
                 yield hostname
 
     def refusals(self, path: str, namespace: str, hostnames: Iterable[str]) -> Iterator[str]:
-        """Why the field at `path` of an object in a namespace may not have some of these hostnames."""
+        """The messages for hostnames that the field at `path` may not have."""
         for hostname in self.foreign(namespace, hostnames):
             allowed = ", ".join(self._allowed(namespace)) or "none at all"
             yield (
@@ -72,3 +74,37 @@ class HostnamePolicy:
     def _allowed(self, namespace: str) -> tuple[str, ...]:
         domains = self.domains or {}
         return domains.get(namespace, domains.get(OTHER_NAMESPACES, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits that concern the objects of all kinds. A field that is None means no limit."""
+
+    role_arns: frozenset[str] | None = None
+    hosted_zones: frozenset[str] | None = None
+    hostnames: Mapping[str, tuple[str, ...]] | None = None
+    """By namespace, the domains below which its objects may have hostnames; `*` applies to all other namespaces."""
+
+    @property
+    def hostname_policy(self) -> HostnamePolicy:
+        return HostnamePolicy(self.hostnames)
+
+    def role_refusals(self, path: str, role: str) -> Iterator[str]:
+        """Why the field at `path` may not name the role; an empty one is our own identity."""
+        if role:
+            yield from AllowList("--allowed-role-arns", self.role_arns).refusals(path, role)
+
+    def zone_refusals(self, path: str, zone: str) -> Iterator[str]:
+        """Why the field at `path` may not name the hosted zone."""
+        yield from AllowList("--allowed-hosted-zones", self.hosted_zones).refusals(path, bare_zone(zone))
+
+    def inventory_refusals(self, inventory: Iterable[InventoryRecord]) -> Iterator[str]:
+        """A message for each zone or role in the inventory that is not allowed."""
+        for entry in inventory:
+            path = f"status.inventory[{entry.type} {entry.name}]"
+            yield from self.role_refusals(f"{path}.role", entry.role)
+            yield from self.zone_refusals(f"{path}.zone", entry.zone)
+
+    def allow_zone(self, zone: str, role: str) -> bool:
+        """May this zone be accessed with this role?"""
+        return not [*self.role_refusals("", role), *self.zone_refusals("", zone)]

@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from edgekeeper.api.cloudfront_rules import MOST_DOMAINS, MOST_LOCATIONS, MOST_PARAMETERS, MOST_TAGS
+from edgekeeper.api.cloudfront_rules import MOST_DOMAINS, MOST_LOCATIONS, MOST_PARAMETERS
+from edgekeeper.core.aws_identifiers import MOST_TAGS
 from edgekeeper.core.json import JsonObject
 
 ACCOUNT = "111122223333"

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from edgekeeper.cloud.aws import error_table
-from edgekeeper.controllers.cloudfront import decide
+from edgekeeper.controllers.cloudfront import refusals
 from edgekeeper.core.json import JsonObject
 from kubecel.environments import kubernetes
 from kubecel.errors import EvaluationError
@@ -86,7 +86,7 @@ def test_every_reason_is_either_waited_for_or_a_failure(reason: str) -> None:
 def test_reasons_are_the_documented_ones() -> None:
     assert WAITING < OF_READY
     assert {
-        decide.VALIDATION_FAILED,
+        refusals.VALIDATION_FAILED,
         error_table.NAME_CONFLICT,
         "DNSError",
         "ExternalDeletion",

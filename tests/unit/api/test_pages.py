@@ -16,14 +16,14 @@ from edgekeeper.cloud.aws import error_table
 from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.rates import DEFAULT_RATES
-from edgekeeper.controllers.cloudfront import decide
+from edgekeeper.controllers.cloudfront import refusals
 from edgekeeper.controllers.cloudfront.metrics import ERROR_TYPES, TenantMetrics
 from edgekeeper.controllers.cloudfront.report import CERTIFICATE_MANAGER
 from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
+from edgekeeper.core.outages import CAUSE_TEXTS, CLOUD_UNAVAILABLE
 from edgekeeper.lifecycle.preview import Verdict
 from kubesim.aws.control import COMMANDS
 
@@ -66,10 +66,10 @@ def reasons() -> set[str]:
     found = set(re.findall(r'(?:True|False), "([A-Z]\w+)"', text))
     found |= set(re.findall(r'"(?:Normal|Warning)",\s+"([A-Z]\w+)"', text))
     found |= {
-        decide.VALIDATION_FAILED,
+        refusals.VALIDATION_FAILED,
         error_table.NAME_CONFLICT,
         error_table.DOMAIN_CONFLICT,
-        decide.SAN_MISMATCH,
+        refusals.SAN_MISMATCH,
     }
     stalls = [one for one in vars(error_table).values() if isinstance(one, ErrorRow)]
     found |= {one.reason for one in stalls if one.kind is Stall}
@@ -113,7 +113,7 @@ def test_troubleshooting_says_what_to_do_about_every_reason(reason: str) -> None
 
 def test_troubleshooting_has_the_words_of_every_outage() -> None:
     page = (DOCS / "troubleshooting.md").read_text()
-    assert [words for words in WORDS.values() if f"`{words}: …`" not in page] == []
+    assert [words for words in CAUSE_TEXTS.values() if f"`{words}: …`" not in page] == []
 
 
 @pytest.mark.parametrize("annotation", KEYS)

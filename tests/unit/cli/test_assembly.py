@@ -244,3 +244,17 @@ async def test_namespace_that_comes_while_running_competes_and_one_that_goes_is_
         assert scene.aws().enabled, "nothing is deleted where nobody looks any more"
         text = generate_latest(operator.metrics.registry).decode()
         assert 'tenants_total{namespace="default"' not in text
+
+
+@virtual_time
+async def test_zone_of_the_shared_account_is_released_when_no_object_needs_it() -> None:
+    async with playing(start=False) as scene, working(scene, RuntimeOptions(server=UNHEARD)) as operator:
+        zones = operator.process.aws.dns.zones
+        await scene.create(tenant(dns=scene.dns()))
+        await scene.ready()
+        await scene.elapse(hours=1)
+        assert len(zones) == 1, "the object needs it"
+        await scene.delete()
+        await scene.gone()
+        await scene.elapse(hours=1)
+        assert len(zones) == 0

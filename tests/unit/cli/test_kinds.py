@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from edgekeeper.cli.kinds import DEFINITIONS, MODULES, kind_of, module_of
+from edgekeeper.cli.kinds import DEFINITIONS, MODULES, module_of
 from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.proposal import propose
-from edgekeeper.lifecycle.module import KindModule
+from edgekeeper.lifecycle.module import KindModule, kind_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BY_NAME = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)

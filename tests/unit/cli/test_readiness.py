@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from edgekeeper.cli.readiness import Readiness, age, assess
-from edgekeeper.core.json import JsonObject
+from edgekeeper.cli.readiness import age, assess
+from edgekeeper.controllers.cloudfront.module import TenantModule
+from edgekeeper.controllers.cloudfront.wiring import KIND
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.readiness import Readiness
 
 
 def make_object(api_version: str, kind: str, status: Any = None, **fields: Any) -> JsonObject:
@@ -105,6 +108,14 @@ CASES: dict[str, tuple[JsonObject, Readiness]] = {
         ),
         Readiness(True, "AddressAssigned"),
     ),
+    "an object of a kind of ours is pending until the operator has seen it": (
+        make_object(KIND.api_version, KIND.kind),
+        Readiness(False, "Pending"),
+    ),
+    "the Ready condition of an object of a kind of ours decides": (
+        make_object(KIND.api_version, KIND.kind, condition("Ready", "True", "Deployed", "as the spec says")),
+        Readiness(True, "Deployed", "as the spec says"),
+    ),
     "a kind of the same name in another group follows the general rule": (
         make_object("example.io/v1", "Job"),
         Readiness(True, "Created"),
@@ -115,6 +126,32 @@ CASES: dict[str, tuple[JsonObject, Readiness]] = {
 @pytest.mark.parametrize(("body", "expected"), CASES.values(), ids=CASES.keys())
 def test_readiness_rule(body: JsonObject, expected: Readiness) -> None:
     assert assess(body) == expected
+
+
+class Annotated(TenantModule):
+    """A kind whose objects are ready by an annotation, since others own their conditions."""
+
+    def readiness(self, obj: JsonObject) -> Readiness:
+        reason = dig(obj, "metadata", "annotations", "edgekeeper.io/ready")
+        return Readiness(reason == "true", "Served" if reason == "true" else "Pending")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [({"edgekeeper.io/ready": "true"}, Readiness(True, "Served")), ({}, Readiness(False, "Pending"))],
+)
+def test_readiness_of_a_kind_is_what_its_module_says(
+    annotations: dict[str, str], expected: Readiness
+) -> None:
+    metadata = {"name": "x", "annotations": annotations}
+    body = make_object(KIND.api_version, KIND.kind, condition("Ready", "True"), metadata=metadata)
+    assert assess(body, [Annotated()]) == expected
+
+
+def test_object_that_is_being_deleted_is_not_ready_whatever_its_module_says() -> None:
+    metadata = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": {"edgekeeper.io/ready": "true"}}
+    body = make_object(KIND.api_version, KIND.kind, metadata=metadata)
+    assert assess(body, [Annotated()]) == Readiness(False, "Terminating")
 
 
 def test_age_counts_from_creation_and_is_never_negative() -> None:

@@ -43,6 +43,12 @@ class Rights:
             self._logged.add(what)
         self._denied[what] = self._clock.monotonic() + DENIAL_REMEMBERED.total_seconds()
 
+    def do_without(self, what: str, refusal: Stall) -> None:
+        """The same for a right that is not essential. Raise the refusal if it is about something else."""
+        if refusal.error_type != "access_denied":
+            raise refusal
+        self.note(what, refusal)
+
 
 class AwsAccount:
     """What all kinds of a process share of one account."""

@@ -1,6 +1,6 @@
 """CloudFront's distribution tenants as typed values: what can be written, what is read, and their wire forms.
 
-    TenantSettings           what an update replaces, whole: whoever changes one field sends all the others again
+    TenantSettings           the settings, which an update replaces as a whole
     TenantSummary            a tenant as it is listed: with its ETag, without parameters and tags
     DistributionTenant       a tenant as it is read by itself
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.core.json import JsonObject
 
 IN_PROGRESS: Final = "InProgress"
@@ -106,6 +107,16 @@ class TenantSummary:
     @property
     def in_progress(self) -> bool:
         return self.status == IN_PROGRESS
+
+    @property
+    def served(self) -> frozenset[str]:
+        """Its domains in their one spelling."""
+        return frozenset(normalise_name(item.domain) for item in self.domains)
+
+    @property
+    def is_active(self) -> bool:
+        """Does CloudFront serve all of them?"""
+        return all(item.is_active for item in self.domains)
 
 
 @dataclass(frozen=True, slots=True)

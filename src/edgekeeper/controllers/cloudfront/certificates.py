@@ -139,7 +139,7 @@ def certificate_waits(snapshot: Snapshot) -> Iterator[Step]:
     )
     if status == PENDING:
         yield do.AwaitCertificate(reason="the domains are not validated yet")
-    elif status == ISSUED and snapshot.tenant and not all(item.is_active for item in snapshot.tenant.domains):
+    elif status == ISSUED and snapshot.tenant and not snapshot.tenant.is_active:
         yield do.AwaitCertificate(reason="CloudFront has not activated all domains yet")
 
 
@@ -160,5 +160,4 @@ def _names(snapshot: Snapshot) -> frozenset[str]:
         return frozenset()
     if snapshot.managed_names is not None:
         return frozenset(snapshot.managed_names)
-    tenant = snapshot.tenant
-    return frozenset(normalise_name(item.domain) for item in tenant.domains) if tenant else frozenset()
+    return snapshot.served

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from edgekeeper.api.shared import InventoryRecord
-from edgekeeper.cloud.aws.dns.entries import Place, place_of
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.mirrors import Tenants
 from edgekeeper.cloud.aws.tenants import DistributionTenant
@@ -30,7 +28,8 @@ from edgekeeper.lifecycle.claims import (
     Rival,
     nothing_proven,
 )
-from edgekeeper.lifecycle.record_claims import RECORD, RecordSource, ZoneUse, inventory_places, status_zones
+from edgekeeper.lifecycle.naming import NameTemplate
+from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
 from edgekeeper.runtime.contract import Request
 
 TENANT_NAME: Final = "tenant name"
@@ -39,27 +38,11 @@ CERTIFICATE: Final = "certificate"
 
 
 @dataclass(frozen=True, slots=True)
-class TenantNames:
-    """The names of tenants in AWS."""
-
-    template: str
-    """May contain `{name}`, `{namespace}` and `{cluster}`."""
-    cluster: str
-
-    def name_of(self, obj: JsonObject) -> str:
-        """The name of an object's tenant."""
-        metadata = obj["metadata"]
-        return self.template.format(
-            name=metadata["name"], namespace=metadata.get("namespace", ""), cluster=self.cluster
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class TenantProof:
     """Finds the tenant that has a name or serves a domain, and determines which object owns it."""
 
     tenants: Tenants
-    names: TenantNames
+    names: NameTemplate
 
     async def __call__(self, claim: Claim) -> Proof:
         if claim.scope == TENANT_NAME:
@@ -87,74 +70,40 @@ class TenantClaims:
         self,
         claims: Claims,
         kind: Kind,
-        names: TenantNames,
+        names: NameTemplate,
         guards: Guards = EVERYTHING,
         proof: Callable[[Claim], Awaitable[Proof]] = nothing_proven,
     ) -> None:
         """Register the kind with `claims`, which belongs to the whole process."""
+        self.all_kinds = claims
         self.tenant_name = names.name_of
-        self._claims = claims
         self._kind = kind
 
         def may_claim(obj: JsonObject) -> bool:
-            return guards.allow_hostnames(str(dig(obj, "metadata", "namespace") or ""), _domains(obj))
+            namespace = str(dig(obj, "metadata", "namespace") or "")
+            return guards.hostname_policy.allows(namespace, _domains(obj))
 
         values = {TENANT_NAME: lambda obj: [names.name_of(obj)], HOSTNAME: _domains}
         claims.register(ClaimSource(kind, values, may_claim, proof))
         claims.records.register(RecordSource(kind, zones=_zones))
         claims.objects.add(kind, CERTIFICATE, _certificates)
 
-    async def rivals(self, request: Request) -> tuple[Rival, ...]:
-        """Other objects that take precedence for the tenant name or a domain of this one."""
-        return await self._claims.rivals(self._subject(request))
+    def subject(self, request: Request) -> KindObject:
+        """An object as all kinds know it."""
+        return KindObject(self._kind, request.key, request.object)
 
-    def older_claimants(self, request: Request, domains: Iterable[str]) -> tuple[Rival, ...]:
+    def older_claimants(self, subject: KindObject, domains: Iterable[str]) -> tuple[Rival, ...]:
         """Older objects that claim any of these domains."""
-        claims = [Claim(HOSTNAME, domain) for domain in domains]
-        return self._claims.older_claimants(self._subject(request), claims)
+        return self.all_kinds.older_claimants(subject, [Claim(HOSTNAME, domain) for domain in domains])
 
     def with_tenant_name(self, name: str) -> list[Key]:
         """The objects whose tenants have this name."""
-        return [key for _, key in self._claims.objects.holders(TENANT_NAME, name)]
+        return [key for _, key in self.all_kinds.objects.holders(TENANT_NAME, name)]
 
-    def is_being_deleted(self, request: Request, tenant_name: str) -> bool:
+    def is_being_deleted(self, subject: KindObject, tenant_name: str) -> bool:
         """Does the tenant belong to other objects of the cluster, all of which are being deleted together with it?"""
-        others = list(self._claims.objects.find(TENANT_NAME, tenant_name, besides=self._subject(request)))
+        others = self.all_kinds.objects.find(TENANT_NAME, tenant_name, besides=subject)
         return bool(others) and all(_takes_tenant(other.tree) for other in others)
-
-    def unclaimed_records(self, request: Request, domains: Iterable[str]) -> dict[str, str]:
-        """Domains for which other objects still have records although they do not claim them, with those objects' names.
-
-        Objects that are paused, or whose annotations are invalid, are left out: nothing will be done for them.
-        """
-        subject, objects = self._subject(request), self._claims.objects
-        return {
-            domain: other.name_for(self._kind)
-            for domain in domains
-            for other in objects.find(RECORD, domain, besides=subject)
-            if domain not in objects.values(other, HOSTNAME)
-            and not _is_left_alone(other.tree)
-            and any(
-                place[1] == domain and state == "Written"
-                for place, state in inventory_places(other.tree).items()
-            )
-        }
-
-    def recorder(self, request: Request, entry: InventoryRecord) -> KindObject | None:
-        """Another object that owns the record of an inventory entry, according to the inventories of the cluster."""
-        return self._claims.records.recorder(self._subject(request), place_of(entry), entry.state)
-
-    def recorded(self, request: Request, places: Iterable[Place]) -> dict[Place, str]:
-        """Those of the places that are in the inventory of another object, with the name of that object."""
-        return self._claims.records.recorded(self._subject(request), places)
-
-    def _subject(self, request: Request) -> KindObject:
-        return KindObject(self._kind, request.key, request.object)
-
-
-def _is_left_alone(obj: JsonObject) -> bool:
-    wishes = Wishes.of(obj)
-    return wishes.paused or bool(wishes.problems)
 
 
 def _takes_tenant(obj: JsonObject) -> bool:

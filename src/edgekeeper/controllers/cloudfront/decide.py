@@ -23,31 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final
 
-from edgekeeper.cloud.aws.coverage import uncovered
-from edgekeeper.cloud.aws.dns.planning import (
-    awaiting_propagation,
-    blocked_deletion,
-    combined,
-    refused_removals,
-    removing,
-)
-from edgekeeper.cloud.aws.dns.records import normalise_name
-from edgekeeper.cloud.aws.error_table import (
-    DNS_CONFLICT,
-    DOMAIN_CONFLICT,
-    INVALID,
-    NAME_CONFLICT,
-    NO_CONNECTION_GROUP,
-)
+from edgekeeper.cloud.aws.dns.planning import awaiting_propagation, removing
+from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DOMAIN_CONFLICT, NAME_CONFLICT
 from edgekeeper.cloud.aws.tenants import (
     VALIDATED_BY_CLOUDFRONT,
     ManagedCertificateRequest,
     TenantSummary,
 )
-from edgekeeper.cloud.error_table import error_for
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.certificates import (
     certificate_to_attach,
@@ -57,7 +41,6 @@ from edgekeeper.controllers.cloudfront.certificates import (
     settings_to_send,
     spec_in_force,
 )
-from edgekeeper.controllers.cloudfront.claims import TENANT_NAME
 from edgekeeper.controllers.cloudfront.desired import (
     certificate_request_of,
     differences,
@@ -65,43 +48,33 @@ from edgekeeper.controllers.cloudfront.desired import (
     settings_of,
     tags_of,
 )
+from edgekeeper.controllers.cloudfront.ownership import adoption, is_ours, own_tenant
 from edgekeeper.controllers.cloudfront.records import record_plan, unserved, unwanted
+from edgekeeper.controllers.cloudfront.refusals import moves_group, refuse_spec, refuse_uncovered
+from edgekeeper.controllers.cloudfront.removal import removal_steps
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.controllers.cloudfront.validation import (
-    distribution_problems,
-    spec_problems,
-    tag_count_problems,
-)
 from edgekeeper.core.delta import Difference, describe
 from edgekeeper.core.drift import Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
-from edgekeeper.core.errors import Stall, Wait
-from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import UNCHANGED, Plan, Step
-
-VALIDATION_FAILED: Final = "ValidationFailed"
-SAN_MISMATCH: Final = "CertificateSANMismatch"
-ENDPOINT_UNKNOWN: Final = "EndpointUnknown"
-CREATION_WINDOW: Final = timedelta(minutes=1)
-"""Largest difference between `status.creationStarted` and the creation time in AWS of a tenant that counts as ours."""
 
 _NO_ENDPOINT: Final = "the account has no connection group yet; CloudFront creates one with the first tenant"
 _SURPLUS: Final = "no domain of the spec needs them"
 _WITHDRAWN: Final = "a domain belongs to another tenant or object"
-_DANGLING: Final = "no record may point to a deleted tenant"
 
 
 def decide(snapshot: Snapshot) -> Plan[Step]:
     """Return the remaining steps. Raise Stall if a person must act first, Wait if AWS is not ready yet."""
     if snapshot.deleting:
-        return Plan(_removal(snapshot))
+        return Plan(removal_steps(snapshot))
     try:
         return _plan(snapshot)
     except Stall as refusal:
         if snapshot.records.work.error is not None:
             raise
         is_lost = refusal.reason in (NAME_CONFLICT, DOMAIN_CONFLICT)
-        surplus, idle = unwanted(snapshot), unserved(snapshot, _own(snapshot))
+        surplus, idle = unwanted(snapshot), unserved(snapshot, own_tenant(snapshot))
         if is_lost:
             entries = idle
         elif _is_about_records(snapshot, refusal):
@@ -121,108 +94,21 @@ def _is_about_records(snapshot: Snapshot, refusal: Stall) -> bool:
     return is_refused or refusal.reason == DNS_CONFLICT
 
 
-def _own(snapshot: Snapshot) -> TenantSummary | None:
-    """The tenant, if this object owns it."""
-    return snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
-
-
 def _plan(snapshot: Snapshot) -> Plan[Step]:
-    _refuse_rivals(snapshot)
-    _refuse_invalid(snapshot)
-    if snapshot.records.work.error is not None:
-        raise snapshot.records.work.error
-    if snapshot.records.zone_problem is not None:
-        raise snapshot.records.zone_problem
-    _refuse_group(snapshot)
-    _refuse_unknown_endpoint(snapshot)
+    refuse_spec(snapshot)
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
     if snapshot.status.id != snapshot.tenant.id or not is_ours(snapshot, snapshot.tenant):
-        return Plan((_adoption(snapshot, snapshot.tenant),))
+        return Plan((adoption(snapshot, snapshot.tenant),))
     return _plan_present(snapshot, snapshot.tenant)
 
 
 def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
-    """Decide whether a difference is drift and whether to correct it.
-
-    Corrections pause while somebody undoes every one of them (`may_correct`).
-    """
+    """Decide whether a difference is drift and whether to correct it."""
     observed = snapshot.status.observed_generation if snapshot.was_created else None
     change = detect_change(snapshot.generation, observed, matches=matches)
-    drift = decide_drift(change, snapshot.policy, known=bool(snapshot.status.drift_detected))
-    is_held_back = drift.drift_detected and not snapshot.may_correct
-    return replace(drift, push=False, event="") if is_held_back else drift
-
-
-# Refusals
-
-
-def _refuse_rivals(snapshot: Snapshot) -> None:
-    for rival in snapshot.rivals:
-        if rival.scope == TENANT_NAME:
-            why = "whose tenant has it" if rival.holds else "which is older"
-            raise Stall(NAME_CONFLICT, f"the tenant name {rival.value} belongs to {rival.holder}, {why}")
-        if rival.holds:
-            holder = f"the tenant of {rival.holder}" if rival.is_same_kind else rival.holder
-            raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is served by {holder}")
-        raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is claimed by {rival.holder}, which is older")
-
-
-def _refuse_invalid(snapshot: Snapshot) -> None:
-    spec = snapshot.spec
-    problems = [*spec_problems(snapshot.tenant_name, spec), *snapshot.refusals]
-    if snapshot.may_tag:
-        present = snapshot.details.tags if snapshot.details and _own(snapshot) else {}
-        problems += tag_count_problems(spec, snapshot.owner, present)
-    if snapshot.distribution is not None:
-        problems += distribution_problems(spec, snapshot.distribution)
-    elif snapshot.distribution_known:
-        problems.append(f"spec.distributionId: there is no distribution {spec.distribution_id}")
-    if snapshot.certificate_is_anothers:
-        problems.append("spec.customizations.certificate.arn: CloudFront manages it for another tenant")
-    if problems:
-        raise Stall(VALIDATION_FAILED, "; ".join(problems))
-
-
-def _refuse_group(snapshot: Snapshot) -> None:
-    """Raise if the connection group of the spec does not exist, or is disabled and the tenant is not in it yet."""
-    wanted, group = snapshot.spec.connection_group_id, snapshot.group
-    if not wanted or not snapshot.group_known:
-        return
-    if group is None:
-        raise error_for(NO_CONNECTION_GROUP, f"spec.connectionGroupId: there is no connection group {wanted}")
-    is_new = snapshot.tenant is None or _moves_group(snapshot, snapshot.tenant)
-    if is_new and not group.enabled:
-        raise error_for(INVALID, f"spec.connectionGroupId: connection group {wanted} is disabled")
-
-
-def _refuse_unknown_endpoint(snapshot: Snapshot) -> None:
-    """Raise if records are wanted and their target is unknown: they can neither be written nor judged as surplus."""
-    if snapshot.spec.dns is None or snapshot.endpoint:
-        return
-    if group := snapshot.spec.connection_group_id:
-        why = f"spec.connectionGroupId: there is no connection group {group} with an endpoint"
-        raise error_for(NO_CONNECTION_GROUP, why)
-    if snapshot.tenant is not None:
-        why = f"the connection group of tenant {snapshot.tenant.id} has not been listed yet"
-        raise Wait(timedelta(seconds=30), ENDPOINT_UNKNOWN, why)
-
-
-def _refuse_uncovered(snapshot: Snapshot) -> None:
-    """Raise if the certificate does not cover all domains. Checked before records or the tenant are changed."""
-    names = snapshot.certificate_names
-    if names is None:
-        return
-    if not names and (own := snapshot.spec.own_certificate):
-        raise error_for(
-            INVALID, f"spec.customizations.certificate.arn: {own} does not exist or was never issued"
-        )
-    if missing := uncovered((item.domain for item in snapshot.spec.domains), names):
-        raise Stall(
-            SAN_MISMATCH,
-            f"the certificate does not cover {', '.join(missing)}: it covers {', '.join(names)}; set another one "
-            "in spec.customizations.certificate.arn, or request one with spec.managedCertificateRequest",
-        )
+    known = bool(snapshot.status.drift_detected)
+    return decide_drift(change, snapshot.policy, known=known, may_correct=snapshot.may_correct)
 
 
 # The tenant does not exist
@@ -233,7 +119,7 @@ def _plan_absent(snapshot: Snapshot) -> Plan[Step]:
     drift = _drift(snapshot, matches=False)
     if not drift.push:
         return Plan((), drift)
-    _refuse_uncovered(snapshot)
+    refuse_uncovered(snapshot)
     return Plan(tuple(_creation(snapshot)), drift)
 
 
@@ -274,51 +160,6 @@ def _dns_before_creation(snapshot: Snapshot) -> Iterator[Step]:
         yield from awaiting_propagation(
             snapshot.records, "CloudFront checks the DNS of the domains when the tenant is created"
         )
-
-
-# The tenant exists, and is not recorded as ours
-
-
-_HOLDERS: Final = {
-    Ownership.OTHERS: "its tags name another object as owner; remove its edgekeeper.io tags if that object is gone, "
-    "or choose another name",
-    Ownership.FORMER: "its tags name an earlier object of this name as owner; to adopt it, annotate this object "
-    'with edgekeeper.io/adopt: "true"',
-    Ownership.UNMARKED: "was not created by this object; to adopt it, if nobody else manages it, annotate this object "
-    'with edgekeeper.io/adopt: "true"',
-}
-
-
-def _adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
-    whose = _whose(snapshot)
-    if whose is Ownership.MINE:
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="its tags name this object as owner")
-    if snapshot.losses:
-        lost = "; ".join(snapshot.losses)
-        raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be adopted: {lost}")
-    if _is_begun(snapshot, tenant):
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="this object started its creation")
-    if _may_be_adopted(snapshot, tenant):
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="the object has edgekeeper.io/adopt set")
-    raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {_HOLDERS[whose]}")
-
-
-def _may_be_adopted(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    is_free = _whose(snapshot) in (Ownership.UNMARKED, Ownership.FORMER)
-    return snapshot.may_adopt and is_free and tenant.name == snapshot.tenant_name and not snapshot.losses
-
-
-def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Is it an untagged tenant that this object created, and the response was lost? Judged by the creation time."""
-    began, created = snapshot.status.creation_started, tenant.created
-    return (
-        began is not None
-        and created is not None
-        and not snapshot.status.id
-        and _whose(snapshot) is Ownership.UNMARKED
-        and tenant.name == snapshot.tenant_name
-        and began - CREATION_WINDOW <= created <= began + CREATION_WINDOW
-    )
 
 
 # The tenant exists and is ours
@@ -378,8 +219,8 @@ def _attachment(snapshot: Snapshot) -> Iterator[Step]:
 
 def _pushing(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
     cause = "it was changed outside the operator" if drift.drift_detected else "the spec has changed"
-    moves = _moves_group(snapshot, tenant)
-    _refuse_uncovered(snapshot)
+    moves = moves_group(snapshot, tenant)
+    refuse_uncovered(snapshot)
     if not moves:
         yield from record_plan(snapshot).writing(f"{cause}, and a domain does not point to the tenant")
     yield from record_plan(snapshot).removing(_WITHDRAWN if snapshot.is_disputed else _SURPLUS)
@@ -426,78 +267,4 @@ def _update(
 
 def _gives_up_domains(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     """Does the tenant serve a domain that is not in the spec any more?"""
-    wanted = domains_of(snapshot.spec)
-    return any(normalise_name(item.domain) not in wanted for item in tenant.domains)
-
-
-def _moves_group(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Does the tenant move to another connection group? Then its records are changed after it, not before."""
-    wanted = snapshot.spec.connection_group_id
-    return bool(wanted) and wanted != tenant.connection_group_id
-
-
-# Deletion
-
-
-def _removal(snapshot: Snapshot) -> tuple[Step, ...]:
-    """Remove records, then the tenant. This depends on the inventory and the tenant, not on the spec.
-
-    If records cannot be removed the tenant is disabled but not deleted: as long as it has the domains that point to it,
-    no other tenant can claim them. The error is raised once nothing else is left to do.
-    """
-    tenant = _own(snapshot)
-    disabling = tuple(_disabling(tenant)) if tenant else ()
-    if (error := snapshot.records.work.error) is not None and (tenant or snapshot.records.inventory):
-        if not disabling:
-            raise blocked_deletion(error, (), _kept(tenant)) if isinstance(error, Stall) else error
-        return disabling
-    entries = snapshot.records.removable
-    removals = tuple(removing(snapshot.records, entries, "the object is being deleted"))
-    if refused := refused_removals(snapshot.records, entries):
-        if not removals and not disabling:
-            raise blocked_deletion(combined(refused), refused, _kept(tenant))
-        return (*removals, *disabling)
-    return (*removals, *(_tenant_removal(snapshot, tenant) if tenant else ()))
-
-
-def _kept(tenant: TenantSummary | None) -> str:
-    return "the tenant is kept, disabled, as long as records may point to it" if tenant else ""
-
-
-def _tenant_removal(snapshot: Snapshot, tenant: TenantSummary) -> Iterator[Step]:
-    yield from _disabling(tenant)
-    if not tenant.enabled and tenant.in_progress:
-        yield do.AwaitDeployment(
-            tenant, reason="a tenant can be deleted once it is disabled at all edge locations"
-        )
-    yield from awaiting_propagation(snapshot.records, _DANGLING)
-    for domain, holder in sorted(snapshot.leading.items()):
-        yield do.AwaitWithdrawal(domain, holder, reason=_DANGLING)
-    yield do.DeleteTenant(tenant, reason="the object is being deleted")
-
-
-def _disabling(tenant: TenantSummary) -> Iterator[Step]:
-    if tenant.enabled:
-        yield do.DisableTenant(tenant, reason="only a disabled tenant can be deleted")
-
-
-def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    """Does this object own the tenant?
-
-    Its ownership tags decide. An untagged tenant is ours if the status has its id, its name is ours, and no other object
-    claims the name or one of its domains. A tenant tagged by an earlier object of this name is ours once it is adopted.
-    """
-    whose = _whose(snapshot)
-    is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
-    is_claimed = snapshot.losses or any(rival.scope == TENANT_NAME for rival in snapshot.rivals)
-    if whose is Ownership.UNMARKED and not is_claimed:
-        return is_known or _is_begun(snapshot, tenant)
-    if whose is Ownership.FORMER:
-        return is_known and _may_be_adopted(snapshot, tenant)
-    return whose is Ownership.MINE
-
-
-def _whose(snapshot: Snapshot) -> Ownership:
-    """Ownership by the tags. Tags that were not read in this pass count as unmarked: the status decides then."""
-    details = snapshot.details
-    return is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED
+    return not tenant.served <= domains_of(snapshot.spec)

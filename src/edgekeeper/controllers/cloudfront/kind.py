@@ -16,6 +16,7 @@ from typing import ClassVar
 import msgspec
 
 from edgekeeper.api.cloudfront import read_tenant
+from edgekeeper.cloud.aws.dns.reporting import DNS_READY, DNS_REASONS
 from edgekeeper.cloud.aws.error_table import (
     DNS_ERROR,
     DOMAIN_CONFLICT,
@@ -28,15 +29,7 @@ from edgekeeper.controllers.cloudfront.decide import decide
 from edgekeeper.controllers.cloudfront.observe import Base, Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
 from edgekeeper.controllers.cloudfront.records import inventory_of
-from edgekeeper.controllers.cloudfront.report import (
-    DECLARATION,
-    DEPLOYED,
-    DNS,
-    DNS_REASONS,
-    Reporter,
-    gone_events,
-    inventory_fields,
-)
+from edgekeeper.controllers.cloudfront.report import DECLARATION, DEPLOYED, Reporter, gone_events
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.errors import PassError, Stall, Wait
@@ -56,7 +49,7 @@ class TenantKind(ExternalKind[Base, Snapshot]):
     mark: ClassVar = "its tags"
     declaration: ClassVar[Declaration] = DECLARATION
     conflicts: ClassVar = frozenset({NAME_CONFLICT, DOMAIN_CONFLICT})
-    told_waits: ClassVar = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
+    reported_waits: ClassVar = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
 
     observer: Observer
     performer: Performer
@@ -89,11 +82,11 @@ class TenantKind(ExternalKind[Base, Snapshot]):
     def blame(self, error: PassError, obj: JsonObject, conditions: Conditions) -> None:
         conditions.mark(DEPLOYED, False, error.reason, self.describe(error))
         if error.reason in DNS_REASONS:
-            conditions.mark(DNS, False, error.reason, error.message)
+            conditions.mark(DNS_READY, False, error.reason, error.message)
         elif isinstance(error, Stall):
             conditions.mark(SYNCED, False, error.reason, error.message)
         if error.error_type == NO_CONNECTION_GROUP.error_type and dig(obj, "spec", "dns"):
-            conditions.mark(DNS, False, DNS_ERROR, error.message)
+            conditions.mark(DNS_READY, False, DNS_ERROR, error.message)
 
     def describe(self, error: PassError) -> str:
         if isinstance(error, Wait) and error.reason == DOMAIN_VALIDATION_PENDING:
@@ -127,13 +120,6 @@ class TenantKind(ExternalKind[Base, Snapshot]):
             obj = read_tenant(request.object)
         except msgspec.ValidationError:
             return {}
-        before = inventory_of(obj.spec, obj.status)
         uid = str(dig(request.object, "metadata", "uid") or "")
-        after, changes = self.observer.account.dns.outbox.answered(uid, before)
-        if after == before:
-            return {}
-        answered = inventory_fields(after)
-        if not changes:
-            return answered
-        followed = msgspec.to_builtins(list(dict.fromkeys((*obj.status.dns_changes, *changes))))
-        return {**answered, "dnsChangeId": changes[-1].id, "dnsChanges": followed}
+        inventory = inventory_of(obj.spec, obj.status)
+        return self.observer.account.dns.answered_fields(uid, inventory, obj.status.dns_changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
@@ -14,23 +15,9 @@ from edgekeeper.controllers.cloudfront.wiring import NAME, TenantOptions, tenant
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.naming import parse_template
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
-
-_TEMPLATE_FIELDS = ("name", "namespace", "cluster")
-
-
-def parse_template(text: str) -> str:
-    """Check a template for tenant names and return it. Raise ValueError if it is not valid."""
-    try:
-        text.format(**dict.fromkeys(_TEMPLATE_FIELDS, "x"))
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(
-            f"{text!r} may contain {{name}}, {{namespace}} and {{cluster}} only: {error}"
-        ) from error
-    if "{name}" not in text:
-        raise ValueError(f"{text!r} lacks {{name}}: all tenants would have the same name")
-    return text
 
 
 class TenantModule(KindModule):
@@ -49,7 +36,7 @@ class TenantModule(KindModule):
             "Names of tenants in CloudFront; may contain {name}, {namespace} and {cluster} of the object.",
             metavar="TEMPLATE",
             default="{name}",
-            parse=parse_template,
+            parse=partial(parse_template, noun="tenants"),
         ),
         Flag(
             "--allowed-distributions",
@@ -79,9 +66,8 @@ class TenantModule(KindModule):
 
 def tenant_options(common: CommonOptions, values: FlagValues) -> TenantOptions:
     """The options of the controller, from the common options and the flags of this kind."""
-    return TenantOptions(
-        cluster=common.cluster,
-        drift_policy=common.drift_policy,
+    return TenantOptions.of(
+        common,
         tenant_name_template=values.get("tenant_name_template") or "{name}",
         guards=Guards(
             role_arns=common.role_arns,
@@ -90,8 +76,4 @@ def tenant_options(common: CommonOptions, values: FlagValues) -> TenantOptions:
             distributions=frozenset(values.get("allowed_distributions", ())) or None,
             connection_groups=frozenset(values.get("allowed_connection_groups", ())) or None,
         ),
-        cleanup_timeout=common.cleanup_timeout,
-        max_concurrent=common.max_concurrent,
-        intervals=common.intervals,
-        predecessor_namespace=common.namespace,
     )

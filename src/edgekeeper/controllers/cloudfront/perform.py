@@ -24,9 +24,9 @@ from edgekeeper.cloud.outbox import Owner as RecordOwner
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import PENDING
-from edgekeeper.controllers.cloudfront.decide import is_ours
+from edgekeeper.controllers.cloudfront.ownership import is_ours
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
+from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait, reworded
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 from edgekeeper.core.steps import Step
 
@@ -114,12 +114,12 @@ class Performer:
     async def _requested(self, tenant: DistributionTenant) -> ManagedCertificate | None:
         """The certificate that was just requested. Reading it here saves another pass."""
         try:
-            return await self.account.ask_certificate(tenant)
+            return await self.account.certificates.ask(tenant)
         except PassError:
             return None  # the status must record the tenant first; the next pass reads the certificate
 
     def _with_certificate(self, snapshot: Snapshot, certificate: ManagedCertificate | None) -> Snapshot:
-        names = self.account.known_names(certificate) if certificate else None
+        names = self.account.certificates.known_names(certificate) if certificate else None
         return replace(snapshot, certificate=certificate, managed_names=names)
 
     async def _explained(self, step: do.CreateTenant, snapshot: Snapshot, refusal: Stall) -> PassError:
@@ -141,7 +141,7 @@ class Performer:
             )
         if is_ours(replace(snapshot, tenant=tenant), tenant) or snapshot.may_adopt:
             return Conflict("the tenant exists and can be adopted")
-        return _like(refusal, f"{refusal.message} (it is {tenant.id})")
+        return reworded(refusal, f"{refusal.message} (it is {tenant.id})")
 
     async def _explained_domain(self, step: do.CreateTenant, refusal: Stall) -> PassError:
         for domain in step.settings.domains:
@@ -150,7 +150,7 @@ class Performer:
             except PassError:
                 return refusal  # the holder only completes the message
             if holder is not None:
-                return _like(
+                return reworded(
                     refusal, f"{refusal.message} ({domain} belongs to tenant {holder.name}, {holder.id})"
                 )
         return refusal
@@ -168,7 +168,7 @@ class Performer:
                 live.id, live.etag, settings, certificate=certificate
             )
         except (Retry, Conflict):
-            self.account.tenants.doubt(
+            self.account.tenants.mark_uncertain(
                 live.id
             )  # the update may have succeeded: the next pass reads the tenant
             raise
@@ -218,10 +218,3 @@ def _live(snapshot: Snapshot) -> DistributionTenant:
 
 def _is_about_tags(refusal: Stall) -> bool:
     return refusal.error_type == "access_denied" and "TagResource" in refusal.message
-
-
-def _like(refusal: Stall, message: str) -> Stall:
-    """The same refusal with another message."""
-    stall = Stall(refusal.reason, message, refusal.after)
-    stall.error_type = refusal.error_type
-    return stall

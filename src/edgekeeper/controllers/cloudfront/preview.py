@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from edgekeeper.api.cloudfront import read_tenant
@@ -40,18 +40,13 @@ async def preview_tenants(
     store = store_of(KIND, objects)
     claims.objects.follow(KIND, [store])
     kind = tenant_kind(account, Memory(account.clock), claims, options)
-    keeping = asyncio.create_task(account.run(), name="AWS account")
-    try:
-        await _confirm_listed(account)
-        return await Previewer(kind, store, listed).preview(keys)
-    finally:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
+    previewer = Previewer(kind, store, listed)
+    return await previewer.preview_beside(account, partial(_confirm_listed, account), keys)
 
 
 async def _confirm_listed(account: CloudFrontAccount) -> None:
     """Wait for the first listings. Raise their error, unless IAM denies listing: tenants are read one by one then."""
     await account.warm_up(FIRST_LISTING)
     problem = account.tenants.mirror.problem
-    if problem is not None and not account.tenants.is_blind:
+    if problem is not None and not account.tenants.is_listing_denied:
         raise problem

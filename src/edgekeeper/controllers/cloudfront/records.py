@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from edgekeeper.api.cloudfront import DistributionTenantSpec, DistributionTenantStatus, InventoryRecord
-from edgekeeper.cloud.aws.dns.entries import bare_zone, is_credible, place_of, planned_entry
-from edgekeeper.cloud.aws.dns.planning import RecordPlan
-from edgekeeper.cloud.aws.dns.records import Record, is_within, normalise_name, records_for
+from edgekeeper.cloud.aws.dns.entries import credible_entries, planned_entry
+from edgekeeper.cloud.aws.dns.planning import RecordPlan, unmanaged_records
+from edgekeeper.cloud.aws.dns.records import Record, normalise_name, records_for
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront.desired import domains_of
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
@@ -64,28 +64,17 @@ def unserved(snapshot: Snapshot, own: TenantSummary | None) -> tuple[InventoryRe
 
 def unmanaged(snapshot: Snapshot) -> tuple[Record, ...]:
     """Existing records that equal what we would write for the spec's domains and are in no object's inventory."""
-    dns, state = snapshot.spec.dns, snapshot.records
-    records = state.zone.records if state.zone else None
-    if dns is None or not records:
+    dns, domains = snapshot.spec.dns, domains_of(snapshot.spec)
+    if dns is None:
         return ()
-    zone, domains = bare_zone(dns.hosted_zone_id), domains_of(snapshot.spec)
-    taken = {place_of(entry) for entry in state.inventory} | set(state.recorded)
-    return tuple(
-        record
-        for key, record in sorted(records.items())
-        if key.name in domains
-        and (zone, key.name, key.type) not in taken
-        and _leads_to_cloudfront(record)
-        and record.ttl in (None, dns.ttl)
-    )
+    return unmanaged_records(snapshot.records, dns.hosted_zone_id, dns.ttl, domains, ENDPOINTS)
 
 
 def inventory_of(
     spec: DistributionTenantSpec, status: DistributionTenantStatus
 ) -> tuple[InventoryRecord, ...]:
     """The credible inventory entries of a status, each once."""
-    entries = dict.fromkeys(_entries(spec, status))
-    return tuple(entry for entry in entries if is_credible(entry, ENDPOINTS))
+    return credible_entries(_entries(spec, status), ENDPOINTS)
 
 
 def _entries(spec: DistributionTenantSpec, status: DistributionTenantStatus) -> Iterable[InventoryRecord]:
@@ -103,8 +92,3 @@ def _entries(spec: DistributionTenantSpec, status: DistributionTenantStatus) -> 
         InventoryRecord(zone, domain, "CNAME", target, dns.ttl, role, "Written" if status.id else "Planned")
         for domain in sorted({normalise_name(item.domain) for item in domains})
     ]
-
-
-def _leads_to_cloudfront(record: Record) -> bool:
-    target = record.alias.name if record.alias else next(iter(record.target), "")
-    return is_within(target, ENDPOINTS)

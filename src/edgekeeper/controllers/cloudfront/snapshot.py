@@ -14,6 +14,7 @@ from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.dns.state import RecordState
 from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
+from edgekeeper.controllers.cloudfront.validation import spec_problems
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.ownership import Owner
 from edgekeeper.core.steps import Sight
@@ -97,16 +98,17 @@ class Snapshot:
     @property
     def served(self) -> frozenset[str]:
         """The domains that the tenant serves."""
-        return (
-            frozenset(normalise_name(domain.domain) for domain in self.tenant.domains)
-            if self.tenant
-            else frozenset()
-        )
+        return self.tenant.served if self.tenant else frozenset()
 
     @property
     def endpoint(self) -> str:
         """The target of records; empty if it is not known."""
         return normalise_name(self.group.routing_endpoint) if self.group else ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Does another object take precedence, or is the spec invalid or not allowed?"""
+        return bool(self.rivals or self.refusals or spec_problems(self.tenant_name, self.spec))
 
     @property
     def is_disputed(self) -> bool:

@@ -1,39 +1,32 @@
 """Validate a spec before AWS is called. All problems are reported together, each with its field and a remedy.
 
-The CRD schema has checked types and lengths. These functions check what it cannot: combinations of fields, the requirements
-of the distribution, and the tag limit of AWS.
+The CRD schema has checked types and lengths. These functions check what it cannot: combinations of fields, and the
+requirements of the distribution.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
-from unicodedata import category
+from collections.abc import Iterator
 
-from edgekeeper.api.cloudfront import DistributionTenantSpec, DnsChange, InventoryRecord
-from edgekeeper.api.cloudfront_rules import MOST_TAGS
+from edgekeeper.api.cloudfront import DistributionTenantSpec
 from edgekeeper.cloud.aws.distributions import TENANT_ONLY, Distribution
 from edgekeeper.cloud.aws.dns.records import normalise_name
-from edgekeeper.cloud.aws.roles import is_role_arn
-from edgekeeper.controllers.cloudfront.domain_names import is_domain, problem_of
+from edgekeeper.cloud.aws.dns.validation import role_problems, zone_problems
+from edgekeeper.cloud.aws.tags import tag_problems
 from edgekeeper.core.aws_identifiers import (
     CERTIFICATE_ARN,
     CONNECTION_GROUP_ID,
     DISTRIBUTION_ID,
-    HOSTED_ZONE_ID,
     WEB_ACL_ARN,
+    account_of,
     is_form,
 )
 from edgekeeper.core.countries import COUNTRIES
-from edgekeeper.core.ownership import TAG_PREFIX, Owner
+from edgekeeper.core.domain_names import is_domain, problem_of
+from edgekeeper.core.problems import repeated
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{1,126}[a-z0-9]")
-_CHANGE = re.compile(r"[A-Z0-9]{1,32}")
-_TAG_PUNCTUATION: Final = frozenset("_.:/=+-@")
-_TAG_CATEGORIES: Final = frozenset("LNZ")
-"""Unicode categories of letters, numbers and separators."""
 
 
 def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
@@ -44,26 +37,11 @@ def spec_problems(tenant_name: str, spec: DistributionTenantSpec) -> list[str]:
         *_certificate_problems(spec),
         *_web_acl_problems(spec),
         *_location_problems(spec),
-        *_repeated("spec.parameters", (item.name for item in spec.parameters)),
-        *_tag_problems(spec),
+        *repeated("spec.parameters", (item.name for item in spec.parameters)),
+        *tag_problems(spec.tags),
         *_id_problems(spec),
         *_dns_problems(spec),
     ]
-
-
-def inventory_problems(inventory: Iterable[InventoryRecord]) -> list[str]:
-    """Invalid zones and roles in an inventory: the operator never writes such entries, so somebody else did."""
-    problems: list[str] = []
-    for entry in inventory:
-        path = f"status.inventory[{entry.type} {entry.name}]"
-        problems += [*_zone_problems(f"{path}.zone", entry.zone), *_role_problems(f"{path}.role", entry.role)]
-    return problems
-
-
-def is_credible_change(change: DnsChange) -> bool:
-    """Does a change in a status have valid ids? They become part of request paths, and others may write the status."""
-    is_named = not change.id or bool(_CHANGE.fullmatch(change.id))
-    return is_named and not [*_zone_problems("", change.zone), *_role_problems("", change.role)]
 
 
 def distribution_problems(spec: DistributionTenantSpec, distribution: Distribution) -> list[str]:
@@ -83,21 +61,6 @@ def distribution_problems(spec: DistributionTenantSpec, distribution: Distributi
     return [*problems, *_parameter_problems(spec, distribution)]
 
 
-def tag_count_problems(
-    spec: DistributionTenantSpec, owner: Owner, present: Mapping[str, str]
-) -> Iterator[str]:
-    """Check the tag limit of AWS: tags of the spec, ownership tags, and tags that others have set on the tenant."""
-    mark = owner.tags()
-    others = present.keys() - mark.keys() - {tag.key for tag in spec.tags}
-    total = len({tag.key for tag in spec.tags}) + len(mark) + len(others)
-    if total > MOST_TAGS:
-        extra = f" plus {len(others)} set by others" if others else ""
-        yield (
-            f"spec.tags: {len(spec.tags)} tags plus {len(mark)} ownership tags{extra} are {total}, "
-            f"and AWS allows {MOST_TAGS}: remove {total - MOST_TAGS}"
-        )
-
-
 def _name_problems(name: str) -> Iterator[str]:
     if not _NAME.fullmatch(name):
         yield (
@@ -110,7 +73,7 @@ def _domain_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     for item in spec.domains:
         if not is_domain(item.domain):
             yield f"spec.domains: {problem_of(item.domain)}"
-    yield from _repeated("spec.domains", (normalise_name(item.domain) for item in spec.domains))
+    yield from repeated("spec.domains", (normalise_name(item.domain) for item in spec.domains))
 
 
 def _parameter_problems(spec: DistributionTenantSpec, distribution: Distribution) -> Iterator[str]:
@@ -128,16 +91,12 @@ def _parameter_problems(spec: DistributionTenantSpec, distribution: Distribution
 
 def _account_problems(certificate: str, distribution: Distribution) -> Iterator[str]:
     """CloudFront accepts only certificates of the distribution's account."""
-    account = _account_of(distribution.arn)
-    if account and account != _account_of(certificate):
+    account = account_of(distribution.arn)
+    if account and account != account_of(certificate):
         yield (
             f"spec.customizations.certificate.arn {certificate} belongs to another account "
             f"than distribution {distribution.id}, which belongs to {account}"
         )
-
-
-def _account_of(arn: str) -> str:
-    return arn.split(":")[4] if arn.count(":") >= 5 else ""
 
 
 def _certificate_problems(spec: DistributionTenantSpec) -> Iterator[str]:
@@ -179,21 +138,7 @@ def _location_problems(spec: DistributionTenantSpec) -> Iterator[str]:
             yield f"{path}: {code!r} is not an ISO 3166-1 alpha-2 country code"
     if geo.restriction_type != "none" and not geo.locations:
         yield f"{path} is empty: a {geo.restriction_type} needs at least one country"
-    yield from _repeated(path, geo.locations)
-
-
-def _tag_problems(spec: DistributionTenantSpec) -> Iterator[str]:
-    yield from _repeated("spec.tags", (tag.key for tag in spec.tags))
-    for tag in spec.tags:
-        if tag.key.lower().startswith(("aws:", TAG_PREFIX)):
-            yield f"spec.tags: the key {tag.key!r} is reserved"
-        for text in (tag.key, tag.value):
-            if not all(map(_is_for_tags, text)):
-                yield f"spec.tags: {text!r} has characters other than letters, digits, spaces and _ . : / = + - @"
-
-
-def _is_for_tags(character: str) -> bool:
-    return character in _TAG_PUNCTUATION or category(character)[0] in _TAG_CATEGORIES
+    yield from repeated(path, geo.locations)
 
 
 def _id_problems(spec: DistributionTenantSpec) -> Iterator[str]:
@@ -207,21 +152,5 @@ def _id_problems(spec: DistributionTenantSpec) -> Iterator[str]:
 
 def _dns_problems(spec: DistributionTenantSpec) -> Iterator[str]:
     if spec.dns is not None:
-        yield from _zone_problems("spec.dns.hostedZoneId", spec.dns.hosted_zone_id)
-        yield from _role_problems("spec.dns.assumeRoleArn", spec.dns.assume_role_arn)
-
-
-def _zone_problems(path: str, zone: str) -> Iterator[str]:
-    if not is_form(HOSTED_ZONE_ID, zone):
-        yield f"{path} {zone!r} is not the id of a hosted zone: ids have capital letters and digits"
-
-
-def _role_problems(path: str, role: str) -> Iterator[str]:
-    if role and not is_role_arn(role):
-        yield f"{path} {role!r} is not the ARN of a role: its form is arn:aws:iam::ACCOUNT:role/NAME"
-
-
-def _repeated(path: str, names: Iterable[str]) -> Iterator[str]:
-    for name, count in Counter(names).items():
-        if count > 1:
-            yield f"{path}: {name!r} is listed {count} times"
+        yield from zone_problems("spec.dns.hostedZoneId", spec.dns.hosted_zone_id)
+        yield from role_problems("spec.dns.assumeRoleArn", spec.dns.assume_role_arn)

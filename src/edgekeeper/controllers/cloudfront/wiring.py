@@ -4,8 +4,10 @@ its own watch                        spec, annotations, deletion
 objects with the same claim          of any kind, when they change (`lifecycle.objects`)
 the mirror of tenants                a change in CloudFront, by tenant name
 the mirror of certificates           a certificate is issued or fails, by its ARN
-the mirror and writer of a zone      a record changes, or a batch is done
+the writer of a zone                 a batch is done
 the mirror of connection groups      an endpoint appears or changes
+
+Changes of records wake the objects of all kinds (`RecordClaims.connect`).
 """
 
 from __future__ import annotations
@@ -20,14 +22,12 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT, FINALIZER
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
-from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import TenantSummary
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.claims import (
     CERTIFICATE,
     TENANT_NAME,
     TenantClaims,
-    TenantNames,
     TenantProof,
 )
 from edgekeeper.controllers.cloudfront.guards import Guards
@@ -36,41 +36,26 @@ from edgekeeper.controllers.cloudfront.metrics import TenantMetrics
 from edgekeeper.controllers.cloudfront.observe import Observer
 from edgekeeper.controllers.cloudfront.perform import Performer
 from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPERATOR
-from edgekeeper.core.drift import Policy
-from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims
-from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, ExternalController, Upkeep
-from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.controller import ExternalController, Upkeep
 from edgekeeper.lifecycle.memory import Memory
+from edgekeeper.lifecycle.module import KindOptions, kind_of
+from edgekeeper.lifecycle.naming import NameTemplate
 from edgekeeper.lifecycle.predecessor import Predecessor
 from edgekeeper.runtime.contract import ControllerOptions, Services
 
-KIND: Final = Kind(
-    DISTRIBUTION_TENANT.group,
-    DISTRIBUTION_TENANT.version,
-    DISTRIBUTION_TENANT.kind,
-    DISTRIBUTION_TENANT.plural,
-)
+KIND: Final = kind_of(DISTRIBUTION_TENANT)
 NAME: Final = "distributiontenant"
 WARM_UP: Final = timedelta(seconds=30)
 """How long the first passes wait for the first listings. After that, passes start and report what is not listed yet."""
 
 
 @dataclass(frozen=True)
-class TenantOptions:
+class TenantOptions(KindOptions):
     """The options of the controller."""
 
-    cluster: str = ""
-    """The cluster id in the ownership tags. Must be set before the first tenant is created."""
-    drift_policy: Policy = Policy.ENFORCE
     tenant_name_template: str = "{name}"
     guards: Guards = field(default_factory=Guards)
-    cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """How long a deletion may fail before the object is released without clean-up; zero for no limit."""
-    max_concurrent: int = 16
-    intervals: Intervals = field(default_factory=Intervals)
-    predecessor_namespace: str = ""
-    """The namespace of cloudfront-tenant-operator: as long as it runs there, nothing is written."""
 
 
 class TenantController(ExternalController):
@@ -97,20 +82,11 @@ class TenantController(ExternalController):
                 partial(account.warm_up, WARM_UP),
                 predecessor,
                 options.intervals,
+                claims,
                 options.cleanup_timeout,
             ),
         )
         self.account = account
-        self._claims = claims
-        self._tenant_metrics = metrics
-
-    def informers_changed(self) -> None:
-        own = [informer for informer in self.informers if informer.kind == KIND]
-        if own:
-            self._claims.objects.attach(KIND, own, self.wake)
-        else:
-            self._claims.objects.detach(KIND)
-        self._tenant_metrics.count([informer.store for informer in own])
 
 
 def tenant_controller(
@@ -138,12 +114,12 @@ def tenant_kind(
 
 def tenant_claims(claims: Claims, account: CloudFrontAccount, options: TenantOptions) -> TenantClaims:
     """Register the claims of DistributionTenants with those of all kinds."""
-    names = TenantNames(options.tenant_name_template, options.cluster)
+    names = NameTemplate(options.tenant_name_template, options.cluster)
     return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
 
 
-def _domains(tenant: TenantSummary | None) -> set[str]:
-    return {normalise_name(item.domain) for item in tenant.domains} if tenant else set()
+def _served(tenant: TenantSummary | None) -> frozenset[str]:
+    return tenant.served if tenant else frozenset()
 
 
 def _endpoint(group: ConnectionGroup | None) -> tuple[str, bool] | None:
@@ -157,7 +133,7 @@ def _listen(account: CloudFrontAccount, claims: Claims) -> None:
     def on_tenant(_: str, old: TenantSummary | None, new: TenantSummary | None) -> None:
         for name in {tenant.name for tenant in (old, new) if tenant is not None}:
             objects.wake(TENANT_NAME, name)
-        for domain in _domains(old) ^ _domains(new):
+        for domain in _served(old) ^ _served(new):
             objects.wake(HOSTNAME, domain)  # another object that claims it may be waiting for this
 
     def on_certificate(arn: str, _: Any, __: Any) -> None:
@@ -168,7 +144,5 @@ def _listen(account: CloudFrontAccount, claims: Claims) -> None:
             objects.wake_kind(KIND)
 
     account.tenants.subscribe(on_tenant)
-    account.certificates.subscribe(on_certificate)
+    account.certificates.mirror.subscribe(on_certificate)
     account.groups.subscribe(on_group)
-    account.dns.on_record(partial(objects.wake, HOSTNAME))
-    account.dns.zones.add_user(claims.records.uses_zone)

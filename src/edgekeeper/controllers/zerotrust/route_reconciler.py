@@ -54,7 +54,7 @@ from edgekeeper.core.json import dig
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done, requeue
 from edgekeeper.core.steps import Step
 from edgekeeper.kube.store import NotSyncedError
-from edgekeeper.lifecycle.corrections import ONE_EVERY
+from edgekeeper.lifecycle.corrections import INTERVAL
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.reconciler import ORPHAN_PATIENCE
@@ -181,7 +181,7 @@ class RouteReconciler:
         if step is not None:
             return self.intervals.in_progress if not isinstance(step, AwaitTask) else self.intervals.steady
         if drift.note and drift.is_corrected:
-            return ONE_EVERY
+            return INTERVAL
         due = next_look(facts.state.state) if facts.state is not None else None
         return max(due - facts.now, timedelta(seconds=1)) if due is not None else None
 
@@ -195,7 +195,7 @@ class RouteReconciler:
         return Drift(note, is_told=policy is Policy.REPORT, is_corrected=policy is Policy.ENFORCE)
 
     def _repair(self, request: Request, drift: Drift, *, is_due: bool) -> str:
-        if drift.note and drift.is_corrected and self.memory.corrections.may_follow(_uid(request)):
+        if drift.note and drift.is_corrected and self.memory.corrections.may_correct_now(_uid(request)):
             return f"drift: {drift.note}"
         return "the service token is due" if is_due else ""
 

@@ -9,16 +9,17 @@ import msgspec
 import pytest
 
 from edgekeeper.api.shared import InventoryRecord
+from edgekeeper.cloud.aws.dns.entries import place_of
 from edgekeeper.cloud.aws.roles import Role
-from edgekeeper.controllers.cloudfront.claims import CERTIFICATE, TENANT_NAME, TenantClaims, TenantNames
+from edgekeeper.controllers.cloudfront.claims import CERTIFICATE, TENANT_NAME, TenantClaims
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims, Contest, KindObject, Rival
+from edgekeeper.lifecycle.naming import NameTemplate
 from edgekeeper.lifecycle.objects import ObjectIndex
-from edgekeeper.runtime.contract import Request
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
 
@@ -50,7 +51,7 @@ class _Register:
 def _claims(*objects: JsonObject, template: str = "{name}", guards: Guards = EVERYTHING) -> _Register:
     store = Store(KIND)
     claims = Claims()
-    tenants = TenantClaims(claims, KIND, TenantNames(template, "blue"), guards)
+    tenants = TenantClaims(claims, KIND, NameTemplate(template, "blue"), guards)
     claims.objects.follow(KIND, [store])
     for obj in objects:
         store.put(_key(obj), msgspec.json.encode(obj))
@@ -62,12 +63,12 @@ def _key(obj: JsonObject) -> Key:
     return Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
-def _request(obj: JsonObject) -> Request:
-    return Request(_key(obj), msgspec.json.encode(obj), obj, "")
+def _subject(obj: JsonObject) -> KindObject:
+    return KindObject(KIND, _key(obj), obj)
 
 
 def _contests(register: _Register, obj: JsonObject) -> list[Contest]:
-    return register.claims.contests(KindObject(KIND, _key(obj), obj))
+    return register.claims.contests(_subject(obj))
 
 
 def _elders(register: _Register, obj: JsonObject) -> list[tuple[str, str, Key]]:
@@ -148,25 +149,25 @@ def _recording(key: Key, *domains: str) -> JsonObject:
 
 def test_record_in_two_inventories_belongs_to_the_object_that_asks_for_the_domain() -> None:
     holder, own = _recording(HOLDER, "x.io"), _recording(OWN, "y.io")
-    tenants = _claims(holder, own).tenants
-    recorder = tenants.recorder(_request(own), ENTRY)
+    records = _claims(holder, own).claims.records
+    recorder = records.recorder(_subject(own), place_of(ENTRY), ENTRY.state)
     assert recorder is not None
     assert recorder.key == HOLDER
-    assert tenants.recorder(_request(holder), ENTRY) is None
+    assert records.recorder(_subject(holder), place_of(ENTRY), ENTRY.state) is None
 
 
 def test_places_in_the_inventories_of_others_are_known() -> None:
     own = _object(OWN, "x.io")
     claims = _claims(_recording(HOLDER, "x.io"), own)
     places = [("Z1", "x.io", "CNAME"), ("Z1", "x.io", "A"), ("Z2", "x.io", "CNAME")]
-    assert claims.tenants.recorded(_request(own), places) == {("Z1", "x.io", "CNAME"): "a/holder"}
+    assert claims.claims.records.recorded(_subject(own), places) == {("Z1", "x.io", "CNAME"): "a/holder"}
 
 
 def test_claimants_are_those_who_are_older() -> None:
     own = _object(Key("b", "own"), "y.io", since=LATE)
     younger = _object(Key("c", "younger"), "z.io", since="2026-01-01T00:00:02Z")
     claims = _claims(ELDER, own, younger)
-    assert claims.tenants.older_claimants(_request(own), ["shop.io", "z.io", "y.io"]) == (
+    assert claims.tenants.older_claimants(_subject(own), ["shop.io", "z.io", "y.io"]) == (
         Rival(HOSTNAME, "shop.io", "a/shop"),
     )
 

@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 
 from edgekeeper.cloud.aws.distributions import ParameterDefinition
-from edgekeeper.controllers.cloudfront.domain_names import correction, is_domain
+from edgekeeper.cloud.aws.dns.validation import inventory_problems
+from edgekeeper.cloud.aws.tags import tag_count_problems
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.validation import (
-    distribution_problems,
-    inventory_problems,
-    spec_problems,
-    tag_count_problems,
-)
+from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
+from edgekeeper.core.domain_names import correction, is_domain
 from edgekeeper.core.ownership import Owner
 from tests.unit.controllers.cloudfront.cases import (
     CERTIFICATE,
@@ -240,7 +237,7 @@ def test_tags_are_as_many_as_aws_allows(wanted: int, present: int, told: str) ->
     owner = Owner("c", "ns", "shop", "1")
     tags = [{"key": f"k{number}"} for number in range(wanted)]
     there = {f"other{number}": "" for number in range(present)} | {"k0": "", **owner.tags()}
-    problems = list(tag_count_problems(spec(tags=tags), owner, there))
+    problems = list(tag_count_problems(spec(tags=tags).tags, owner, there))
     assert len(problems) == bool(told)
     assert all(told in problem for problem in problems)
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from edgekeeper.controllers.cloudfront.claims import TenantClaims, TenantNames
+from edgekeeper.controllers.cloudfront.claims import TenantClaims
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube import store as store_module
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.claims import HOSTNAME, Claims
+from edgekeeper.lifecycle.naming import NameTemplate
 from edgekeeper.runtime.metrics import Metrics
 from kubesim.virtual import virtual_time
 from tests.tenants.estate import Estate
@@ -82,7 +83,7 @@ def test_change_of_an_object_is_decoded_once_for_all_claims(monkeypatch: pytest.
     monkeypatch.setattr(store_module, "_decode_tree", decode)
     store = Store(KIND)
     claims = Claims()
-    TenantClaims(claims, KIND, TenantNames("{name}", "blue"))
+    TenantClaims(claims, KIND, NameTemplate("{name}", "blue"))
     claims.objects.follow(KIND, [store])
     store.mark_synced()
     for domain in ("shop.example.com", "www.example.com", "shop.example.com"):

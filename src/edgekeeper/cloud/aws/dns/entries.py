@@ -11,8 +11,10 @@ can be lost, copied, or written by others. Therefore
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
+
+import msgspec
 
 from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.records import (
@@ -22,7 +24,8 @@ from edgekeeper.cloud.aws.dns.records import (
     is_within,
     normalise_name,
 )
-from edgekeeper.core.aws_identifiers import DOMAIN_NAME, LONGEST_DOMAIN, is_form
+from edgekeeper.core.domain_names import is_domain
+from edgekeeper.core.json import JsonObject
 
 Place: TypeAlias = tuple[str, str, str]
 """Zone, name and type."""
@@ -35,6 +38,13 @@ _ALIAS_TYPES: Final = frozenset({"A", "AAAA"})
 def place_of(entry: InventoryRecord) -> Place:
     """The zone, name and type of a record. A place has one record, but two inventory entries while the record changes."""
     return bare_zone(entry.zone), normalise_name(entry.name), entry.type
+
+
+def places_for(zone: str, names: Iterable[str]) -> Iterator[Place]:
+    """The place of every record that names in a zone may need."""
+    for name in names:
+        for type_ in TYPES:
+            yield bare_zone(zone), normalise_name(name), type_
 
 
 def bare_zone(zone: str) -> str:
@@ -66,9 +76,22 @@ def is_credible(entry: InventoryRecord, endpoints: str) -> bool:
     This keeps a forged status from making us remove other records of the zone, such as its mail records.
     """
     has_type = entry.type == "CNAME" if entry.ttl is not None else entry.type in _ALIAS_TYPES
-    is_domain = len(entry.name) <= LONGEST_DOMAIN and is_form(DOMAIN_NAME, entry.name)
     is_normal = entry.name == normalise_name(entry.name)
-    return has_type and is_normal and is_domain and is_within(entry.target, endpoints)
+    return has_type and is_normal and is_domain(entry.name) and is_within(entry.target, endpoints)
+
+
+def credible_entries(entries: Iterable[InventoryRecord], endpoints: str) -> tuple[InventoryRecord, ...]:
+    """The credible entries of an inventory, each once."""
+    return tuple(entry for entry in dict.fromkeys(entries) if is_credible(entry, endpoints))
+
+
+def inventory_fields(inventory: Sequence[InventoryRecord]) -> JsonObject:
+    """The inventory as fields of a status.
+
+    `dnsTarget` is set together with it: a target without an inventory means a status of an operator that we replace.
+    """
+    target = next((entry.target for entry in inventory), "")
+    return {"inventory": msgspec.to_builtins(list(inventory)), "dnsTarget": target}
 
 
 def names_of(records: Iterable[InventoryRecord | Record]) -> str:

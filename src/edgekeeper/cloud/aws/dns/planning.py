@@ -11,15 +11,15 @@ If a zone cannot be listed, records that Route 53 has accepted count as existing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from edgekeeper.api.shared import InventoryRecord
-from edgekeeper.cloud.aws.dns.entries import content_of, names_of, place_of, record_of
-from edgekeeper.cloud.aws.dns.records import is_within
+from edgekeeper.cloud.aws.dns.entries import bare_zone, content_of, names_of, place_of, record_of
+from edgekeeper.cloud.aws.dns.records import Record, is_within
 from edgekeeper.cloud.aws.dns.state import RecordState, Refusal
 from edgekeeper.cloud.aws.dns.steps import (
     AdoptRecords,
@@ -32,7 +32,7 @@ from edgekeeper.cloud.aws.dns.steps import (
 )
 from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DNS_ERROR
 from edgekeeper.core.delta import ABSENT, Difference
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import Stall, reworded
 from edgekeeper.core.steps import Step
 
 _REMEDY: Final = (
@@ -183,11 +183,34 @@ class RecordPlan:
         if zone is None or zone.records is None:
             return True
         present = zone.at(record)
-        return present is not None and present.says_what(record_of(record))
+        return present is not None and present.has_same_content(record_of(record))
 
     def _target_at(self, record: InventoryRecord) -> object:
         present = self.state.zone.at(record) if self.state.zone else None
         return ABSENT if present is None else ", ".join(present.target)
+
+
+def unmanaged_records(
+    state: RecordState, zone: str, ttl: int, names: Collection[str], endpoints: str
+) -> tuple[Record, ...]:
+    """Existing records that equal what we would write for these names and are in no object's inventory.
+
+    `zone` and `ttl` are those of our records, `endpoints` is the domain that contains all their targets.
+    """
+    records = state.zone.records if state.zone else None
+    taken = {place_of(entry) for entry in state.inventory} | set(state.recorded)
+    return tuple(
+        record
+        for key, record in sorted((records or {}).items())
+        if key.name in names
+        and (bare_zone(zone), key.name, key.type) not in taken
+        and is_within(_destination(record), endpoints)
+        and record.ttl in (None, ttl)
+    )
+
+
+def _destination(record: Record) -> str:
+    return record.alias.name if record.alias else next(iter(record.target), "")
 
 
 def removing(state: RecordState, entries: Sequence[InventoryRecord], reason: str) -> Iterator[Step]:
@@ -228,13 +251,11 @@ def blocked_deletion(error: Stall, refused: Sequence[Refusal], kept: str) -> Sta
     `kept` says what else is kept as long as records may point to it; empty if nothing is. Without refusals, `error` is the
     cause.
     """
-    what = "; ".join(_refused_in_words(refused)) or error.message
-    blocked = Stall(error.reason, f"{what}; {kept}{': ' if kept else ''}{_REMEDY}", error.after)
-    blocked.error_type = error.error_type
-    return blocked
+    what = "; ".join(_refusal_texts(refused)) or error.message
+    return reworded(error, f"{what}; {kept}{': ' if kept else ''}{_REMEDY}")
 
 
-def _refused_in_words(refused: Sequence[Refusal]) -> Iterator[str]:
+def _refusal_texts(refused: Sequence[Refusal]) -> Iterator[str]:
     """One message for all records of the same zone and role that were refused for the same reason."""
     groups: dict[tuple[str, str, str], list[InventoryRecord]] = {}
     for refusal in refused:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from edgekeeper.api.shared import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns import steps
-from edgekeeper.cloud.aws.dns.entries import TYPES
+from edgekeeper.cloud.aws.dns.entries import TYPES, inventory_fields
 from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
 from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
@@ -28,6 +28,7 @@ from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions, NotSyncedErr
 from edgekeeper.cloud.outbox import Owner
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.json import JsonObject
 from edgekeeper.core.steps import Step
 
 
@@ -95,7 +96,7 @@ class Dns:
         Raise the error that keeps the zone from being read; NotSyncedError before it was listed for the first time.
         """
         zone = self.zone(zone_id, role)
-        if zone.is_blind:
+        if zone.is_listing_denied:
             return ZoneView("", None, zone.role_refusal)
         keys = [RecordKey(normalise_name(name), type_) for name in names for type_ in TYPES]
         try:
@@ -105,6 +106,36 @@ class Dns:
                 raise zone.mirror.problem from None
             raise
         return ZoneView(zone.apex, {key: record for key, record in records.items() if record is not None})
+
+    def with_view(self, state: RecordState, zone_id: str, role: str, names: Iterable[str]) -> RecordState:
+        """The state with the existing records of some names, or with the error that needs a person."""
+        try:
+            return replace(state, zone=self.view(zone_id, role, names))
+        except Stall as problem:
+            return replace(state, zone_problem=problem)
+
+    def with_view_if_listed(
+        self, state: RecordState, zone_id: str, role: str, names: Iterable[str]
+    ) -> RecordState:
+        """The same for a deletion, which does not depend on it: without the records if the zone cannot be read."""
+        if self.zone(zone_id, role).mirror.problem is not None:
+            return state
+        return replace(state, zone=self.view(zone_id, role, names))
+
+    def answered_fields(
+        self, uid: str, inventory: tuple[InventoryRecord, ...], changes: Iterable[DnsChange]
+    ) -> JsonObject:
+        """The results of submitted records as fields of a status, so that an error of a pass does not lose them.
+
+        Empty if there are none. `changes` are those of the status.
+        """
+        after, answered = self.outbox.answered(uid, inventory)
+        if after == inventory:
+            return {}
+        if not answered:
+            return inventory_fields(after)
+        followed = tuple(dict.fromkeys((*changes, *answered)))
+        return {**RecordState(after, changes=followed).status_fields, "dnsChangeId": answered[-1].id}
 
     def obstacle(self, changes: Iterable[DnsChange]) -> PassError | None:
         """The error that keeps us from reading at present whether changes have propagated; None if there is none."""

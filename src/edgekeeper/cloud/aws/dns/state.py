@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from edgekeeper.api.shared import DnsChange, InventoryRecord
-from edgekeeper.cloud.aws.dns.entries import Place, record_of
+from edgekeeper.cloud.aws.dns.entries import Place, inventory_fields, record_of
 from edgekeeper.cloud.aws.dns.records import Record, RecordKey
 from edgekeeper.core.errors import PassError, Stall
+from edgekeeper.core.json import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,12 @@ class RecordState:
         """The id of the last change that may not have reached all name servers; empty if it is not known."""
         return self.changes[-1].id if self.changes else ""
 
+    @property
+    def status_fields(self) -> JsonObject:
+        """The inventory and the changes as fields of a status."""
+        changes = msgspec.to_builtins(list(self.changes))
+        return {**inventory_fields(self.inventory), "dnsChangeId": self.change_id, "dnsChanges": changes}
+
     def replaceable(self, served: Iterable[str]) -> tuple[InventoryRecord, ...]:
         """The entries whose records may be replaced, given the names that our own external resource serves."""
         names = frozenset(served)
@@ -104,9 +113,9 @@ class RecordState:
         if self.zone is None or self.zone.records is None:
             return False
         record = self.zone.at(entry)
-        return record is None or record.leads_where(record_of(entry))
+        return record is None or record.has_same_target(record_of(entry))
 
     def _is_exactly(self, entry: InventoryRecord) -> bool:
         """Does the zone have exactly the record of the entry?"""
         record = self.zone.at(entry) if self.zone else None
-        return record is not None and record.says_what(record_of(entry))
+        return record is not None and record.has_same_content(record_of(entry))

@@ -1,0 +1,79 @@
+"""Which object owns a tenant, and whether this one may adopt it. Pure."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from edgekeeper.cloud.aws.error_table import DOMAIN_CONFLICT, NAME_CONFLICT
+from edgekeeper.cloud.aws.tenants import TenantSummary
+from edgekeeper.controllers.cloudfront import steps as do
+from edgekeeper.controllers.cloudfront.claims import TENANT_NAME
+from edgekeeper.controllers.cloudfront.snapshot import Snapshot
+from edgekeeper.core.errors import Stall
+from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
+from edgekeeper.core.steps import Step
+from edgekeeper.lifecycle.adoption import holder_message
+
+CREATION_WINDOW: Final = timedelta(minutes=1)
+"""Largest difference between `status.creationStarted` and the creation time in AWS of a tenant that counts as ours."""
+
+
+def own_tenant(snapshot: Snapshot) -> TenantSummary | None:
+    """The tenant, if this object owns it."""
+    return snapshot.tenant if snapshot.tenant and is_ours(snapshot, snapshot.tenant) else None
+
+
+def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """Does this object own the tenant?
+
+    Its ownership tags decide. An untagged tenant is ours if the status has its id, its name is ours, and no other object
+    claims the name or one of its domains. A tenant tagged by an earlier object of this name is ours once it is adopted.
+    """
+    whose = whose_tenant(snapshot)
+    is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
+    is_claimed = snapshot.losses or any(rival.scope == TENANT_NAME for rival in snapshot.rivals)
+    if whose is Ownership.UNMARKED and not is_claimed:
+        return is_known or _is_begun(snapshot, tenant)
+    if whose is Ownership.FORMER:
+        return is_known and _may_be_adopted(snapshot, tenant)
+    return whose is Ownership.MINE
+
+
+def whose_tenant(snapshot: Snapshot) -> Ownership:
+    """Ownership by the tags. Tags that were not read in this pass count as unmarked: the status decides then."""
+    details = snapshot.details
+    return is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED
+
+
+def adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
+    """The step that records an existing tenant as ours. Raise Stall if it is not, and may not be adopted."""
+    whose = whose_tenant(snapshot)
+    if whose is Ownership.MINE:
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="its tags name this object as owner")
+    if snapshot.losses:
+        lost = "; ".join(snapshot.losses)
+        raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be adopted: {lost}")
+    if _is_begun(snapshot, tenant):
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="this object started its creation")
+    if _may_be_adopted(snapshot, tenant):
+        return do.AdoptTenant(tenant, snapshot.status.id, reason="the object has edgekeeper.io/adopt set")
+    raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {holder_message(whose)}")
+
+
+def _may_be_adopted(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    is_free = whose_tenant(snapshot) in (Ownership.UNMARKED, Ownership.FORMER)
+    return snapshot.may_adopt and is_free and tenant.name == snapshot.tenant_name and not snapshot.losses
+
+
+def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """Is it an untagged tenant that this object created, and the response was lost? Judged by the creation time."""
+    began, created = snapshot.status.creation_started, tenant.created
+    return (
+        began is not None
+        and created is not None
+        and not snapshot.status.id
+        and whose_tenant(snapshot) is Ownership.UNMARKED
+        and tenant.name == snapshot.tenant_name
+        and began - CREATION_WINDOW <= created <= began + CREATION_WINDOW
+    )
