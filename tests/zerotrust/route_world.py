@@ -63,9 +63,7 @@ OPTIONS: Final = KubeWorkerOptions(operator_namespace=OPERATOR)
 _EVENTS: Final = GroupResource("", "events")
 
 
-def route(
-    key: Key = KEY, hostname: str = "", /, *, spec: JsonObject | None = None, **annotations: str
-) -> JsonObject:
+def route(key: Key = KEY, hostname: str = "", /, **annotations: str) -> JsonObject:
     """An enabled route. Annotations by name: `accessApp="true"`, with a dot as two underscores."""
     named = {
         "enabled": "true",
@@ -77,7 +75,7 @@ def route(
         "apiVersion": HTTP_ROUTE.api_version,
         "kind": HTTP_ROUTE.kind,
         "metadata": {"name": key.name, "namespace": key.namespace, "annotations": prefixed(named)},
-        "spec": spec or {"parentRefs": [{"name": "gateway"}], "rules": [rule]},
+        "spec": {"parentRefs": [{"name": "gateway"}], "rules": [rule]},
     }
 
 
@@ -204,10 +202,10 @@ class FakeWorker:
             if operations.tunnel_route.enabled:
                 yield InventoryItem(kind="TunnelHostname", name=hostname, parent=spec.tunnel_id)
             if operations.cname_dns.enabled:
-                target = f"{spec.tunnel_id}.cfargotunnel.com"
+                tunnel = f"{spec.tunnel_id}.cfargotunnel.com"
                 record = self._known(spec, "DnsRecord", hostname)
                 yield InventoryItem(
-                    kind="DnsRecord", id=record, name=hostname, parent=ZONE, type="CNAME", content=target
+                    kind="DnsRecord", id=record, name=hostname, parent=ZONE, type="CNAME", content=tunnel
                 )
             for target in operations.dns_record.targets:
                 record = self._known(spec, "DnsRecord", hostname)
@@ -275,7 +273,7 @@ class World:
         system = System(
             definitions=(),
             declarations={},
-            outside=lambda _: None,  # type: ignore[arg-type,return-value]
+            outside=lambda _: None,
             controllers=controllers,
             lies=lambda *_: "",
             canary="",
@@ -287,7 +285,7 @@ class World:
             identity=f"life-{number}",
             seed=str(number),
         )
-        self.lives.append(Life(system, None, around))  # type: ignore[type-var]
+        self.lives.append(Life(system, None, around))
         return self.operator
 
     async def restart(self) -> None:

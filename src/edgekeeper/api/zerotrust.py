@@ -24,6 +24,9 @@ FINALIZER = f"{GROUP}/finalizer"
 PREFIX = f"{GROUP}/"
 """Of the annotations on HTTPRoutes, and of labels."""
 
+MOST_RULES = 500
+"""Of one kind in a policy. Cloudflare allows a thousand in all."""
+
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 Strings = Annotated[list[str], Meta(extra_json_schema=ATOMIC_LIST)]
 Duration = Annotated[str, Meta(pattern=r"^\d+[smh]$", description="A duration such as 30m or 24h.")]
@@ -88,8 +91,9 @@ class AccessRule(CamelStruct, frozen=True):
 
     __rules__ = (
         Rule(
-            "[has(self.email), has(self.emailDomain), has(self.group), has(self.identityProviderGroup), "
-            "has(self.ipRange), has(self.country), has(self.everyone)].filter(set, set).size() == 1",
+            "(has(self.email) ? 1 : 0) + (has(self.emailDomain) ? 1 : 0) + (has(self.group) ? 1 : 0) + "
+            "(has(self.identityProviderGroup) ? 1 : 0) + (has(self.ipRange) ? 1 : 0) + "
+            "(has(self.country) ? 1 : 0) + (has(self.everyone) ? 1 : 0) == 1",
             "a rule has exactly one of email, emailDomain, group, identityProviderGroup, ipRange, country, everyone",
         ),
         Rule("!has(self.everyone) || self.everyone", "everyone may only be true: leave the rule out instead"),
@@ -110,6 +114,9 @@ class AccessRule(CamelStruct, frozen=True):
     everyone: Annotated[bool, Meta(description="Everybody who can log in. May only be true.")] | None = None
 
 
+AccessRules = Annotated[list[AccessRule], Meta(max_length=MOST_RULES, extra_json_schema=ATOMIC_LIST)]
+
+
 class AccessSettings(CamelStruct, frozen=True):
     """The Access application that protects the hostnames of a route."""
 
@@ -124,17 +131,9 @@ class AccessSettings(CamelStruct, frozen=True):
     allow_groups: Annotated[
         Strings | None, Meta(description="Names or ids of Access groups that may log in.")
     ] = None
-    include: Annotated[
-        list[AccessRule] | None,
-        Meta(description="Further rules of which one must match.", extra_json_schema=ATOMIC_LIST),
-    ] = None
-    require: Annotated[
-        list[AccessRule] | None, Meta(description="Rules that must all match.", extra_json_schema=ATOMIC_LIST)
-    ] = None
-    exclude: Annotated[
-        list[AccessRule] | None,
-        Meta(description="Rules of which none may match.", extra_json_schema=ATOMIC_LIST),
-    ] = None
+    include: Annotated[AccessRules | None, Meta(description="Further rules of which one must match.")] = None
+    require: Annotated[AccessRules | None, Meta(description="Rules that must all match.")] = None
+    exclude: Annotated[AccessRules | None, Meta(description="Rules of which none may match.")] = None
     allowed_idps: Annotated[
         Strings | None,
         Meta(description="Names or ids of the identity providers that may be used; all by default."),

@@ -16,7 +16,15 @@ from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct
-from edgekeeper.api.zerotrust import GROUP, VERSION, AccessSettings, Conditions, OriginTls, Strings
+from edgekeeper.api.zerotrust import (
+    GROUP,
+    VERSION,
+    AccessSettings,
+    Conditions,
+    LogLevel,
+    OriginTls,
+    Strings,
+)
 
 
 class RouteRef(CamelStruct, frozen=True):
@@ -189,6 +197,7 @@ class TaskSpec(CamelStruct, frozen=True):
         bool,
         Meta(description="A deletion that leaves everything as it is, and only removes our ownership marks."),
     ] = False
+    log_level: Annotated[LogLevel | None, Meta(description="The log level of the tenant's work.")] = None
     inventory: Annotated[
         list[InventoryItem],
         Meta(description="What is there because of the route.", extra_json_schema=ATOMIC_LIST),

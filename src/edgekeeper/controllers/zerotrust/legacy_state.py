@@ -62,7 +62,7 @@ def annotated_ids(annotations: Mapping[str, Any]) -> Ids:
 
 def result_of(ids: Ids) -> TaskResult:
     """The ids as the result of a task has them."""
-    known = {key: ids.get(key, "") for key in _RESULT_KEYS}
+    known: dict[str, Any] = {key: ids.get(key, "") for key in _RESULT_KEYS}
     return TaskResult(
         **known,
         resolved_zone_id=ids.get("zone_id", "") or ids.get("resolved_zone_id", ""),

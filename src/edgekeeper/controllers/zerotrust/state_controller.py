@@ -93,7 +93,7 @@ def told_on(request: Request, error: PassError) -> Outcome:
     write = MetadataWrite(annotations={REASON: error.reason, MESSAGE: message})
     if (present.get(REASON), present.get(MESSAGE)) == (error.reason, message):
         return done()
-    return done().writing(write).saying(Event("Warning", error.reason, message))
+    return done().writing(write).with_events(Event("Warning", error.reason, message))
 
 
 class CollectingController(UpkeptController):
