@@ -90,21 +90,21 @@ def prefixed(named: dict[str, Any]) -> dict[str, Any]:
 
 def tenant(key: Key = Key("web", "main"), account: str = ACCOUNT, **spec: Any) -> JsonObject:
     body = {"accountId": account, "tunnelId": TUNNEL, "credentialRef": {"name": "token"}, **spec}
-    return _object(TENANT, key, spec=body)
+    return plain_object(TENANT, key, spec=body)
 
 
 def template(key: Key, **spec: Any) -> JsonObject:
-    return _object(TEMPLATE, key, spec=spec)
+    return plain_object(TEMPLATE, key, spec=spec)
 
 
 def state_object(name: str, data: dict[str, str], labels: dict[str, str], uid: str = "") -> JsonObject:
     annotations = {f"{PREFIX}httproute-uid": uid} if uid else {}
-    body = _object(CONFIG_MAP, Key(OPERATOR, name), data=data)
+    body = plain_object(CONFIG_MAP, Key(OPERATOR, name), data=data)
     body["metadata"] |= {"labels": labels, "annotations": annotations}
     return body
 
 
-def _object(kind: Kind, key: Key, **body: Any) -> JsonObject:
+def plain_object(kind: Kind, key: Key, **body: Any) -> JsonObject:
     metadata: JsonObject = {"name": key.name, "namespace": key.namespace}
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **body}
 

@@ -37,6 +37,7 @@ from edgekeeper.controllers.zerotrust.state_controller import (
     StateReconciler,
     TaskReconciler,
     states_of_task,
+    tasks_of_state,
 )
 from edgekeeper.controllers.zerotrust.template_controller import (
     TEMPLATE_CONTROLLER,
@@ -177,7 +178,7 @@ def task_collector(services: Services, options: KubeWorkerOptions) -> Collecting
 
     sources: list[Source] = [
         RouteDeletions(of_route),
-        Mapped(CONFIG_MAP, lambda _: (), labels=STATE_LABELS, scope=options.own),
+        Mapped(CONFIG_MAP, partial(tasks_of_state, cluster), labels=STATE_LABELS, scope=options.own),
         Mapped(TENANT, lambda _: (), scope=options.shared),
     ]
     controller = ControllerOptions(
