@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from edgekeeper.kube.informers import Informer
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.kind import ExternalKind, KindMetrics
@@ -52,7 +53,7 @@ class Upkeep:
 
 
 class UpkeptController(Controller):
-    """A controller with things that run beside its passes, and with a predecessor that it waits for."""
+    """A controller with background tasks, claims and a predecessor, for whatever reconciler."""
 
     def __init__(
         self,
@@ -63,9 +64,22 @@ class UpkeptController(Controller):
         upkeep: Upkeep | None = None,
     ) -> None:
         self._upkeep = upkeep or Upkeep()
+        self.claims = self._upkeep.claims
         self.predecessor = self._upkeep.predecessor
         held_back = Successor(reconciler, self.predecessor) if self.predecessor else reconciler
         super().__init__(options, held_back, services, sources)
+
+    @property
+    def own_informers(self) -> list[Informer]:
+        """The informers of the controller's own kind."""
+        return [informer for informer in self.informers if informer.kind == self.options.kind]
+
+    def informers_changed(self) -> None:
+        kind, own = self.options.kind, self.own_informers
+        if self.claims is not None and own:
+            self.claims.objects.attach(kind, own, self.wake)
+        elif self.claims is not None:
+            self.claims.objects.detach(kind)
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name=f"upkeep of {self.options.name}")]
@@ -99,7 +113,7 @@ class UpkeptController(Controller):
 
 
 class ExternalController(UpkeptController):
-    """Keeps the objects of one external kind."""
+    """Reconciles the objects of one external kind."""
 
     def __init__(
         self,
@@ -113,7 +127,6 @@ class ExternalController(UpkeptController):
     ) -> None:
         upkeep = upkeep or Upkeep()
         self._kind_metrics = metrics
-        self.claims = upkeep.claims
         reconciler = ExternalReconciler(
             kind,
             memory or Memory(services.clock),
@@ -126,11 +139,6 @@ class ExternalController(UpkeptController):
         super().__init__(options, reconciler, services, upkeep=upkeep)
 
     def informers_changed(self) -> None:
-        kind = self.options.kind
-        own = [informer for informer in self.informers if informer.kind == kind]
-        if self.claims is not None and own:
-            self.claims.objects.attach(kind, own, self.wake)
-        elif self.claims is not None:
-            self.claims.objects.detach(kind)
+        super().informers_changed()
         if isinstance(self._kind_metrics, ExternalMetrics):
-            self._kind_metrics.count(informer.store for informer in own)
+            self._kind_metrics.count(informer.store for informer in self.own_informers)

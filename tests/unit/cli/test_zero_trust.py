@@ -203,7 +203,9 @@ async def test_plan_of_examples_that_nobody_has_applied_shows_every_step() -> No
     async with playing(replace(HURRIED, operator=False)) as scene:
         await _apply_unattended(scene, "10-tenant.yaml", "20-templates.yaml")
         manifests = tuple(load_manifests([EXAMPLES / "30-routes.yaml", EXAMPLES / "50-operator-config.yaml"]))
-        previews = {preview.key.name: preview for preview in await scene.plan(PlanRequest(manifests=manifests))}
+        previews = {
+            preview.key.name: preview for preview in await scene.plan(PlanRequest(manifests=manifests))
+        }
         admin = previews["admin-panel"]
         assert admin.verdict is Verdict.CHANGES
         assert [type(step).__name__ for step in admin.steps][:2] == ["CreateTask", "CreateApplication"]

@@ -120,3 +120,9 @@ def states_of_task(cluster: Cluster, task: JsonObject) -> Iterable[Key]:
     if route is None or dig(task, "spec", "action") != "delete":
         return ()
     return cluster.states.known_by_index(BY_ROUTE, str(route))
+
+
+def tasks_of_state(cluster: Cluster, config_map: JsonObject) -> Iterable[Key]:
+    """The tasks of a state's route: who is left when the state is gone."""
+    found = route_of(config_map)
+    return () if found is None else cluster.tasks.known_by_index(BY_ROUTE, str(Key(*found)))
