@@ -7,7 +7,6 @@ from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
 from edgekeeper.cloud.cloudflare.models import Tunnel, TunnelConfiguration
 from edgekeeper.core.json import JsonObject
 
-
 _PER_PAGE = 1_000
 
 
