@@ -16,7 +16,7 @@ from edgekeeper.cli.embedded import LocalServer, PlaneOptions, open_server
 from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.manifest import load_manifests
-from edgekeeper.cli.plan import Question, answer
+from edgekeeper.cli.plan import PlanRequest, answer
 from edgekeeper.cli.simulated import NAMESPACE, Simulation, SimulationOptions, simulating
 from edgekeeper.controllers.zerotrust.operator_config import KIND as OPERATOR_CONFIG
 from edgekeeper.controllers.zerotrust.worker import TENANT
@@ -91,7 +91,7 @@ class Scene:
             while not holds():  # noqa: ASYNC110 - Cloudflare sends no notifications
                 await asyncio.sleep(0.02)
 
-    async def plan(self, question: Question) -> list[Preview]:
+    async def plan(self, question: PlanRequest) -> list[Preview]:
         """What `edgekeeper plan` finds. Nothing is changed by it."""
         before = (self.applications(), self.rules(), self.records())
         cloudflare = self.simulation.cloudflare
@@ -203,7 +203,9 @@ async def test_plan_of_examples_that_nobody_has_applied_shows_every_step() -> No
     async with playing(replace(HURRIED, operator=False)) as scene:
         await _apply_unattended(scene, "10-tenant.yaml", "20-templates.yaml")
         manifests = tuple(load_manifests([EXAMPLES / "30-routes.yaml", EXAMPLES / "50-operator-config.yaml"]))
-        previews = {preview.key.name: preview for preview in await scene.plan(Question(manifests=manifests))}
+        previews = {
+            preview.key.name: preview for preview in await scene.plan(PlanRequest(manifests=manifests))
+        }
         admin = previews["admin-panel"]
         assert admin.verdict is Verdict.CHANGES
         assert [type(step).__name__ for step in admin.steps][:2] == ["CreateTask", "CreateApplication"]
@@ -219,7 +221,7 @@ async def test_plan_of_examples_that_nobody_has_applied_shows_every_step() -> No
 async def test_plan_of_what_runs_is_settled_and_shows_drift() -> None:
     async with playing() as scene:
         await scene.apply()
-        previews = await scene.plan(Question())
+        previews = await scene.plan(PlanRequest())
         assert {preview.verdict for preview in previews} == {Verdict.SETTLED}, previews
         assert {preview.kind for preview in previews} == {
             "HTTPRoute",
@@ -231,7 +233,7 @@ async def test_plan_of_what_runs_is_settled_and_shows_drift() -> None:
 async def test_plan_of_a_route_without_a_tenant_is_refused_with_the_remedy() -> None:
     async with playing(replace(HURRIED, operator=False)) as scene:
         manifests = tuple(load_manifests([EXAMPLES / "30-routes.yaml"]))
-        previews = await scene.plan(Question(manifests=manifests))
+        previews = await scene.plan(PlanRequest(manifests=manifests))
         assert {preview.verdict for preview in previews} == {Verdict.REFUSED}
         assert {preview.error.reason for preview in previews if preview.error} == {"TenantNotFound"}
 
@@ -240,7 +242,7 @@ async def test_plan_of_a_tenant_without_its_secret_is_refused() -> None:
     async with playing(replace(HURRIED, operator=False)) as scene:
         await _apply_unattended(scene, "10-tenant.yaml")
         await scene.user.delete(SECRET, Key("apps", "cloudflare-api-token"))
-        (preview,) = await scene.plan(Question())
+        (preview,) = await scene.plan(PlanRequest())
         assert preview.verdict is Verdict.REFUSED
         assert preview.error is not None
         assert preview.error.reason == "CredentialNotFound"
