@@ -69,7 +69,10 @@ def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
 
 
 def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
-    """The kind that a word means, in any of its spellings: `dt`, `DistributionTenant`, … Only those with previews."""
+    """The kind with a given name, plural, short name or qualified name, such as `dt`; None if there is none.
+
+    Kinds without previews are left out.
+    """
     return next(
         (module for module in modules if module.plannable and target.lower() in _spellings(module)), None
     )

@@ -2,7 +2,7 @@
 
     waiting     submitted changes, in order; they become a batch when none has come for the time of a window, when the
                 first has waited for as long as any may, or when together they weigh enough
-    parts       what is left of batches that were divided; they are due at once
+    parts       the parts of batches that were divided; they are due at once
 
 If both are due they alternate, so that neither delays the other.
 """

@@ -8,8 +8,8 @@
 
     MODULES = (TenantModule(), …)                   in `cli.kinds` only
 
-What all kinds of a process share is one `Process`: the cluster, the register of claims, the clouds. A cloud is there only
-if a kind that runs uses it, so that nobody needs credentials for a cloud that no kind of the process is about.
+All kinds of a process share one `Process`: the cluster, the claims, the clouds. A cloud is set up only if a kind that runs
+uses it, so that no credentials are needed for unused clouds.
 
 A module is about one controller. Its kind may be one that we define, which `edgekeeper crds` then prints, or one of others,
 such as HTTPRoute; several modules may be about the same kind.
@@ -68,7 +68,7 @@ class CommonOptions:
     cluster: str = ""
     """The cluster id in ownership marks. Required before anything is created."""
     namespace: str = "default"
-    """The operator's own. Operators that we replace were installed there."""
+    """The namespace of the operator, where an operator that it replaces was installed as well."""
     role: str = ""
     """The role that the process is limited to; empty for all."""
     pod_name: str = ""
@@ -128,9 +128,9 @@ class Flag:
     metavar: str
     default: str = ""
     multiple: bool = False
-    """May it be given several times? Then its value is a tuple."""
+    """Whether it may be given several times. Then its value is a tuple."""
     switch: bool = False
-    """Is it true or false, and true where it stands alone? Then `parse` is not used."""
+    """Whether it is true or false, and true where it stands alone. Then `parse` is not used."""
     parse: Callable[[str], Any] = str
     """Converts the value. Raises ValueError with a message for the user."""
 
@@ -187,10 +187,10 @@ def kind_of(definition: CustomKind) -> Kind:
 
 
 class KindModule(ABC):
-    """One kind, or a controller of a kind that has several."""
+    """A kind of the operator, or one of several controllers of a kind."""
 
     name: ClassVar[str]
-    """Of its controller, in lower case: in flags, metrics and logs."""
+    """The name of its controller in flags, metrics and logs, in lower case."""
     definition: ClassVar[CustomKind | None] = None
     """What we define. None for a kind that others define."""
     foreign_kind: ClassVar[Kind | None] = None
@@ -231,7 +231,7 @@ class KindModule(ABC):
     ) -> list[Preview]:
         """What the controller would do for the objects with these keys. `objects` are all objects of the kind.
 
-        Implemented by every module that is `plannable`. Raise PassError where a cloud cannot be looked at.
+        Implemented by every module that is `plannable`. Raise PassError if a cloud cannot be read.
         """
         raise NotImplementedError(f"{self.name} has no previews")
 

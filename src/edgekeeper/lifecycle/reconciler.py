@@ -119,7 +119,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return confirmed, self.kind.decide(confirmed)
 
     async def _observe(self, base: BaseT, request: Request, *, live: bool = False) -> SnapshotT:
-        """Observe, but not for longer than it takes to say in time that there is no answer: reads change nothing."""
+        """Observe, but no longer than until an outage has to be reported. Reads can be cancelled safely."""
         left = (
             self.memory.outages.time_left(_uid(request.object))
             if self.kind.has_work(request.object)

@@ -72,7 +72,7 @@ class CloudflareOptions:
     base_url: str = BASE_URL
     pace: MirrorOptions = USUAL_PACE
     window: timedelta = timedelta(seconds=1)
-    """How long a change waits for others to be written with."""
+    """How long a change waits for others, to be written with them."""
     longest: timedelta = timedelta(seconds=30)
     """How long it waits at most while others keep coming."""
 

@@ -58,7 +58,7 @@ class RecordChange:
     written: frozenset[tuple[str, str]] | None = None
     """For a deletion: type and content of the records that we wrote. Records that differ are not deleted."""
     adopt: bool = False
-    """Whether records of others may be taken over."""
+    """Whether records of others may be adopted."""
     known: frozenset[str] = frozenset()
     """Ids of records that are ours though they bear no mark: an operator that came before us wrote them."""
     others: str = ""
@@ -183,7 +183,7 @@ def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
 
 
 def _check_foreign(change: RecordChange, existing: Sequence[DnsRecord]) -> None:
-    """Raise Stall where a record of others would have to be changed. One that is as wanted may get our mark."""
+    """Raise Stall if a record of others would have to be changed, except to mark one that is as desired."""
     for record in existing:
         if change.is_anothers(record):
             raise Stall(
