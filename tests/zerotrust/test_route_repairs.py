@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from edgekeeper.api.zerotrust import PREFIX
-from edgekeeper.controllers.zerotrust.route_index import TASK
+from edgekeeper.controllers.zerotrust.route_index import TASK, TENANT
 from edgekeeper.core.clock import timestamp
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import dig
@@ -143,8 +143,6 @@ async def test_log_level_of_the_tenant_is_that_of_its_routes() -> None:
 
 @virtual_time
 async def test_changed_log_level_of_a_tenant_queues_no_task() -> None:
-    from edgekeeper.controllers.zerotrust.route_index import TENANT
-
     async with world() as cluster:
         await cluster.create(tenant(), route())
         await cluster.ready()
