@@ -81,6 +81,11 @@ class Scene:
         wanted = {f"{CFZT}{key}": value for key, value in annotations.items()}
         await self.user.merge_patch(HTTP_ROUTE, Key("apps", name), {"metadata": {"annotations": wanted}})
 
+    async def until_annotated(self, name: str, **annotations: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not annotations.items() <= (await self.route(name)).items():  # noqa: ASYNC110 - as below
+                await asyncio.sleep(0.02)
+
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
             while not holds():  # noqa: ASYNC110 - Cloudflare sends no notifications
@@ -144,9 +149,7 @@ async def test_change_of_a_route_changes_its_policy_in_place_and_disabling_withd
         app = scene.applications()["app.example.com"]["id"]
         await scene.annotate("app", allowEmails="user1@example.com,user2@example.com")
         await scene.until(lambda: "user2@example.com" in str(scene.applications()["app.example.com"]))
-        async with asyncio.timeout(PATIENCE):
-            while (await scene.route("app"))[f"{CFZT}lastReconcile"] == before[f"{CFZT}lastReconcile"]:
-                await asyncio.sleep(0.02)
+        await scene.until_annotated("app", **{"edgekeeper.io/reason": "Published"})
         after = await scene.route("app")
         assert scene.applications()["app.example.com"]["id"] == app
         for name in ("accessAppId", "accessPolicyIds", "hostnameRouteId"):
