@@ -100,13 +100,13 @@ class Simulation:
 
 def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
     """Create the distribution and the zone that the examples use, and set short durations."""
-    hurry(cloud, options)
+    set_durations(cloud, options)
     cloud.cloudfront.add_distribution(DISTRIBUTION, covers=(ZONE_NAME, f"*.{ZONE_NAME}"))
     cloud.route53.add_zone(ZONE_NAME, id=ZONE)
     cloud.changed()
 
 
-def hurry(cloud: AwsCloud, options: SimulationOptions) -> None:
+def set_durations(cloud: AwsCloud, options: SimulationOptions) -> None:
     """Set the durations of deployments, propagation and certificates to `options.deploy_time`."""
     timings, step = cloud.world.timings, options.deploy_time
     timings.tenant_deployment = timings.group_deployment = timings.distribution_deployment = step
@@ -116,7 +116,7 @@ def hurry(cloud: AwsCloud, options: SimulationOptions) -> None:
 def open_cloud(options: SimulationOptions) -> AwsCloud:
     """The stored cloud, or a new one with the resources of the examples."""
     cloud = AwsCloud(rates=UNLIMITED)
-    hurry(cloud, options)
+    set_durations(cloud, options)
     if options.data_dir is None or not keep(cloud, options.data_dir / "aws.json"):
         furnish(cloud, options)
     return cloud

@@ -90,7 +90,7 @@ class Site:
         """Processes of their own have no event for us; the clock is theirs, too."""
         try:
             async with asyncio.timeout(PATIENCE):
-                while not await holds():
+                while not await holds():  # noqa: ASYNC110 - as above
                     await asyncio.sleep(0.1)
         except TimeoutError:
             raise AssertionError(f"it never happened: {what}; tasks: {await self.tasks()}") from None

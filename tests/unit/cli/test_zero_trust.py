@@ -16,12 +16,13 @@ from edgekeeper.cli.embedded import LocalServer, PlaneOptions, open_server
 from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.manifest import load_manifests
-from edgekeeper.cli.plan import Question, answer
+from edgekeeper.cli.plan import PlanRequest, answer
 from edgekeeper.cli.simulated import NAMESPACE, Simulation, SimulationOptions, simulating
 from edgekeeper.controllers.zerotrust.operator_config import KIND as OPERATOR_CONFIG
-from edgekeeper.controllers.zerotrust.worker import TENANT
+from edgekeeper.controllers.zerotrust.worker import TASK, TENANT
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
+from edgekeeper.core.drift import Change
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import NotFoundError
@@ -81,6 +82,12 @@ class Scene:
         wanted = {f"{CFZT}{key}": value for key, value in annotations.items()}
         await self.user.merge_patch(HTTP_ROUTE, Key("apps", name), {"metadata": {"annotations": wanted}})
 
+    async def at_rest(self) -> None:
+        """Wait until all tasks are collected."""
+        async with asyncio.timeout(PATIENCE):
+            while [raw async for page in self.user.pages(TASK) for raw in page.items]:  # noqa: ASYNC110 - as below
+                await asyncio.sleep(0.02)
+
     async def until_annotated(self, name: str, **annotations: str) -> None:
         async with asyncio.timeout(PATIENCE):
             while not annotations.items() <= (await self.route(name)).items():  # noqa: ASYNC110 - as below
@@ -91,7 +98,7 @@ class Scene:
             while not holds():  # noqa: ASYNC110 - Cloudflare sends no notifications
                 await asyncio.sleep(0.02)
 
-    async def plan(self, question: Question) -> list[Preview]:
+    async def plan(self, question: PlanRequest) -> list[Preview]:
         """What `edgekeeper plan` finds. Nothing is changed by it."""
         before = (self.applications(), self.rules(), self.records())
         cloudflare = self.simulation.cloudflare
@@ -203,7 +210,9 @@ async def test_plan_of_examples_that_nobody_has_applied_shows_every_step() -> No
     async with playing(replace(HURRIED, operator=False)) as scene:
         await _apply_unattended(scene, "10-tenant.yaml", "20-templates.yaml")
         manifests = tuple(load_manifests([EXAMPLES / "30-routes.yaml", EXAMPLES / "50-operator-config.yaml"]))
-        previews = {preview.key.name: preview for preview in await scene.plan(Question(manifests=manifests))}
+        previews = {
+            preview.key.name: preview for preview in await scene.plan(PlanRequest(manifests=manifests))
+        }
         admin = previews["admin-panel"]
         assert admin.verdict is Verdict.CHANGES
         assert [type(step).__name__ for step in admin.steps][:2] == ["CreateTask", "CreateApplication"]
@@ -219,19 +228,27 @@ async def test_plan_of_examples_that_nobody_has_applied_shows_every_step() -> No
 async def test_plan_of_what_runs_is_settled_and_shows_drift() -> None:
     async with playing() as scene:
         await scene.apply()
-        previews = await scene.plan(Question())
+        await scene.at_rest()
+        previews = await scene.plan(PlanRequest())
         assert {preview.verdict for preview in previews} == {Verdict.SETTLED}, previews
         assert {preview.kind for preview in previews} == {
             "HTTPRoute",
             "CloudflareZeroTrustTenant",
             "CloudflareZeroTrustOperatorConfig",
         }
+        assert scene.simulation.operator is not None
+        scene.simulation.operator.manager.stop()
+        app = scene.applications()["admin.example.com"]["id"]
+        scene.simulation.cloudflare.cloud.act("DELETE", f"{scene.account}/access/apps/{app}")
+        drifted = [preview for preview in await scene.plan(PlanRequest()) if preview.steps]
+        assert [(preview.key.name, preview.change) for preview in drifted] == [("admin-panel", Change.DRIFT)]
+        assert "CreateApplication" in {type(step).__name__ for step in drifted[0].steps}
 
 
 async def test_plan_of_a_route_without_a_tenant_is_refused_with_the_remedy() -> None:
     async with playing(replace(HURRIED, operator=False)) as scene:
         manifests = tuple(load_manifests([EXAMPLES / "30-routes.yaml"]))
-        previews = await scene.plan(Question(manifests=manifests))
+        previews = await scene.plan(PlanRequest(manifests=manifests))
         assert {preview.verdict for preview in previews} == {Verdict.REFUSED}
         assert {preview.error.reason for preview in previews if preview.error} == {"TenantNotFound"}
 
@@ -240,7 +257,7 @@ async def test_plan_of_a_tenant_without_its_secret_is_refused() -> None:
     async with playing(replace(HURRIED, operator=False)) as scene:
         await _apply_unattended(scene, "10-tenant.yaml")
         await scene.user.delete(SECRET, Key("apps", "cloudflare-api-token"))
-        (preview,) = await scene.plan(Question())
+        (preview,) = await scene.plan(PlanRequest())
         assert preview.verdict is Verdict.REFUSED
         assert preview.error is not None
         assert preview.error.reason == "CredentialNotFound"

@@ -195,7 +195,7 @@ async def test_full_account_stalls_with_the_quota(world: World) -> None:
 async def test_application_that_is_not_as_expected_is_an_error_and_not_an_absence(world: World) -> None:
     made = await world.account.access.create_application(_settings(), [_policy()])
     world.owner.applications[made.id]["aud"] = 5
-    with pytest.raises(Retry, match="not as expected"):
+    with pytest.raises(Retry, match="unexpected form"):
         [page async for page in world.account.access.application_pages()]
 
 

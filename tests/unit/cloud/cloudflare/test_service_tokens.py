@@ -119,7 +119,12 @@ async def test_token_is_updated_without_a_new_secret(world: World) -> None:
     tokens = world.account.service_tokens
     made = await tokens.create("app", "8760h")
     changed = await tokens.update(made.id, "web", "24h")
-    assert (changed.id, changed.client_id, changed.name, changed.duration) == (made.id, made.client_id, "web", "24h")
+    assert (changed.id, changed.client_id, changed.name, changed.duration) == (
+        made.id,
+        made.client_id,
+        "web",
+        "24h",
+    )
     assert world.cloud.opens(world.owner.id, made.client_id, made.client_secret.reveal())
     with pytest.raises(Conflict):
         await tokens.update("gone", "web", "24h")
