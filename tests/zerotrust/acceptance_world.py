@@ -159,7 +159,7 @@ class AcceptanceWorld:
     async def until(self, holds: Callable[[], object], minutes: float = 30) -> None:
         try:
             async with asyncio.timeout(minutes * 60):
-                while not holds():
+                while not holds():  # noqa: ASYNC110 - of virtual time
                     await asyncio.sleep(0.25)
         except TimeoutError:
             routes = [(one["metadata"]["name"], self._told(one)) for one in self.all(HTTP_ROUTE)]
