@@ -173,10 +173,22 @@ class ZoneWriter:
         return plans
 
     async def _plan_live(self, changes: Sequence[RecordChange]) -> list[RecordPlan | PassError]:
-        live = await self._records.all()
+        live = by_name(await self._records.all())
         self._unsure = False
         self.mirror.poke()  # apply what was just read
-        return self._plan(changes, by_name(live))
+        for change in changes:
+            self._correct(change.name, live(change.name))
+        return self._plan(changes, live)
+
+    def _correct(self, name: str, live: Iterable[DnsRecord]) -> None:
+        """Show in the mirror what was just read of a name: who decides by it would repeat the change otherwise."""
+        found = {record.id: record for record in live}
+        known = self.records_of(name) if self.mirror.synced else ()
+        for record in known:
+            if record.id not in found:
+                self.mirror.remove(record.id)
+        for record in found.values():
+            self.mirror.put(record.id, record)
 
     async def _perform(self, plans: Sequence[RecordPlan | PassError]) -> list[Stored | PassError]:
         """Perform the plans, in as few calls as possible."""
