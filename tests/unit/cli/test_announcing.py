@@ -9,6 +9,7 @@ import pytest
 
 from edgekeeper.cli.announcing import announce
 from edgekeeper.cli.assembly import OperatorOptions, assembled
+from edgekeeper.cli.kinds import MODULES
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.cluster import ClusterConfig
@@ -48,7 +49,7 @@ async def test_start_is_told_with_cluster_account_policy_and_kinds() -> None:
         "drift_policy": "report",
         "dry_run": True,
         "namespaces": ["a", "b"],
-        "kinds": ["DistributionTenant"],
+        "kinds": list(dict.fromkeys(module.kind.kind for module in MODULES)),
     }
     assert {name: line[name] for name in wanted} == wanted
     assert "account_error" not in line
