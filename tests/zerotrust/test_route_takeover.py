@@ -179,7 +179,9 @@ async def test_ids_on_a_route_are_evidence_until_there_is_a_state() -> None:
         await cluster.create(tenant(), route(KEY, HOST, **PROTECTED, **ids))
         await cluster.ready()
         (spec,) = cluster.worker.done
-        assert {"app-1", "token-1"} <= {item.id for item in spec.inventory}
+        assert "app-1" in {item.id for item in spec.inventory}
+        # Whoever may annotate a route could name somebody else's token, and get its credentials.
+        assert "token-1" not in {item.id for item in spec.inventory}
         assert all(
             item.unconfirmed and item.name != "" for item in spec.inventory if item.kind != "AccessPolicy"
         )

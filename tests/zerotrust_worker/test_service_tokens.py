@@ -95,14 +95,33 @@ async def test_secret_of_others_is_neither_used_nor_changed() -> None:
         await _settled(world)
 
 
+@pytest.mark.parametrize("adopt", [False, True])
 @virtual_time
-async def test_token_of_others_of_that_name_is_not_taken() -> None:
+async def test_token_of_others_of_that_name_is_not_taken(adopt: bool) -> None:
     async with working() as world:
         world.act("POST", "service_tokens", {"name": "web-service-token"})
-        await world.apply(task("web", access=EMAILS, token={}))
+        await world.apply(task("web", access=EMAILS, token={}, adopt=adopt))
         await world.failed("web", "ServiceTokenConflict")
         assert len(world.tokens()) == 1
         assert await world.secret(NAME) is None
+
+
+@virtual_time
+async def test_recorded_token_of_another_name_is_not_taken() -> None:
+    async with working() as world:
+        other = world.act("POST", "service_tokens", {"name": "somebody-elses"})
+        recorded = {
+            "kind": "ServiceToken",
+            "id": other["id"],
+            "name": "web-service-token",
+            "unconfirmed": True,
+        }
+        await world.apply(task("web", access=EMAILS, token={}, inventory=[recorded]))
+        await _settled(world)
+        assert {one["name"] for one in world.tokens()} == {"somebody-elses", "web-service-token"}
+        secret = await world.secret(NAME)
+        assert secret is not None
+        assert credentials(secret)[0] != other["client_id"]
 
 
 @virtual_time

@@ -181,10 +181,14 @@ class Observer:
         known |= {one.id: one for one in chain(*(by_name.get(name, []) for name in announced))}
         if live:
             known = await _read_live(known, account.service_tokens.get, account.issued_tokens)
+        foreign = [item for item in items if _is_another_token(item, known.get(item.id))]
+        items = [item for item in items if item not in foreign]
+        known = {id_: one for id_, one in known.items() if id_ not in {item.id for item in foreign}}
         token, rivals = _choose_token(subject, items, known, named)
         surplus = {id_: one for id_, one in known.items() if token is None or id_ != token.id}
         gone = [item for item in items if live and item.id and surplus.get(item.id, item) is None]
         gone += [item for item in items if not item.id and item.name in announced]
+        gone += foreign
         found = [
             InventoryItem("ServiceToken", one.id, one.name)
             for one in surplus.values()
@@ -364,15 +368,13 @@ def is_own(application: Application, recorded: Mapping[str, str], subject: Subje
     """Is an application provably the route's own?
 
     One with our tag, which is in the inventory or has the hostname for its domain; or one that an operator before us has
-    recorded, if its domain or name is still the same, and nobody else has put a mark on it.
+    recorded, if its domain is still the same, and nobody else has put a mark on it.
     """
     if tag in application.tags:
         return application.id in recorded or application.domain in subject.hostnames
     if application.id not in recorded or is_anothers(application, tag):
         return False
-    names = {subject.spec.operations.access_app.name, subject.spec.httproute_ref.name}
-    domains = {recorded[application.id], subject.spec.hostname, *subject.hostnames}
-    return application.domain in domains or application.name in names
+    return application.domain in {recorded[application.id], subject.spec.hostname, *subject.hostnames}
 
 
 def is_anothers(application: Application, tag: str) -> bool:
@@ -392,7 +394,10 @@ def _choose_token(
     known: Mapping[str, ServiceToken | None],
     named: list[ServiceToken],
 ) -> tuple[ServiceToken | None, tuple[ServiceToken, ...]]:
-    """The token of the route: by its id, or by the name under which its creation was announced."""
+    """The token of the route: by its id, or by the name under which its creation was announced.
+
+    Tokens of others are never adopted: their credentials would become those of the route's namespace.
+    """
     if not subject.wants_token:
         return None, ()
     for token in known.values():
@@ -400,9 +405,14 @@ def _choose_token(
             return token, ()
     name = subject.spec.operations.service_token.name
     announced = any(not item.id and item.name == name for item in items)
-    if (announced or subject.spec.adopt) and len(named) == 1:
+    if announced and len(named) == 1:
         return named[0], ()
     return None, tuple(named)
+
+
+def _is_another_token(item: InventoryItem, token: ServiceToken | None) -> bool:
+    """Whether the token that another operator has recorded has another name, and so is not ours."""
+    return token is not None and item.unconfirmed and token.name != item.name
 
 
 def secret_name(subject: Subject) -> str:

@@ -39,6 +39,7 @@ from edgekeeper.runtime.named_objects import NamedObjects
 SERVICE_NOT_FOUND = "ServiceNotFound"
 KOPF_FINALIZER = "kopf.zalando.org/KopfFinalizerMarker"
 _SERVICE_RETRY = timedelta(seconds=30)
+_TOKEN_ID = "service_token_id"  # noqa: S105 - a key
 
 
 @dataclass(frozen=True)
@@ -186,12 +187,15 @@ def annotations_of(route: JsonObject) -> dict[str, str]:
 def left_behind(route: JsonObject, reference: RouteRef, state: RouteState | None) -> list[InventoryItem]:
     """What another operator has left behind for a route, according to its state and its annotations.
 
-    Annotations are evidence only until there is a state of ours, and only for the hostname that the route asks for.
+    Annotations are evidence only until there is a state of ours, and only for the hostname that the route asks for. They are
+    no evidence of a service token: whoever may annotate a route could name the token of somebody else, and get its
+    credentials.
     """
     if state is not None and state.written_by is Origin.OURS:
         return []
     hostname = next(iter(hostnames_of(route)), "")
-    annotated = annotated_ids(annotations_of(route)) if hostname else {}
+    annotated = dict(annotated_ids(annotations_of(route))) if hostname else {}
+    annotated.pop(_TOKEN_ID, None)
     recorded = {} if state is None else _recorded_ids(state)
     if not annotated and not recorded:
         return []

@@ -54,8 +54,7 @@ def refuse_token(snapshot: Snapshot) -> None:
         ids = ", ".join(token.id for token in snapshot.rival_tokens)
         raise Stall(
             TOKEN_CONFLICT,
-            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it, "
-            'or annotate the route with edgekeeper.io/adopt: "true" to take it over',
+            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it",
         )
     if snapshot.secret is not None and not is_own_secret(snapshot, snapshot.secret, snapshot.token):
         raise conflict(secret_name(snapshot.subject))
