@@ -93,7 +93,7 @@ async def test_task_of_a_route_that_never_had_a_state_is_collected() -> None:
         await cluster.operator.stop()
         await forced(cluster)
         cluster.worker.is_running = True
-        await cluster.until(lambda: cluster.published())
+        await cluster.until(cluster.published)
         cluster.start()
         await cluster.until(lambda: not cluster.all(TASK))
         assert cluster.worker.cloud == {}
@@ -136,7 +136,7 @@ async def test_namespace_that_is_no_longer_watched_loses_nothing() -> None:
         assert cluster.worker.cloud == before
         cluster.operator.manager.set_namespaces([])
         await cluster.annotate(hostname="new.example.com")
-        await cluster.until(lambda: cluster.published() == {"new.example.com"})
+        await cluster.until(cluster.published == {"new.example.com"})
 
 
 @virtual_time
