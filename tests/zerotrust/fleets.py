@@ -1,8 +1,8 @@
 """What each generation of the described operator leaves behind: manifests, states, Secrets, and things at Cloudflare.
 
-    single pod    flat annotations; ids in snake case; DNS is not its business
-    v0.1          dotted annotations and templates; ids as in the result of tasks, in camel case; a CNAME record
-    v0.2          kopf: its finalizer, a state of single values, names with the prefix `cfzt-`, origins of backends
+single pod    flat annotations; ids in snake case; DNS is not its business
+v0.1          dotted annotations and templates; ids as in the result of tasks, in camel case; a CNAME record
+v0.2          kopf: its finalizer, a state of single values, names with the prefix `cfzt-`, origins of backends
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ def described_labels(name: str) -> dict[str, str]:
     }
 
 
-async def add_state(
-    world: AcceptanceWorld, left: Left, labels: dict[str, str], data: dict[str, str]
-) -> None:
+async def add_state(world: AcceptanceWorld, left: Left, labels: dict[str, str], data: dict[str, str]) -> None:
     uid = world.get(HTTP_ROUTE, left.name)["metadata"]["uid"]
     base = {"httproute_namespace": APPS, "httproute_name": left.name, "annotation_hash": _HASH}
     await world.create(
@@ -175,9 +173,7 @@ async def three_tiers(world: AcceptanceWorld) -> list[Left]:
         "serviceTokenId": token["id"],
         "serviceTokenSecretName": api.secret,
     }
-    record = add_record(
-        world, inside.hostname, type="A", content="10.1.2.3", ttl=120, proxied=False
-    )
+    record = add_record(world, inside.hostname, type="A", content="10.1.2.3", ttl=120, proxied=False)
     inside.ids |= {"dnsRecordId": record, "dnsRecordIp": "10.1.2.3"}
     await world.create(
         secret_of(api.secret, client_id=token["client_id"], client_secret=token["client_secret"]),

@@ -113,6 +113,29 @@ async def test_fleet_whose_routes_are_deleted_first_is_withdrawn(generation: str
 
 
 @virtual_time
+async def test_records_made_by_hand_are_left_to_their_makers_unless_adopted() -> None:
+    async with cluster() as world:
+        fleet = await taken_over(world, "single pod")
+        by_hand = world.records("plain.example.com")
+        async with running(world):
+            await world.ready(*(left.name for left in fleet))
+            assert world.records("plain.example.com") == by_hand
+            assert "edgekeeper.io/adopt" in world.said("plain")[2]
+            assert "cnameRecordId" not in world.annotations("plain")
+            await world.annotate("admin", **{"edgekeeper.io/adopt": "true"})
+            await world.until(lambda: "cnameRecordId" in world.annotations("admin"))
+            await world.ready("admin")
+            assert world.said("admin")[2] == "published as admin.example.com"
+            for left in fleet:
+                await world.delete(left.name)
+            await world.gone(*(left.name for left in fleet))
+        assert {one["name"] for one in world.records()} == {"plain.example.com", "api.example.com"}
+        told = {one["involvedObject"]["name"]: one["message"] for one in world.events("RecordsLeft")}
+        assert set(told) == {"plain", "api"}
+        assert "plain.example.com" in told["plain"]
+
+
+@virtual_time
 async def test_nothing_is_written_while_the_original_runs() -> None:
     async with cluster() as world:
         fleet = await taken_over(world, "v0.2")
@@ -134,9 +157,7 @@ async def test_nothing_is_written_while_the_original_runs() -> None:
                 },
             }
         )
-        await world.until(
-            lambda: dig(world.get(DEPLOYMENT, name, HOME), "status", "availableReplicas") == 1
-        )
+        await world.until(lambda: dig(world.get(DEPLOYMENT, name, HOME), "status", "availableReplicas") == 1)
         async with running(world):
             await world.elapse(minutes=10)
             assert world.estate.writes == 0
