@@ -1,7 +1,8 @@
 """Plans the changes to the records of one name, from the desired and the existing records. Pure.
 
 Records whose comment begins with our ownership mark are ours. Other records are not changed: if one conflicts, the change
-is refused with a message that names it. A record that is already as desired gets our mark.
+is refused with a message that names it. A record of others that already leads where a desired one would is left as it is and
+not managed, unless it may be adopted.
 """
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ def _match_exactly(
             continue
         left.remove(match)
         fields = _fields(change, wanted)
-        if all(getattr(match, name) == value for name, value in fields.items()):
+        is_unmanaged = not change.adopt and not change.owns(match)
+        if is_unmanaged or all(getattr(match, name) == value for name, value in fields.items()):
             kept.append(match)
         else:
             patches.append((match, fields))
@@ -183,7 +185,7 @@ def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
 
 
 def _check_foreign(change: RecordChange, existing: Sequence[DnsRecord]) -> None:
-    """Raise Stall if a record of others would have to be changed, except to mark one that is as desired."""
+    """Raise Stall if a record of others is in the way. One that leads where a desired one would is not."""
     for record in existing:
         if change.is_anothers(record):
             raise Stall(

@@ -33,8 +33,10 @@ from edgekeeper.controllers.zerotrust.route_report import (
     former_finalizers,
     metadata_write,
     readiness,
+    records_left,
     stale_ids,
     told,
+    unmanaged_records,
 )
 from edgekeeper.controllers.zerotrust.route_steps import (
     AwaitTask,
@@ -155,7 +157,7 @@ class RouteReconciler:
         drift = self._drift(request, facts)
         due = next_look(facts.state.state) if facts.state is not None and facts.is_applied else None
         facts = replace(
-            facts, repair=self._repair(request, drift, is_due=due is not None and due <= facts.now)
+            facts, repair=self._repair(request, facts, drift, is_due=due is not None and due <= facts.now)
         )
         step = decide(facts)
         if step is not None:
@@ -200,7 +202,10 @@ class RouteReconciler:
             return Drift()
         return Drift(note, is_told=policy is Policy.REPORT, is_corrected=policy is Policy.ENFORCE)
 
-    def _repair(self, request: Request, drift: Drift, *, is_due: bool) -> str:
+    def _repair(self, request: Request, facts: Facts, drift: Drift, *, is_due: bool) -> str:
+        state = facts.state.state if facts.state is not None else None
+        if facts.wanted is not None and facts.wanted.spec.adopt and unmanaged_records(state):
+            return "its DNS records may be adopted"
         if drift.note and drift.is_corrected and self.memory.corrections.may_correct_now(_uid(request)):
             return f"drift: {drift.note}"
         return "the service token is due" if is_due else ""
@@ -238,7 +243,8 @@ class RouteReconciler:
             False, WITHDRAWING, "what exists at Cloudflare because of the route is being removed"
         )
         after = self.intervals.steady if isinstance(step, AwaitTask) else self.intervals.in_progress
-        return requeue(after).writing(MetadataWrite(annotations=said.annotations()))
+        events = records_left(step.state.state) if isinstance(step, DropState) and not orphan else ()
+        return requeue(after).writing(MetadataWrite(annotations=said.annotations())).with_events(*events)
 
     def _withdrawn(self, request: Request, facts: Facts, *, orphan: bool) -> Facts:
         task = facts.task

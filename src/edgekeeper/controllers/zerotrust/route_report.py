@@ -38,6 +38,7 @@ PUBLISHED: Final = "Published"
 PROGRESSING: Final = "Progressing"
 WITHDRAWING: Final = "Withdrawing"
 PAUSED: Final = "Paused"
+RECORDS_LEFT: Final = "RecordsLeft"
 _LONGEST_MESSAGE: Final = 1024
 
 
@@ -91,7 +92,46 @@ def readiness(facts: Facts, step: Step | None, drift: Drift) -> Readiness:
     if drift.note and drift.is_told:
         return Readiness(True, DRIFT_DETECTED, f"Cloudflare differs from what was applied: {drift.note}")
     hostnames = facts.wanted.spec.hostnames if facts.wanted is not None else []
-    return Readiness(True, PUBLISHED, f"published as {', '.join(hostnames)}")
+    state = (
+        step.state
+        if isinstance(step, RecordState)
+        else facts.state.state
+        if facts.state is not None
+        else None
+    )
+    return Readiness(True, PUBLISHED, f"published as {', '.join(hostnames)}{_unmanaged_note(state)}")
+
+
+def unmanaged_records(state: RouteState | None) -> list[str]:
+    """Hostnames whose DNS records were there before, and are not ours."""
+    applied = state.applied if state is not None else None
+    if state is None or applied is None:
+        return []
+    operations = applied.operations
+    if not operations.cname_dns.enabled and not operations.dns_record.enabled:
+        return []
+    managed = {item.name for item in state.inventory if item.kind == "DnsRecord"}
+    return [hostname for hostname in applied.hostnames if hostname not in managed]
+
+
+def _unmanaged_note(state: RouteState | None) -> str:
+    unmanaged = unmanaged_records(state)
+    if not unmanaged:
+        return ""
+    names = ", ".join(unmanaged)
+    return (
+        f"; not managed, because they were created outside the operator: DNS records of {names}; to adopt them, annotate the "
+        'route with edgekeeper.io/adopt: "true"'
+    )
+
+
+def records_left(state: RouteState | None) -> tuple[Event, ...]:
+    """The event of a withdrawal that leaves DNS records of others behind."""
+    unmanaged = unmanaged_records(state)
+    if not unmanaged:
+        return ()
+    message = f"not removed, because this route does not manage them: DNS records of {', '.join(unmanaged)}"
+    return (Event("Warning", RECORDS_LEFT, message),)
 
 
 def metadata_write(

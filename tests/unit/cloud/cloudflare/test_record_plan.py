@@ -79,9 +79,10 @@ def test_plan_refuses_where_a_record_of_others_is_in_the_way(kind: str) -> None:
         assert content in caught.value.message
 
 
-def test_plan_gives_a_foreign_record_that_is_already_as_wanted_our_mark() -> None:
+def test_plan_marks_a_foreign_record_that_is_as_wanted_only_if_it_may_adopt() -> None:
     theirs = _record("1", "CNAME", "t.cfargotunnel.com", comment=None)
-    ((record, fields),) = plan_change(_change(TUNNEL), [theirs]).patches
+    assert plan_change(_change(TUNNEL), [theirs]) == RecordPlan(kept=(theirs,))
+    ((record, fields),) = plan_change(_change(TUNNEL, adopt=True), [theirs]).patches
     assert record is theirs
     assert fields["comment"] == MARK
 
