@@ -14,7 +14,7 @@ GROUPS: dict[str, str | None] = {
     "clouds": "benchmarks.clouds.figures",
     "cloudfront": "benchmarks.cloudfront.figures",
     "package": "benchmarks.package.figures",
-    "zerotrust": None,
+    "zerotrust": "benchmarks.zerotrust.figures",
     "composition": None,
     "bridge": None,
 }

@@ -82,6 +82,8 @@ class TaskKind(ExternalKind[Base, Snapshot]):
         account = self.cloudflare.account(credential, subject.spec.account_id)
         outbox = self.performer.outbox
         writes = outbox.collect(Owner(subject.uid, subject.generation))
+        if writes.failure is not None:
+            self.repetitions.forget(subject.uid)  # nothing was written, so nothing was without effect
         # The mirrors of tunnels and zones show what was written, so the answers themselves are not needed.
         outbox.settle(subject.uid, *(answer.place for answer in writes.answers))
         return Base(subject, account, writes)
