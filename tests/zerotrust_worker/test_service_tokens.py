@@ -117,7 +117,7 @@ async def test_recorded_token_of_another_name_is_not_taken() -> None:
             "unconfirmed": True,
         }
         await world.apply(task("web", access=EMAILS, token={}, inventory=[recorded]))
-        await _settled(world)
+        await world.completed("web")
         assert {one["name"] for one in world.tokens()} == {"somebody-elses", "web-service-token"}
         secret = await world.secret(NAME)
         assert secret is not None

@@ -68,7 +68,7 @@ class AwsAccount:
         self.options = options
         self.rights = Rights(clock)
         self.dns = Dns(access, clock, metrics, options=options)
-        self._work = SharedRun("AWS account", self.dns.run)
+        self._work = SharedRun("AWS account", lambda: self.dns.run())
 
     async def run(self) -> None:
         """Keep zones fresh and write what is handed in, until cancelled. Each kind that uses the account calls this."""
