@@ -182,7 +182,7 @@ class Observer:
         if live:
             known = await _read_live(known, account.service_tokens.get, account.issued_tokens)
         foreign = [item for item in items if _is_another_token(item, known.get(item.id))]
-        items = [item for item in items if item not in foreign]
+        items = tuple(item for item in items if item not in foreign)
         known = {id_: one for id_, one in known.items() if id_ not in {item.id for item in foreign}}
         token, rivals = _choose_token(subject, items, known, named)
         surplus = {id_: one for id_, one in known.items() if token is None or id_ != token.id}
