@@ -82,6 +82,12 @@ class Logger:
         """The same logger with fields that are added to each of its lines."""
         return Logger(self._logger, {**self._fields, **fields})
 
+    @property
+    def shows_debug(self) -> bool:
+        """Whether debug lines are written at present, for lines whose fields are expensive to compute."""
+        override = threshold.get()
+        return override <= logging.DEBUG if override is not None else self._logger.isEnabledFor(logging.DEBUG)
+
     def debug(self, message: str, /, **fields: Any) -> None:
         self._log(logging.DEBUG, message, fields)
 

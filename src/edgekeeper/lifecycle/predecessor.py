@@ -47,6 +47,7 @@ from edgekeeper.kube.raw import peek
 from edgekeeper.runtime.contract import (
     Explaining,
     Finalizing,
+    LogFields,
     LogLevels,
     Pausing,
     Reconciler,
@@ -288,6 +289,9 @@ class Successor:
     def manages(self, request: Request) -> bool:
         self.predecessor.confirm_gone()
         return not isinstance(self.reconciler, Selective) or self.reconciler.manages(request)
+
+    def log_fields(self, request: Request) -> JsonObject:
+        return self.reconciler.log_fields(request) if isinstance(self.reconciler, LogFields) else {}
 
     def log_level(self, request: Request) -> str | None:
         return self.reconciler.log_level(request) if isinstance(self.reconciler, LogLevels) else None

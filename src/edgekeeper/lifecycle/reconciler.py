@@ -26,10 +26,11 @@ from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Cause, Conflict, PassError, Stall, Wait
-from edgekeeper.core.json import dig
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outages import no_response, reported_outage
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
-from edgekeeper.core.steps import Plan, Sight, Step
+from edgekeeper.core.steps import Effect, Plan, Sight, Step
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import NotSyncedError
 from edgekeeper.lifecycle.intervals import Intervals
@@ -37,6 +38,8 @@ from edgekeeper.lifecycle.kind import SYNCED, BaseT, ExternalKind, KindMetrics, 
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.status import StatusWriter
 from edgekeeper.runtime.contract import Request
+
+_log = get_logger(__name__)
 
 ORPHAN_TIMEOUT: Final = timedelta(minutes=1)
 """How long the removal of the ownership mark may fail before an object is orphaned with the mark."""
@@ -136,7 +139,10 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     async def _perform(self, step: Step | None, snapshot: SnapshotT, request: Request) -> SnapshotT:
         if step is None:
             return snapshot
-        return await self.kind.perform(step, snapshot, partial(self.wake, request.key))
+        after = await self.kind.perform(step, snapshot, partial(self.wake, request.key))
+        write = _log.info if step.effect is Effect.CHANGE else _log.debug
+        write("Step performed", step=str(step), why=step.reason, **_changes(step))
+        return after
 
     def _is_doubtful(self, snapshot: SnapshotT, refusal: Stall) -> bool:
         """Whether a conflict may be outdated: the ownership mark may come from an older cache than the rest."""
@@ -274,3 +280,8 @@ def _is_certain(snapshot: SnapshotT, step: Step | None) -> bool:
 
 def _uid(obj: object) -> str:
     return str(dig(obj, "metadata", "uid") or "")
+
+
+def _changes(step: Step) -> JsonObject:
+    changes = step.changes()
+    return {"changes": changes} if changes else {}

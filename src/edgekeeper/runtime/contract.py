@@ -12,6 +12,7 @@ raise one of the four errors of `core.errors`, and never writes its object itsel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -102,6 +103,14 @@ class LogLevels(Protocol):
 
 
 @runtime_checkable
+class LogFields(Protocol):
+    """A reconciler that adds fields to all log lines of a pass, for example the name of another object."""
+
+    def log_fields(self, request: Request) -> JsonObject:
+        """The fields. Called before every pass, so it must be fast."""
+
+
+@runtime_checkable
 class Selective(Protocol):
     """A reconciler that manages only some of the objects of its kind, such as those with an annotation."""
 
@@ -133,6 +142,8 @@ class ControllerOptions:
     """The role that this controller belongs to, where a process may be limited to one."""
     log_level: tuple[str, ...] = ()
     """The field of an object that sets the log level of its passes, such as `("spec", "logLevel")`."""
+    log_fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Fields of an object that all log lines of its passes show, by the name that they have there."""
 
     max_concurrent: int = 16
     deadline: timedelta = timedelta(minutes=2)

@@ -45,7 +45,7 @@ import msgspec
 from edgekeeper.core.backoff import spread
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
-from edgekeeper.core.json import dig
+from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome
 from edgekeeper.kube.informers import Informer
@@ -56,6 +56,7 @@ from edgekeeper.runtime.contract import (
     ControllerOptions,
     Explaining,
     Finalizing,
+    LogFields,
     LogLevels,
     Reconciler,
     Request,
@@ -303,7 +304,19 @@ class Controller:
             name=request.key.name,
             generation=request.generation,
             reconcile_id=request.reconcile_id,
+            **self._log_fields(request),
         )
+
+    def _log_fields(self, request: Request) -> JsonObject:
+        """The fields that the options and the reconciler add. An error in them must not prevent the pass."""
+        found = {name: dig(request.object, *path) for name, path in self.options.log_fields.items()}
+        if isinstance(self._reconciler, LogFields):
+            try:
+                found |= self._reconciler.log_fields(request)
+            except Exception:  # noqa: BLE001 - as above
+                self._metrics.panicked()
+                _log.exception("Cannot determine the log fields of an object", subject=str(request.key))
+        return {name: value for name, value in found.items() if value}
 
     def _log_level(self, request: Request) -> str | None:
         """The log level that the reconciler returns, else the one in the object, else None."""

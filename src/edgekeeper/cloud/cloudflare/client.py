@@ -6,6 +6,7 @@ validates the response. The token is read for every attempt, so that a changed S
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,11 +21,14 @@ from edgekeeper.cloud.cloudflare.operations import Endpoint
 from edgekeeper.cloud.cloudflare.reply import PageInfo, RefusedError, Reply, parse_reply
 from edgekeeper.cloud.cloudflare.sender import Sender
 from edgekeeper.cloud.transport import Transport
+from edgekeeper.core.log import get_logger
 
 BASE_URL = "https://api.cloudflare.com/client/v4"
 USER_AGENT = f"edgekeeper/{__version__}"
 
 _MOST_PAGES = 10_000
+_LONGEST_SHOWN = 16_384
+_log = get_logger(__name__)
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 T = TypeVar("T")
@@ -110,7 +114,16 @@ class CloudflareClient:
         if call.body is not None:
             body = msgspec.json.encode(call.body)
             headers["content-type"] = "application/json"
-        return parse_reply(*await self._sender(call.endpoint.method, url, headers, body))
+        if not _log.shows_debug:
+            return parse_reply(*await self._sender(call.endpoint.method, url, headers, body))
+        _log.debug("Request to Cloudflare", method=call.endpoint.method, path=call.subject, body=call.body)
+        started = time.monotonic()
+        status, received, answer = await self._sender(call.endpoint.method, url, headers, body)
+        seconds = round(time.monotonic() - started, 6)
+        _log.debug(
+            "Answer of Cloudflare", path=call.subject, status=status, body=_shown(answer), seconds=seconds
+        )
+        return parse_reply(status, received, answer)
 
     async def _via_transport(self, call: CloudflareCall, send: Callable[[], Awaitable[T]]) -> T:
         return await self._transport.call(
@@ -120,6 +133,16 @@ class CloudflareClient:
             credential=self.credential.token().fingerprint,
             classify=classify,
         )
+
+
+def _shown(answer: bytes) -> Any:
+    """A body for the log, which redacts it by the names of fields. What is no JSON of ordinary size is left out."""
+    if len(answer) > _LONGEST_SHOWN:
+        return f"[{len(answer)} bytes]"
+    try:
+        return msgspec.json.decode(answer)
+    except msgspec.DecodeError:
+        return f"[{len(answer)} bytes, not JSON]"
 
 
 def _is_last(items: Sequence[object], seen: int, info: PageInfo, requested: int) -> bool:

@@ -166,7 +166,12 @@ def state_controller(services: Services, options: KubeWorkerOptions) -> Collecti
         Mapped(TENANT, lambda _: (), scope=options.shared),
     ]
     controller = ControllerOptions(
-        STATE_CONTROLLER, CONFIG_MAP, labels=STATE_LABELS, scope=options.own, role=options.role
+        STATE_CONTROLLER,
+        CONFIG_MAP,
+        labels=STATE_LABELS,
+        scope=options.own,
+        role=options.role,
+        log_fields={"tenant": ("data", "tenant_name")},
     )
     return CollectingController(
         controller, StateReconciler(collector), services, sources, _upkeep(services, options)
@@ -187,7 +192,12 @@ def task_collector(services: Services, options: KubeWorkerOptions) -> Collecting
         Mapped(TENANT, lambda _: (), scope=options.shared),
     ]
     controller = ControllerOptions(
-        TASK_COLLECTOR, TASK, scope=options.own, role=options.role, generation_predicate=False
+        TASK_COLLECTOR,
+        TASK,
+        scope=options.own,
+        role=options.role,
+        generation_predicate=False,
+        log_fields={"tenant": ("spec", "tenantRef", "name")},
     )
     return CollectingController(
         controller, TaskReconciler(collector), services, sources, _upkeep(services, options)

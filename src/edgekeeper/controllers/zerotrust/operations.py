@@ -113,10 +113,15 @@ def _origin_tls(settings: Settings, hostnames: list[str]) -> OriginTls:
     name = _host(settings, "originServerName", tls.origin_server_name, hostnames)
     if tls.ca_pool:
         try:
-            printable(tls.ca_pool)
+            _check_path(printable(tls.ca_pool))
         except ValueError as error:
             raise settings.invalid("origin.caPool", str(error)) from error
     return msgspec.structs.replace(tls, origin_server_name=name or HOSTNAME)
+
+
+def _check_path(text: str) -> None:
+    if "://" in text:
+        raise ValueError(f"must be the path of a file, as cloudflared sees it, not a URL: {text[:100]}")
 
 
 def _host(settings: Settings, name: str, text: str | None, hostnames: list[str]) -> str:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+import msgspec
+
 from edgekeeper.api.zerotrust import FINALIZER
 from edgekeeper.controllers.zerotrust.dns_only import NO_ADDRESS
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
@@ -53,7 +55,8 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.drift import DRIFT_CORRECTED, Policy
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.core.json import dig
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done, requeue
 from edgekeeper.core.steps import Step
 from edgekeeper.kube.store import NotSyncedError
@@ -63,7 +66,8 @@ from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.reconciler import ORPHAN_TIMEOUT
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.finalizers import has_finalizer
-from edgekeeper.runtime.logs import about
+
+_log = get_logger(__name__)
 
 _AT_ONCE: Final = timedelta(0)
 _TOLD_WAITS: Final = frozenset({NO_ADDRESS, SERVICE_NOT_FOUND})
@@ -101,6 +105,9 @@ class RouteReconciler:
         tenant = self.cluster.tenant_if_known(request.object)
         return tenant.object.spec.log_level if tenant is not None else None
 
+    def log_fields(self, request: Request) -> JsonObject:
+        return {"tenant": self._tenant_name(request)} if is_annotated(request.object) else {}
+
     async def reconcile(self, request: Request) -> Outcome:
         facts = self.observer.known(request.object)
         is_enabled = self.observer.is_enabled(request.object)
@@ -108,25 +115,23 @@ class RouteReconciler:
             return requeue(_AT_ONCE).writing(stale)
         if not is_enabled and facts.state is None and facts.task is None:
             return self._let_go(request)
-        with about(tenant=self._tenant_name(request, facts)):
-            return await (self._publish(request, facts) if is_enabled else self._disable(request, facts))
+        return await (self._publish(request, facts) if is_enabled else self._disable(request, facts))
 
     async def finalize(self, request: Request) -> Outcome:
         facts = self.observer.known(request.object)
         if (stale := stale_ids(request.object, facts)) is not None:
             return requeue(_AT_ONCE).writing(stale)
-        with about(tenant=self._tenant_name(request, facts)):
-            if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
-                return await self._orphan(request, facts)
-            try:
-                return await self._withdraw(request, facts)
-            except (Conflict, NotSyncedError):
+        if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
+            return await self._orphan(request, facts)
+        try:
+            return await self._withdraw(request, facts)
+        except (Conflict, NotSyncedError):
+            raise
+        except PassError as error:
+            lasting = self.memory.failing_deletions.note(_uid(request))
+            if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
                 raise
-            except PassError as error:
-                lasting = self.memory.failing_deletions.note(_uid(request))
-                if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
-                    raise
-                return await self._give_up(request, facts, error)
+            return await self._give_up(request, facts, error)
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         if not is_annotated(request.object):
@@ -153,6 +158,8 @@ class RouteReconciler:
             if (step := decide_refused(facts)) is not None:
                 await self.effects.perform(step)
             raise
+        if _log.shows_debug:
+            _log.debug("Settings merged", spec=msgspec.to_builtins(wanted.spec), hash=wanted.hash)
         facts = replace(facts, wanted=wanted, withdrawal=self.withdrawals.moved(facts, wanted))
         drift = self._drift(request, facts)
         due = next_look(facts.state.state) if facts.state is not None and facts.is_applied else None
@@ -298,12 +305,16 @@ class RouteReconciler:
         message = f"giving up after {after}: {error.message}; what may remain: {left}"
         return done().with_events(Event("Warning", _CLEANUP_ABANDONED, message))
 
-    def _tenant_name(self, request: Request, facts: Facts) -> str:
+    def _tenant_name(self, request: Request) -> str:
+        """The tenant of a route, or the one that its state names."""
         tenant = self.cluster.tenant_if_known(request.object)
         if tenant is not None:
-            return str(tenant.key)
-        state = facts.state.state if facts.state is not None else None
-        return state.tenant.name if state is not None and state.tenant is not None else ""
+            return tenant.key.name
+        with suppress(PassError):
+            state = self.cluster.state(request.key)
+            if state is not None and state.state.tenant is not None:
+                return state.state.tenant.name
+        return annotation(request.object, "tenant")
 
 
 def _unfinished(facts: Facts) -> RouteState:

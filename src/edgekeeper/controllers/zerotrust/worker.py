@@ -96,6 +96,7 @@ class CloudflareWorker:
                 scope=self._scope,
                 role=ROLE,
                 log_level=("spec", "logLevel"),
+                log_fields={"tenant": ("spec", "tenantRef", "name")},
                 max_concurrent=options.max_concurrent,
             ),
             TaskKind(self._cloudflare, users, self._observer, performer, memory),
@@ -119,6 +120,7 @@ class CloudflareWorker:
                 STATE_LABELS,
                 self._scope,
                 role=ROLE,
+                log_fields={"tenant": ("data", "tenant_name")},
                 max_concurrent=options.max_concurrent,
             ),
             reconciler,
@@ -136,7 +138,13 @@ class CloudflareWorker:
             self._cloudflare, users, services.clock, options.namespace, options.poll_interval
         )
         controller = TenantController(
-            ControllerOptions("cloudflarezerotrusttenant", TENANT, role=ROLE, log_level=("spec", "logLevel")),
+            ControllerOptions(
+                "cloudflarezerotrusttenant",
+                TENANT,
+                role=ROLE,
+                log_level=("spec", "logLevel"),
+                log_fields={"tenant": ("metadata", "name")},
+            ),
             reconciler,
             services,
             [Mapped(CONFIG_MAP, lambda _: (), STATE_LABELS, self._scope)],
