@@ -68,8 +68,11 @@ class AwsAccount:
         self.options = options
         self.rights = Rights(clock)
         self.dns = Dns(access, clock, metrics, options=options)
-        self._work = SharedRun("AWS account", lambda: self.dns.run())
+        self._work = SharedRun("AWS account", self._keep)
 
     async def run(self) -> None:
         """Keep zones fresh and write what is handed in, until cancelled. Each kind that uses the account calls this."""
         await self._work.run()
+
+    async def _keep(self) -> None:
+        await self.dns.run()
