@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -17,6 +18,7 @@ from tests.zerotrust_worker.world import (
     EMAILS,
     NAMESPACE_NAME,
     OPTIONS,
+    Estate,
     World,
     add_credential,
     task,
@@ -131,6 +133,26 @@ async def test_bad_account_id_names_the_remedy() -> None:
         await world.apply(task("web", accountId="../zones", cname=False))
         message = await world.failed("web", "InvalidSpec")
         assert "../zones" in message
+
+
+class _Stubborn(Estate):
+    """Keeps another session duration than the one that is written."""
+
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        return await super().send(method, url, headers, body.replace(b'"8h"', b'"7h"'))
+
+
+@virtual_time
+async def test_setting_that_cloudflare_does_not_keep_ends_in_no_loop() -> None:
+    async with working(outside=_Stubborn) as world:
+        await world.apply(task("web", access={**EMAILS, "sessionDuration": "8h"}))
+        await world.failed("web", "NotConverging")
+        puts = "PUT /accounts/{account}/access/apps/{application}"
+        assert world.cloud.journal.count(puts) == 4
+        await world.elapse(minutes=30)
+        assert world.cloud.journal.count(puts) <= 11
 
 
 class _CrashAt:

@@ -37,6 +37,7 @@ class AnnounceToken(Step):
     """Record in the status that a service token of this name is about to be created: tokens bear no mark."""
 
     effect: ClassVar = Effect.RECORD
+    needs: ClassVar = Sight.LIVE  # so that one of that name which is gone is not in the inventory any more
     at_once: ClassVar = True
     answered: ClassVar = False
     name: str

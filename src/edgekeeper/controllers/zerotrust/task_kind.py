@@ -12,7 +12,7 @@ compared with what is there, and not with what was done.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import msgspec
@@ -31,6 +31,7 @@ from edgekeeper.controllers.zerotrust.decide import (
 )
 from edgekeeper.controllers.zerotrust.observe import Base, Observer
 from edgekeeper.controllers.zerotrust.perform import Performer
+from edgekeeper.controllers.zerotrust.repetitions import Repetitions
 from edgekeeper.controllers.zerotrust.report import CARRIED_OUT, DECLARATION, failed, report
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject
 from edgekeeper.controllers.zerotrust.tokens import TOKEN_CONFLICT
@@ -71,6 +72,7 @@ class TaskKind(ExternalKind[Base, Snapshot]):
     observer: Observer
     performer: Performer
     memory: Memory
+    repetitions: Repetitions = field(default_factory=Repetitions)
 
     def begin(self, request: Request, wake: Wake) -> Base:
         subject = _subject(request)
@@ -91,7 +93,10 @@ class TaskKind(ExternalKind[Base, Snapshot]):
         return decide(snapshot)
 
     async def perform(self, step: Step, snapshot: Snapshot, wake: Wake) -> Snapshot:
-        return await self.performer.perform(step, snapshot, wake)
+        self.repetitions.check(snapshot.subject, step)
+        after = await self.performer.perform(step, snapshot, wake)
+        self.repetitions.note(snapshot.subject, step)
+        return after
 
     async def release(self, snapshot: Snapshot) -> None:
         """Tasks have no finalizer: an action, not their deletion, withdraws or releases what they published."""
@@ -134,6 +139,7 @@ class TaskKind(ExternalKind[Base, Snapshot]):
 
     def forget(self, uid: str) -> None:
         self.performer.outbox.forget(uid)
+        self.repetitions.forget(uid)
 
 
 def _subject(request: Request) -> Subject:
