@@ -19,7 +19,7 @@ from datetime import timedelta
 
 from edgekeeper.runtime.logs import configure
 from kubesim.virtual import run_virtual
-from tests.crash.faults import Mode, Plan, TracedCall
+from tests.crash.faults import COMPANION, Mode, Plan, TracedCall
 from tests.crash.oracles import (
     Record,
     Watchman,
@@ -30,7 +30,7 @@ from tests.crash.oracles import (
     orphans,
     unrest,
 )
-from tests.crash.stage import staged
+from tests.crash.stage import Stage, staged
 from tests.crash.system import DAY, Scenario, System, W
 from tests.logs import log_as_it_was
 
@@ -101,11 +101,12 @@ async def _play(
 ) -> Record:
     async with staged(system, seed) as stage:
         watchman = Watchman(stage)
+        stage.start_companion()
         stage.start_operator(plan)
         await stage.until(lambda: stage.operator.manager.is_ready)
         await scenario.drive(stage)
         await stage.settled()
-        calls = tuple(stage.trace.calls)
+        calls = tuple(call for call in stage.trace.calls if call.life != COMPANION)
         await stage.elapse(seconds=AFTERMATH.total_seconds())
         ends = cluster_state(stage), stage.outside.state()
         faults = [
@@ -114,7 +115,7 @@ async def _play(
             *orphans(stage),
             *duplicates(stage.outside),
             *system.wrongs(stage),
-            *leaks(stage, logs.getvalue(), (await stage.operator.metrics.text()).decode()),
+            *leaks(stage, logs.getvalue(), await _metrics(stage)),
         ]
         return Record(
             calls,
@@ -124,6 +125,11 @@ async def _play(
             repeated=tuple(stage.outside.repeated()),
             faults=tuple(faults),
         )
+
+
+async def _metrics(stage: Stage[W]) -> str:
+    lives = [stage.operator, *([stage.companion] if stage.companion is not None else ())]
+    return "".join([(await life.metrics.text()).decode() for life in lives])
 
 
 @contextmanager
