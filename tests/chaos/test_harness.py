@@ -99,7 +99,7 @@ class SaysTooMuch(GizmoReconciler):
         outcome = await GizmoReconciler.reconcile(self, request)
         told = Event("Normal", "Looked", f"looked at {request.reconcile_id}")
         again = min(outcome.requeue_after or MINUTE, MINUTE)
-        return replace(outcome, requeue_after=again).saying(told)
+        return replace(outcome, requeue_after=again).with_events(told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ REMEDIES = (
     "ids have capital letters",
     "ids begin with",
     "its form is arn:",
-    "name one that is, or have it added",
+    "use an allowed value, or have an administrator add this one",
 )
 
 

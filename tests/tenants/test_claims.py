@@ -16,7 +16,7 @@ from tests.tenants.system import KEY, tenant
 
 ROUTE = Kind("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
 SHOP = "shop.example.com"
-LONG_AGO, LATER = "2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"
+LEASE_MAX_AGE, LATER = "2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"
 
 
 class Routes:
@@ -55,7 +55,7 @@ class Routes:
 @pytest.mark.parametrize(
     ("since", "served", "message"),
     [
-        (LONG_AGO, (), f"the domain {SHOP} is claimed by httproute default/shop, which is older"),
+        (LEASE_MAX_AGE, (), f"the domain {SHOP} is claimed by httproute default/shop, which is older"),
         (LATER, (SHOP,), f"the domain {SHOP} is served by httproute default/shop"),
     ],
 )
@@ -81,7 +81,7 @@ async def test_tenant_that_serves_a_domain_keeps_it_from_an_older_object_of_anot
         await scene.create(tenant())
         await scene.ready()
         routes = Routes(scene)
-        route = routes.put(LONG_AGO)
+        route = routes.put(LEASE_MAX_AGE)
         routes.claims.objects.wake(HOSTNAME, SHOP)
         await scene.elapse(minutes=10)
         assert scene.fact("Ready").reason == "Deployed"

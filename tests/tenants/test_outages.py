@@ -403,7 +403,7 @@ async def test_credentials_are_told_once_in_the_log_and_by_a_metric(name: str) -
             assert scene.metric(AVAILABLE, provider="aws", service="cloudfront") == 0
             noise = [one for one in lines if one["log_level"] != "debug" and "operation" not in one]
             about = [(one["log_level"], one["event"]) for one in noise if mentions_credentials(one)]
-            line = "Credentials are missing or not accepted: nothing can be done until they are"
+            line = "Credentials are missing or not accepted"
             assert about == [("error", line)]
             outage.end(scene)
             await scene.elapse(minutes=10)

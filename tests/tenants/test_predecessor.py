@@ -27,8 +27,8 @@ LEASE_KEY = Key("default", LEASE_NAME)
 DEPLOYMENT_KEY = Key("default", "old")
 DURATION = timedelta(seconds=15)
 HOLDING, GOING_ON = (
-    "Holding back: the previous operator is still running",
-    "The previous operator is gone: going on in its place",
+    "Waiting: the previous operator is running",
+    "The previous operator has stopped: starting to reconcile",
 )
 
 
@@ -237,7 +237,7 @@ async def test_one_who_may_not_look_says_so_and_goes_on() -> None:
             life.calls.hooks.append(_Forbidden())
             await scene.create(tenant())
             await scene.ready()
-    told = [line["kind"] for line in lines if line["event"] == "Previous operator cannot be looked for"]
+    told = [line["kind"] for line in lines if line["event"] == "Cannot check for the previous operator"]
     assert told == ["Lease", "Deployment"]
 
 

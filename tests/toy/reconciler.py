@@ -160,7 +160,7 @@ class GizmoReconciler:
         plan = decide(wanted, gizmo.status.inventory, await self._observe(gizmo, wanted), owner)
         await self._perform(plan.step, request, owner)
         outcome = requeue(self.poll if plan.finished else plan.again)
-        return outcome.writing(self._status(request, plan)).saying(*_drift(request, gizmo, plan))
+        return outcome.writing(self._status(request, plan)).with_events(*_drift(request, gizmo, plan))
 
     async def finalize(self, request: Request) -> Outcome:
         gizmo, owner = request.decode(Gizmo), Owner.of(request.object, CLUSTER)
@@ -177,10 +177,10 @@ class GizmoReconciler:
                 return (
                     told
                     if self._is_told(request, error)
-                    else told.saying(Event("Warning", error.reason, error.message))
+                    else told.with_events(Event("Warning", error.reason, error.message))
                 )
             case Retry():
-                return done().saying(Event("Warning", error.reason, error.message))
+                return done().with_events(Event("Warning", error.reason, error.message))
             case _:
                 return done()
 

@@ -73,7 +73,9 @@ async def test_renamed_hostname_is_published_before_the_old_one_is_withdrawn() -
         assert world.records("shop.example.com")
         after = world.status("web")["result"]
         assert after["accessAppId"] == before["accessAppId"]
-        assert {item.name for item in world.inventory("web") if item.kind == "TunnelHostname"} == {"shop.example.com"}
+        assert {item.name for item in world.inventory("web") if item.kind == "TunnelHostname"} == {
+            "shop.example.com"
+        }
 
 
 @virtual_time

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from edgekeeper.api.zerotrust_task import InventoryItem
@@ -308,7 +309,13 @@ async def test_ids_left_by_another_operator_are_taken_over_and_marked() -> None:
         record = world.cloud.act(
             "POST",
             f"/zones/{world.estate.zone.id}/dns_records",
-            {"type": "CNAME", "name": "web.example.com", "content": "old.cfargotunnel.com", "ttl": 1, "proxied": True},
+            {
+                "type": "CNAME",
+                "name": "web.example.com",
+                "content": "old.cfargotunnel.com",
+                "ttl": 1,
+                "proxied": True,
+            },
         )
         path = f"/accounts/{world.account.id}/cfd_tunnel/{world.estate.tunnel}/configurations"
         ingress = [{"hostname": "web.example.com", "service": "http://old"}, {"service": "http_status:404"}]
@@ -359,7 +366,5 @@ async def test_lost_answer_to_a_creation_is_found_again() -> None:
 
 
 def _plain(item: InventoryItem) -> JsonObject:
-    import msgspec
-
     plain: JsonObject = msgspec.to_builtins(item)
     return plain

@@ -16,7 +16,12 @@ from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from kubesim.virtual import run_virtual, virtual_time
 from tests.zerotrust_worker.world import NAMESPACE_NAME, World, add_state, task, working
 
-ACCESS: JsonObject = {"enabled": True, "allowEmails": ["a@example.com"], "sessionDuration": "8h", "logoUrl": "https://l/x"}
+ACCESS: JsonObject = {
+    "enabled": True,
+    "allowEmails": ["a@example.com"],
+    "sessionDuration": "8h",
+    "logoUrl": "https://l/x",
+}
 STATE = "cfzt-shop-web"
 
 
@@ -41,7 +46,7 @@ async def published(world: World, *hostnames: str, **fields: Any) -> None:
     await add_state(world, write_state(state), STATE)
 
 
-async def annotations(world: World) -> JsonObject:
+async def noted(world: World) -> JsonObject:
     found = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
     shown: JsonObject = found["metadata"].get("annotations") or {}
     return {key: value for key, value in shown.items() if key in (DRIFT, DUE)}
@@ -168,10 +173,10 @@ def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
         async with working() as world:
             await published(world, access=ACCESS, token={})
             await world.elapse(minutes=6)
-            assert await annotations(world) == {}
+            assert await noted(world) == {}
             spoil(world)
             await world.elapse(minutes=11)
-            found = await annotations(world)
+            found = await noted(world)
             assert words in found.get(DRIFT, ""), found
             writes = len(world.cloud.journal.writes())
             state = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
@@ -184,7 +189,7 @@ def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
             await world.stage.user.merge_patch(CONFIG_MAP, Key(NAMESPACE_NAME, STATE), patch)
             await world.collect("web")
             await world.elapse(minutes=11)
-            assert await annotations(world) == {}
+            assert await noted(world) == {}
 
     run_virtual(scenario)
 
@@ -195,12 +200,16 @@ async def test_steady_fleet_costs_few_calls_and_no_writes() -> None:
         await published(world, access=ACCESS, token={})
         await world.elapse(minutes=10)
         before = world.calls()
-        version = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"]["resourceVersion"]
+        version = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"][
+            "resourceVersion"
+        ]
         writes = len(world.cloud.journal.writes())
         await world.elapse(minutes=30)
         assert len(world.cloud.journal.writes()) == writes
         assert world.calls() - before <= 6 * 10
-        after = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"]["resourceVersion"]
+        after = (await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE)))["metadata"][
+            "resourceVersion"
+        ]
         assert after == version
 
 
@@ -209,7 +218,7 @@ async def test_token_that_expires_soon_is_due_and_not_drift() -> None:
     async with working() as world:
         await published(world, access=ACCESS, token={"duration": "100h"})
         await world.elapse(hours=80)
-        found = await annotations(world)
+        found = await noted(world)
         assert DRIFT not in found
         assert "refresh service token" in found[DUE]
 
@@ -223,4 +232,4 @@ async def test_route_with_a_task_is_left_alone() -> None:
         await world.failed("web", "GroupNotFound")
         world.estate.zone.records.clear()
         await world.elapse(minutes=20)
-        assert await annotations(world) == {}
+        assert await noted(world) == {}

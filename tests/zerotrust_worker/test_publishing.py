@@ -37,5 +37,7 @@ async def test_task_protects_a_hostname_before_it_is_reachable() -> None:
         (rule,) = world.rules("web.example.com")
         lock = {"required": True, "teamName": "acme", "audTag": [application["aud"]]}
         assert rule["originRequest"]["access"] == lock
-        order = [entry.operation.partition(" ")[2].rpartition("/")[2] for entry in world.cloud.journal.writes()]
+        order = [
+            entry.operation.partition(" ")[2].rpartition("/")[2] for entry in world.cloud.journal.writes()
+        ]
         assert order == ["tags", "apps", "configurations", "batch"]

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from edgekeeper.controllers.zerotrust.worker import TASK
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.json import dig
 from edgekeeper.kube.kinds import SECRET, Key
@@ -33,7 +34,11 @@ async def test_task_is_claimed_before_the_first_change() -> None:
 
         def note() -> None:
             status = world.status("web")
-            phase = (str(status.get("phase")), str(status.get("workerPod")), len(world.cloud.journal.writes()))
+            phase = (
+                str(status.get("phase")),
+                str(status.get("workerPod")),
+                len(world.cloud.journal.writes()),
+            )
             if not phases or phases[-1] != phase:
                 phases.append(phase)
 
@@ -45,7 +50,9 @@ async def test_task_is_claimed_before_the_first_change() -> None:
 
         await world.until(is_completed)
         texts = [text for text in world.seen if "'kind': 'CloudflareTask'" in text or "'phase'" in text]
-        order = [phase for text in texts for phase in ("InProgress", "Completed") if f"'phase': '{phase}'" in text]
+        order = [
+            phase for text in texts for phase in ("InProgress", "Completed") if f"'phase': '{phase}'" in text
+        ]
         assert order[0] == "InProgress"
         assert order[-1] == "Completed"
         assert phases[-1][1] == "worker-1"
@@ -57,8 +64,6 @@ async def test_claim_of_a_dead_worker_is_taken_over() -> None:
         await world.stage.operator.stop()
         await world.apply(task("web", access=EMAILS))
         status = {"phase": "InProgress", "workerPod": "worker-1", "observedGeneration": 1}
-        from edgekeeper.controllers.zerotrust.worker import TASK
-
         await world.stage.user.merge_patch(
             TASK, Key(NAMESPACE_NAME, "web"), {"status": status}, subresource="status"
         )
@@ -107,7 +112,9 @@ async def test_outage_is_told_within_a_minute_and_survived() -> None:
 @virtual_time
 async def test_throttling_delays_and_loses_nothing() -> None:
     async with working() as world:
-        world.cloud.faults.add(Fault("throttle", probability=0.3, times=None, seconds=30, lasting=timedelta(minutes=10)))
+        world.cloud.faults.add(
+            Fault("throttle", probability=0.3, times=None, seconds=30, lasting=timedelta(minutes=10))
+        )
         for number in range(10):
             await world.apply(task(f"r{number}", access=EMAILS))
         await world.completed(*(f"r{number}" for number in range(10)))

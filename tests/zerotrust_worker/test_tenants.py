@@ -63,7 +63,9 @@ async def test_tenant_without_its_secret_says_so_and_recovers() -> None:
         assert not world.calls()
         await add_credential(world.stage, world.estate.token.value)
         await world.until(lambda: _ready(world)[1] == "ReconcileSuccess")
-        await world.stage.user.merge_patch(SECRET, Key(NAMESPACE_NAME, "cloudflare"), {"data": {"token": None}})
+        await world.stage.user.merge_patch(
+            SECRET, Key(NAMESPACE_NAME, "cloudflare"), {"data": {"token": None}}
+        )
         await world.until(lambda: _ready(world)[1] == "CredentialNotFound")
         assert "token" in _ready(world)[2]
 

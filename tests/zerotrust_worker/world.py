@@ -13,6 +13,7 @@ application, and the client secret may be seen in Secrets only.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -290,8 +291,6 @@ class World:
 
 
 def credentials(secret: JsonObject) -> tuple[str, str]:
-    from base64 import b64decode
-
     data = secret["data"]
     return b64decode(data["client_id"]).decode(), b64decode(data["client_secret"]).decode()
 
@@ -303,7 +302,11 @@ def task(name: str = "web", /, *hostnames: str, **fields: Any) -> JsonObject:
     """
     names = hostnames or (f"{name}.example.com",)
     operations: JsonObject = {
-        "tunnelRoute": {"enabled": True, "originService": "http://web.shop.svc:80", **fields.pop("tunnel", {})},
+        "tunnelRoute": {
+            "enabled": True,
+            "originService": "http://web.shop.svc:80",
+            **fields.pop("tunnel", {}),
+        },
         "cnameDns": {"enabled": fields.pop("cname", True)},
         "accessApp": {"name": name, "policyName": f"{name}-allow-policy", **fields.pop("access", {})},
         "serviceToken": _token(name, fields.pop("token", None)),
@@ -376,8 +379,6 @@ async def working(
 
 
 async def add_credential(stage: Stage[Estate], token: str) -> None:
-    from base64 import b64encode
-
     await stage.user.create(
         SECRET,
         {

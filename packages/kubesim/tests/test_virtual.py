@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from datetime import UTC, datetime, timedelta
@@ -45,6 +46,22 @@ def test_virtual_timers_fire_in_the_order_of_their_times() -> None:
         return order
 
     assert run_virtual(race) == [0.0, 0.001, 60.0, 3600.0, 7200.0]
+
+
+def test_virtual_timer_is_never_early() -> None:
+    """Whoever wakes up a little before its time finds that it is not due, and waits again, without time passing."""
+
+    async def main() -> list[float]:
+        loop = asyncio.get_running_loop()
+        early: list[float] = []
+        for number in range(1, 2_000):
+            due = loop.time() + number * 0.1 + 1e-7
+            loop.call_at(due - 5e-7, int)
+            await asyncio.sleep(due - loop.time())
+            early += [due] if loop.time() < due - 2 * math.ulp(due) else []
+        return early
+
+    assert run_virtual(main) == []
 
 
 def test_virtual_timeout_ends_a_wait_for_nothing() -> None:

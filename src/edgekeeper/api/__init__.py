@@ -1,7 +1,7 @@
-"""The kinds as typed data, and the CustomResourceDefinitions made from them.
+"""Types of the custom resources, and the CustomResourceDefinitions generated from them.
 
-schema        from typed structs to structural OpenAPI schemas
-definition    the rest of a definition: names, columns, subresources
-shared        conditions and inventories, for all kinds
+schema        structural OpenAPI schemas of typed structs
+definition    CustomResourceDefinitions: names, printer columns, subresources
+shared        types that several kinds use: conditions, inventories
 cloudfront    DistributionTenant
 """

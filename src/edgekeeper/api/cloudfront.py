@@ -1,8 +1,8 @@
 """DistributionTenant: a tenant of a CloudFront distribution, with its certificate and its DNS records.
 
-Fields, limits, defaults, rules and columns are those that existing manifests were written for. Additions are optional:
-`status.inventory` and two fingerprints in the status, short names and a category, more columns. What CloudFront would
-refuse is refused at admission, by `cloudfront_rules`.
+The kind is compatible with manifests written for cloudfront-tenant-operator: fields, limits, defaults, rules and columns
+are the same. Additions are optional: `status.inventory` and two fingerprints in the status, short names and a category,
+more columns. `cloudfront_rules` refuses at admission what CloudFront would refuse.
 """
 
 from __future__ import annotations
@@ -70,16 +70,17 @@ class Domain(CamelStruct, frozen=True):
 
 
 class Parameter(CamelStruct, frozen=True):
-    """A value for a parameter that the distribution defines."""
+    """The value of a parameter that the distribution defines."""
 
     name: Annotated[
-        str, Meta(min_length=1, max_length=128, pattern=r"^[a-zA-Z0-9\-_]+$", description="Its name.")
+        str,
+        Meta(min_length=1, max_length=128, pattern=r"^[a-zA-Z0-9\-_]+$", description="The parameter's name."),
     ]
-    value: Annotated[str, Meta(min_length=1, max_length=256, description="Its value.")]
+    value: Annotated[str, Meta(min_length=1, max_length=256, description="The parameter's value.")]
 
 
 class WebAcl(CamelStruct, frozen=True):
-    """The web ACL of the tenant, in place of the distribution's."""
+    """The web ACL of the tenant, which replaces that of the distribution."""
 
     __rules__ = (
         Rule(
@@ -90,25 +91,25 @@ class WebAcl(CamelStruct, frozen=True):
 
     action: Annotated[
         Literal["disable", "override"],
-        Meta(description="override uses the web ACL in arn, disable uses none."),
+        Meta(description="override: use the web ACL in arn. disable: use no web ACL."),
     ]
     arn: Annotated[
         str,
         Meta(
-            description="The web ACL to use, of AWS WAF v2 with global scope.",
+            description="The ARN of the web ACL (AWS WAF v2, scope CLOUDFRONT).",
             extra_json_schema=admitted.WEB_ACL,
         ),
     ] = ""
 
 
 class Certificate(CamelStruct, frozen=True):
-    """A certificate of ACM that covers the tenant's domains."""
+    """An ACM certificate that covers the tenant's domains."""
 
-    # The region is CloudFront's own in the public partition. Of others AWS itself knows better.
+    # CloudFront requires us-east-1 in the public partition. For other partitions AWS checks the region.
     __rules__ = (
         Rule(
             "self.arn.startsWith('arn:aws:acm:us-east-1:') || self.arn.startsWith('arn:aws-')",
-            "the certificate must be in us-east-1, where CloudFront looks for it",
+            "the certificate must be in us-east-1, the region that CloudFront uses",
         ),
     )
 
@@ -116,25 +117,27 @@ class Certificate(CamelStruct, frozen=True):
 
 
 class GeoRestrictions(CamelStruct, frozen=True):
-    """Where the tenant may be seen."""
+    """The countries from which the tenant may be requested."""
 
-    __rules__ = (admitted.RESTRICTED_SOMEWHERE,)
+    __rules__ = (admitted.RESTRICTION_NEEDS_LOCATIONS,)
 
     restriction_type: Annotated[
         Literal["none", "whitelist", "blacklist"],
-        Meta(description="Whether locations are those that may see the tenant, or those that may not."),
+        Meta(
+            description="whitelist: only locations may request the tenant. blacklist: locations may not. none: no restriction."
+        ),
     ]
     locations: Annotated[
         list[Annotated[str, Meta(extra_json_schema=admitted.LOCATION)]],
         Meta(
-            description="Countries, as two letters of ISO 3166-1.",
+            description="Country codes of two letters (ISO 3166-1 alpha-2).",
             extra_json_schema={**ATOMIC_LIST, **admitted.LOCATIONS},
         ),
     ] = []
 
 
 class Customizations(CamelStruct, frozen=True):
-    """What the tenant does differently from its distribution."""
+    """Settings of the tenant that replace those of its distribution."""
 
     web_acl: WebAcl | None = None
     certificate: Certificate | None = None
@@ -142,77 +145,81 @@ class Customizations(CamelStruct, frozen=True):
 
 
 class ManagedCertificateRequest(CamelStruct, frozen=True):
-    """Asks CloudFront to request a certificate, and to renew it."""
+    """Lets CloudFront request a certificate for the tenant, and renew it."""
 
     validation_token_host: Annotated[
         Literal["cloudfront", "self-hosted"],
         Meta(
-            description="Who answers the validation request: cloudfront needs the domain's DNS to point to it first."
+            description="Who serves the validation token. For cloudfront the DNS of the domain must point to CloudFront."
         ),
     ]
     primary_domain_name: Annotated[
         str,
         Meta(
             min_length=1,
-            description="The certificate's main name: one of spec.domains.",
+            description="The common name of the certificate: one of spec.domains.",
             extra_json_schema=admitted.DOMAIN,
         ),
     ]
     certificate_transparency_logging_preference: Annotated[
         Literal["enabled", "disabled"] | None,
-        Meta(description="Whether the certificate is published in transparency logs."),
+        Meta(description="Whether the certificate is recorded in certificate transparency logs."),
     ] = None
 
 
 class Tag(CamelStruct, frozen=True):
-    """A tag of the tenant in AWS."""
+    """An AWS tag of the tenant."""
 
     key: Annotated[
         str,
-        Meta(min_length=1, max_length=128, description="Its key.", extra_json_schema=admitted.TAG_KEY),
+        Meta(min_length=1, max_length=128, description="The tag's key.", extra_json_schema=admitted.TAG_KEY),
     ]
     value: Annotated[
-        str, Meta(max_length=256, description="Its value.", extra_json_schema=admitted.TAG_VALUE)
+        str, Meta(max_length=256, description="The tag's value.", extra_json_schema=admitted.TAG_VALUE)
     ] = ""
 
 
 class Dns(CamelStruct, frozen=True):
-    """Where the records of the tenant's domains are kept."""
+    """The hosted zone in which records for the tenant's domains are managed."""
 
     __rules__ = (
         Rule("self.provider != 'route53' || has(self.hostedZoneId)", "hostedZoneId is required for route53"),
     )
 
-    provider: Annotated[Literal["route53"], Meta(description="Who serves the zone.")]
+    provider: Annotated[Literal["route53"], Meta(description="The DNS provider.")]
     hosted_zone_id: Annotated[
-        str, Meta(description="The zone of the domains.", extra_json_schema=admitted.ZONE)
+        str,
+        Meta(
+            description="The id of the hosted zone that contains the domains.",
+            extra_json_schema=admitted.ZONE,
+        ),
     ] = ""
     ttl: Annotated[
         int,
         Meta(
             ge=60,
             le=172800,
-            description="Seconds for which resolvers may remember a record.",
+            description="The TTL of the records, in seconds.",
             extra_json_schema={"default": DEFAULT_TTL},
         ),
     ] = DEFAULT_TTL
     assume_role_arn: Annotated[
         str,
         Meta(
-            description="The role to use for the zone, where it belongs to another account.",
+            description="The ARN of the IAM role to assume for the zone, if it belongs to another account.",
             extra_json_schema=admitted.ROLE,
         ),
     ] = ""
 
 
 class DistributionTenantSpec(CamelStruct, frozen=True):
-    """What the tenant shall be."""
+    """The desired state of the tenant."""
 
     distribution_id: Annotated[
         str,
         Meta(
             min_length=1,
-            description="The multi-tenant distribution.",
+            description="The id of the multi-tenant distribution.",
             extra_json_schema=admitted.DISTRIBUTION,
         ),
     ]
@@ -231,14 +238,14 @@ class DistributionTenantSpec(CamelStruct, frozen=True):
     connection_group_id: Annotated[
         str,
         Meta(
-            description="The connection group; the account's default group where there is none.",
+            description="The id of the connection group. Default: the account's default connection group.",
             extra_json_schema=admitted.CONNECTION_GROUP,
         ),
     ] = ""
     parameters: Annotated[
         list[Parameter],
         Meta(
-            description="Values for the distribution's parameters.",
+            description="Values of the distribution's parameters.",
             extra_json_schema={**ATOMIC_LIST, **admitted.PARAMETERS},
         ),
     ] = []
@@ -246,19 +253,19 @@ class DistributionTenantSpec(CamelStruct, frozen=True):
     managed_certificate_request: ManagedCertificateRequest | None = None
     tags: Annotated[
         list[Tag],
-        Meta(description="Tags of the tenant in AWS.", extra_json_schema={**ATOMIC_LIST, **admitted.TAGS}),
+        Meta(description="AWS tags of the tenant.", extra_json_schema={**ATOMIC_LIST, **admitted.TAGS}),
     ] = []
     dns: Dns | None = None
 
     @property
     def own_certificate(self) -> str:
-        """The ARN of the certificate that is named in place of the distribution's; empty where none is."""
+        """The ARN of the certificate in `customizations`; empty if there is none."""
         custom = self.customizations
         return custom.certificate.arn if custom and custom.certificate else ""
 
 
 class DomainResult(CamelStruct, frozen=True):
-    """A domain as CloudFront has it."""
+    """The state of a domain in CloudFront."""
 
     domain: str
     status: Annotated[
@@ -267,85 +274,91 @@ class DomainResult(CamelStruct, frozen=True):
 
 
 class DistributionTenantStatus(CamelStruct, frozen=True):
-    """What the tenant is."""
+    """The observed state of the tenant."""
 
-    observed_generation: Annotated[
-        int | None, Meta(description="The generation that was carried out last.")
-    ] = None
+    observed_generation: Annotated[int | None, Meta(description="The last generation that was applied.")] = (
+        None
+    )
     id: Annotated[str, Meta(description="The tenant's id.")] = ""
     arn: Annotated[str, Meta(description="The tenant's ARN.")] = ""
-    e_tag: Annotated[str, Meta(description="The version that was seen last.")] = ""
-    distribution_tenant_status: Annotated[str, Meta(description="InProgress or Deployed.")] = ""
+    e_tag: Annotated[str, Meta(description="The last observed version of the tenant.")] = ""
+    distribution_tenant_status: Annotated[
+        str, Meta(description="The deployment status in CloudFront: InProgress or Deployed.")
+    ] = ""
     created_time: datetime | None = None
     last_modified_time: datetime | None = None
     domain_results: Annotated[
         list[DomainResult],
-        Meta(description="The domains as CloudFront has them.", extra_json_schema=ATOMIC_LIST),
+        Meta(description="The state of the domains in CloudFront.", extra_json_schema=ATOMIC_LIST),
     ] = []
-    certificate_arn: Annotated[str, Meta(description="The certificate that CloudFront manages.")] = ""
-    managed_certificate_status: Annotated[str, Meta(description="How far that certificate is.")] = ""
+    certificate_arn: Annotated[
+        str, Meta(description="The ARN of the certificate that CloudFront manages.")
+    ] = ""
+    managed_certificate_status: Annotated[str, Meta(description="The status of that certificate.")] = ""
     last_drift_check_time: datetime | None = None
     drift_detected: Annotated[
-        bool | None, Meta(description="Whether the tenant was found changed outside the operator.")
+        bool | None, Meta(description="Whether the tenant was changed outside the operator.")
     ] = None
     dns_change_id: Annotated[
-        str, Meta(description="The change of the zone that is not known to the world yet.")
+        str, Meta(description="The id of a Route 53 change that is not propagated yet.")
     ] = ""
     dns_changes: Annotated[
         list[DnsChange],
         Meta(
-            description="All changes of zones that are not known to the world yet.",
+            description="All Route 53 changes that are not propagated yet.",
             extra_json_schema=ATOMIC_LIST,
         ),
     ] = []
-    dns_target: Annotated[str, Meta(description="Where the tenant's records point.")] = ""
+    dns_target: Annotated[str, Meta(description="The target of the tenant's records.")] = ""
     inventory: Annotated[
         list[
             Annotated[
                 InventoryRecord,
-                Meta(description="A DNS record that was written for this tenant, exactly as it was written."),
+                Meta(description="A DNS record of this tenant, as it was last written."),
             ]
         ],
         Meta(
-            description="The DNS records that may exist because of this tenant.",
+            description="The DNS records that the operator has written, or is about to write, for this tenant.",
             extra_json_schema=ATOMIC_LIST,
         ),
     ] = []
     certificate_request: Annotated[
-        str, Meta(description="A fingerprint of the certificate request that CloudFront was sent last.")
+        str, Meta(description="A fingerprint of the last certificate request sent to CloudFront.")
     ] = ""
     tags_fingerprint: Annotated[
-        str, Meta(description="A fingerprint of the tags that the tenant was given last.")
+        str, Meta(description="A fingerprint of the last tags written to the tenant.")
     ] = ""
     creation_started: Annotated[
         datetime | None,
         Meta(
-            description="When the creation of a tenant began that cannot be tagged as ours, until its id is known."
+            description="When the creation of a tenant that cannot be tagged started; unset once its id is known."
         ),
     ] = None
     contested_generation: Annotated[
         int | None,
-        Meta(description="The generation for which CloudFront said that a domain belongs to another tenant."),
+        Meta(
+            description="The generation for which CloudFront reported that a domain belongs to another tenant."
+        ),
     ] = None
     conditions: Annotated[
-        list[Annotated[Condition, Meta(description="A fact about the tenant.")]],
+        list[Annotated[Condition, Meta(description="A condition of the tenant.")]],
         Meta(extra_json_schema=LISTED_BY_TYPE),
     ] = []
 
 
 class DistributionTenant(CamelStruct, frozen=True):
-    """The object as its controller reads it; metadata is the runtime's business."""
+    """Spec and status as the controller reads them; the runtime handles the metadata."""
 
     spec: DistributionTenantSpec
     status: DistributionTenantStatus = DistributionTenantStatus()
 
 
 def read_tenant(obj: JsonObject) -> DistributionTenant:
-    """An object as its controller reads it. Raise msgspec.ValidationError where it does not fit the kind.
+    """Decode an object. Raise msgspec.ValidationError if it does not match the types of the kind.
 
-    Conditions are left out: `core.conditions` reads them, and keeps those of other controllers whatever is in them. Of an
-    object that is being deleted, fields of the spec that do not fit are left out as well, so that it can be finalized: what
-    it owns is found by its name, its mark and the inventory in its status.
+    Conditions are left out: `core.conditions` reads them, and preserves those of other controllers. If the object is being
+    deleted, invalid fields of the spec are left out as well, so that it can be finalized: what it owns is identified by
+    its name, its ownership mark and the inventory in its status.
     """
     status = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
     try:
@@ -357,7 +370,7 @@ def read_tenant(obj: JsonObject) -> DistributionTenant:
 
 
 def _valid_part(obj: JsonObject) -> DistributionTenantSpec:
-    """The fields of the spec that fit their types, each by itself."""
+    """The spec with only those fields that are valid by themselves."""
     given = dig_object(obj, "spec")
     fitting: dict[str, Any] = {"distribution_id": "", "domains": []}
     for field in msgspec.structs.fields(DistributionTenantSpec):
@@ -379,7 +392,7 @@ DISTRIBUTION_TENANT = CustomKind(
         condition_column("Ready"),
         condition_column("Synced"),
         condition_column("Ready", "Reason", "reason"),
-        Column("Domains", ".spec.domains[*].domain"),  # the server shows the first
+        Column("Domains", ".spec.domains[*].domain"),  # kubectl shows the first one
         condition_column("Paused"),
         condition_column("CertificateReady", "Cert", priority=1),
         condition_column("DNSReady", "DNS", priority=1),

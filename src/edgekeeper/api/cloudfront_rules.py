@@ -1,14 +1,14 @@
-"""What the API server refuses of a DistributionTenant, each with its remedy.
+"""Validation rules for DistributionTenants at admission. Each message names the remedy.
 
 *Guarantees*
- - What is refused here CloudFront refuses as well, as far as AWS documents it.
- - An object that was stored before a rule existed can be deleted, and changed in other fields: each rule stands at the
-   field that it is about, and kube-apiserver (1.30 and later) does not apply it to an update that leaves that field as
-   it was. Of a list that is the whole list.
- - The controller's validation refuses the same, in an object that was stored before.
+ - The rules refuse only values that CloudFront refuses as well, as far as AWS documents it.
+ - An object that was stored before a rule existed can be deleted, and changed in other fields: each rule is attached to
+   the field that it checks, and kube-apiserver (1.30 and later) skips it in updates that do not change that field
+   (validation ratcheting). For a list, that is the list as a whole.
+ - The controller's validation applies the same rules to objects that were stored before.
 
-The bounds of lists and strings keep the estimated cost of the rules within kube-apiserver's limits. They are at AWS's
-quotas, or well above those that AWS raises on request.
+The limits of lists and strings keep the estimated cost of the rules within kube-apiserver's limits. They equal AWS's
+quotas, or are well above quotas that AWS raises on request.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_DOMAINS: Final = 250
 MOST_PARAMETERS: Final = 100
 MOST_LOCATIONS: Final = 250
 _MOST_COMPARED: Final = 150
-"""Comparing each item with each other costs the square of their number, and one evaluation may cost a million."""
+"""The longest list that is checked for duplicates: the cost is quadratic, and its limit is a million per evaluation."""
 _LONGEST_ARN: Final = 2048
 _LONGEST_ID: Final = 128
 
@@ -43,12 +43,12 @@ def _has_form(form: str) -> str:
 
 
 def _if_set(condition: str) -> str:
-    """Empty counts as not set."""
+    """An optional field: the empty string is valid."""
     return f"self == '' || {condition}"
 
 
 def _unique(items: str, key: str = "") -> Rule:
-    """No two items of a list are the same, or have the same key. Of long lists only the controller finds out."""
+    """A list has no duplicates, by `key` if given. For lists over `_MOST_COMPARED`, only the controller checks this."""
     is_unique = f"self.all(one, self.exists_one(other, other{key} == one{key}))"
     return Rule(f"self.size() > {_MOST_COMPARED} || {is_unique}", f"no two {items} may be the same")
 
@@ -122,7 +122,7 @@ LOCATION: Final = admission(
     maxLength=64,
 )
 LOCATIONS: Final = admission(_unique("locations"), maxItems=MOST_LOCATIONS)
-RESTRICTED_SOMEWHERE: Final = Rule(
+RESTRICTION_NEEDS_LOCATIONS: Final = Rule(
     "self.restrictionType == 'none' || (has(self.locations) && self.locations.size() > 0)",
     "a whitelist or blacklist needs at least one country in locations",
 )

@@ -1,7 +1,7 @@
-"""CustomResourceDefinitions: what a kind is called, and what people see of it.
+"""CustomResourceDefinitions: names, printer columns and subresources of the kinds.
 
-The definitions are data made from the typed kinds. They are written into the chart by `edgekeeper crds`, and a test
-keeps the chart's copy equal to what the types say.
+Definitions are generated from the types. `edgekeeper crds` writes them into the chart, and a test checks that the
+chart's copy is up to date.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Column:
     path: str
     type: str = "string"
     priority: int = 0
-    """Zero is always shown; others only with `-o wide`."""
+    """Columns with a priority above zero are shown only with `-o wide`."""
 
     def as_definition(self) -> JsonObject:
         shown: JsonObject = {"name": self.name, "type": self.type, "jsonPath": self.path}
@@ -31,7 +31,7 @@ class Column:
 
 
 def condition_column(type_: str, name: str = "", part: str = "status", priority: int = 0) -> Column:
-    """A column that shows a part of a condition: whether it holds, or why."""
+    """A column for a field of a condition, such as `status` or `reason`."""
     return Column(name or type_, f'.status.conditions[?(@.type=="{type_}")].{part}', priority=priority)
 
 
@@ -40,7 +40,7 @@ AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 @dataclass(frozen=True, slots=True)
 class CustomKind:
-    """A kind that we define."""
+    """A kind that edgekeeper defines."""
 
     group: str
     version: str
@@ -49,17 +49,17 @@ class CustomKind:
     description: str
     spec: type[msgspec.Struct]
     status: type[msgspec.Struct] | None
-    """None for a kind that has no status, and so no subresource of that name."""
+    """None for a kind without a status subresource."""
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     scope: Literal["Namespaced", "Cluster"] = "Namespaced"
     singular: str = ""
-    """What one object is called; the kind in lower case where it is not said."""
+    """The singular name. Default: the kind in lower case."""
 
     @property
     def name(self) -> str:
-        """What the definition itself is called."""
+        """The name of the CustomResourceDefinition."""
         return f"{self.plural}.{self.group}"
 
     def definition(self) -> JsonObject:

@@ -1,8 +1,8 @@
-"""From typed structs to structural schemas, the dialect of OpenAPI that CustomResourceDefinitions are written in.
+"""Converts typed structs into structural schemas, the subset of OpenAPI that CustomResourceDefinitions use.
 
-A field is required where the struct has no default for it. Limits, patterns and descriptions are `msgspec.Meta` on the
-type; what only Kubernetes knows stands in `extra_json_schema` there: formats, `x-kubernetes-…`, defaults that the server
-shall fill in. A struct brings its own rules as `__rules__`, pairs of an expression and a message.
+A field without a default is required. Limits, patterns and descriptions are set with `msgspec.Meta`; its
+`extra_json_schema` takes what is specific to Kubernetes: formats, `x-kubernetes-…` and defaults that the server applies.
+Validation rules of a struct are listed in its `__rules__`.
 
     class Certificate(Struct):
         __rules__ = (Rule("self.arn.startsWith('arn:')", "arn must be an ARN"),)
@@ -12,15 +12,15 @@ shall fill in. A struct brings its own rules as `__rules__`, pairs of an express
     ───────────────────────────  ──────────────────────────────────────────────────────────
     struct                       object with properties
     dict[str, T]                 object with additionalProperties
-    dict[str, Any]               object whose fields are kept whatever they are: free-form
-    Any                          any value, kept whatever it is
+    dict[str, Any]               object with x-kubernetes-preserve-unknown-fields
+    Any                          x-kubernetes-preserve-unknown-fields
     list[T]                      array
     str, int, float, bool        string, integer (int64), number (double), boolean
     Literal, StrEnum             string, or integer, with an enum
     datetime                     string of format date-time
     T | None                     the schema of T: optional fields are absent, never null
 
-Anything that has no structural schema is refused when the definition is made, long before a server would refuse it.
+A type without a structural schema raises UnstructuralTypeError when the definition is generated.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from edgekeeper.core.json import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A validation rule of a struct, a list or a string, as text: the server evaluates it."""
+    """A CEL validation rule of a struct, a list or a string, which the API server evaluates."""
 
     rule: str
     message: str
     message_expression: str = ""
-    """Makes the message out of the value. `message` stands in for it where it fails."""
+    """A CEL expression for the message. If its evaluation fails, the server uses `message`."""
 
     def as_schema(self) -> JsonObject:
         written = {"message": self.message, "rule": self.rule}
@@ -52,26 +52,26 @@ class Rule:
 
 
 def admission(*rules: Rule, **bounds: Any) -> JsonObject:
-    """Rules and bounds that only the server applies, for `extra_json_schema`.
+    """Rules and limits that only the API server checks, for `extra_json_schema`.
 
-    A bound in `msgspec.Meta` holds when an object is decoded as well. What was stored before there was a bound must
-    still be decoded, so a new bound stands here.
+    A limit in `msgspec.Meta` is also checked when an object is decoded. Objects that were stored before a limit was
+    introduced must still be decoded, so new limits are set here.
     """
     written = {"x-kubernetes-validations": [rule.as_schema() for rule in rules]} if rules else {}
     return {**bounds, **written}
 
 
 class UnstructuralTypeError(TypeError):
-    """A type that no structural schema describes."""
+    """The type has no structural schema."""
 
 
 def schema_of(struct: type[msgspec.Struct]) -> JsonObject:
-    """The structural schema of a struct. Raise UnstructuralTypeError where it has none."""
+    """The structural schema of a struct. Raise UnstructuralTypeError if it has none."""
     try:
         return _schema(inspect.type_info(struct))
     except RecursionError as error:
         raise UnstructuralTypeError(
-            f"{struct.__name__} contains itself, which no schema describes"
+            f"{struct.__name__} is recursive, which structural schemas do not support"
         ) from error
 
 
@@ -153,7 +153,7 @@ def _enum(values: Collection[Any]) -> JsonObject:
 
 
 def _range(info: inspect.IntType | inspect.FloatType) -> JsonObject:
-    """The bounds of a number. Kubernetes says of a bound, not beside it, that it is exclusive."""
+    """The limits of a number. In Kubernetes `exclusiveMinimum` is a boolean that modifies `minimum`."""
     least = _present(minimum=info.ge) or _exclusive("Minimum", info.gt)
     most = _present(maximum=info.le) or _exclusive("Maximum", info.lt)
     return {**least, **most, **_present(multipleOf=info.multiple_of)}

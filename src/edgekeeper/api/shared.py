@@ -1,8 +1,8 @@
-"""Types that several kinds share: conditions, and what an object's status says about what it owns outside.
+"""Types that several kinds use: conditions, and the parts of a status that record DNS records and changes.
 
-Descriptions here speak of "the object". A kind that wants its own word says so where it uses the type:
+Descriptions refer to "the object". A kind can set a more specific description where it uses a type:
 
-    conditions: list[Annotated[Condition, Meta(description="A fact about the tenant.")]]
+    conditions: list[Annotated[Condition, Meta(description="A condition of the tenant.")]]
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 
 ATOMIC_LIST: Final[dict[str, Any]] = {"x-kubernetes-list-type": "atomic"}
-"""For `extra_json_schema` of a list that has one owner as a whole."""
+"""For `extra_json_schema` of a list that one field manager owns as a whole."""
 LISTED_BY_TYPE: Final[dict[str, Any]] = {
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["type"],
 }
-"""For `extra_json_schema` of a list whose entries have a `type` that is unique in it, and owners of their own."""
+"""For `extra_json_schema` of a list whose entries have a unique `type` and individual field managers."""
 
 
 class CamelStruct(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Field names as Kubernetes writes them; what is unset is left out."""
+    """Encodes field names in camel case, and omits fields that have their default."""
 
 
 class Condition(CamelStruct, frozen=True):
-    """A fact about the object."""
+    """A condition of the object."""
 
     type: Annotated[str, Meta(max_length=316)]
     status: Literal["True", "False", "Unknown"]
@@ -37,28 +37,30 @@ class Condition(CamelStruct, frozen=True):
 
 
 class InventoryRecord(CamelStruct, frozen=True):
-    """A DNS record that was written for this object, exactly as it was written."""
+    """A DNS record of this object, as it was last written."""
 
-    zone: Annotated[str, Meta(description="The hosted zone.")]
-    name: Annotated[str, Meta(description="The record's name, without the final dot.")]
-    type: Annotated[str, Meta(description="CNAME, A or AAAA.")]
-    target: Annotated[str, Meta(description="Where it points.")]
-    ttl: Annotated[int | None, Meta(description="Seconds; an alias record has none.")] = None
-    role: Annotated[str, Meta(description="The role with which the zone was written.")] = ""
+    zone: Annotated[str, Meta(description="The id of the hosted zone.")]
+    name: Annotated[str, Meta(description="The name of the record, without the final dot.")]
+    type: Annotated[str, Meta(description="The type of the record: CNAME, A or AAAA.")]
+    target: Annotated[str, Meta(description="The target of the record.")]
+    ttl: Annotated[int | None, Meta(description="The TTL in seconds; unset for an alias record.")] = None
+    role: Annotated[str, Meta(description="The ARN of the IAM role used to write the zone, if any.")] = ""
     state: Annotated[
         Literal["Planned", "Written"],
         Meta(
-            description="Planned before it is written for the first time: until then it is not ours to change."
+            description="Planned: not written yet, so the operator does not own the record. Written: the operator has written it."
         ),
     ] = "Written"
 
 
 class DnsChange(CamelStruct, frozen=True):
-    """A change of a zone that may not have reached all name servers."""
+    """A Route 53 change that may not be propagated to all name servers."""
 
-    zone: Annotated[str, Meta(description="The hosted zone's id.")]
-    id: Annotated[str, Meta(description="Route 53's id of the change; empty where its answer was lost.")] = ""
-    role: Annotated[str, Meta(description="The role that the zone was written with, if any.")] = ""
+    zone: Annotated[str, Meta(description="The id of the hosted zone.")]
+    id: Annotated[
+        str, Meta(description="The id of the change in Route 53; empty if the response was lost.")
+    ] = ""
+    role: Annotated[str, Meta(description="The ARN of the IAM role used to write the zone, if any.")] = ""
     until: Annotated[
         datetime | None, Meta(description="When a change without an id counts as propagated.")
     ] = None

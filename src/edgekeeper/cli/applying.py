@@ -1,9 +1,9 @@
-"""Bring manifests into an API server and follow them until they are ready.
+"""Applies manifests to an API server and waits until the objects are ready.
 
-    load  →  apply what others build on, wait for it  →  apply the rest, wait for it
+    load  →  apply namespaces and CustomResourceDefinitions, wait  →  apply the rest, wait
 
-Namespaces and CustomResourceDefinitions go first: nothing can be put into a namespace, or be of a kind, that does not
-exist yet. Everything is applied server-side under one field manager, so applying the same files again changes nothing.
+Namespaces and CustomResourceDefinitions come first, because other objects depend on them. Objects are applied
+server-side under one field manager, so applying the same files again changes nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POLL_INTERVAL = 0.05
 
 
 class ApiServer(Protocol):
-    """What applying needs of an API server. A refusal is a `CommandError` in the server's words."""
+    """The requests that `Applier` makes. A refusal raises `CommandError` with the server's message."""
 
     async def get(self, path: str) -> JsonObject: ...
 
@@ -35,7 +35,7 @@ class ApiServer(Protocol):
 
 @dataclass
 class Tracked:
-    """An applied object: what was asked for, what the server holds now, and whether that is ready."""
+    """An applied object: its manifest and its current state on the server."""
 
     manifest: Manifest
     path: str = ""
@@ -47,7 +47,7 @@ class Tracked:
 
     @property
     def label(self) -> str:
-        """Where the object lives; the server's copy knows the namespace that the manifest left out."""
+        """`namespace/name`. The server's copy has the namespace even if the manifest has none."""
         metadata = (self.body or self.manifest.body)["metadata"]
         namespace = metadata.get("namespace")
         return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
@@ -57,11 +57,11 @@ class Tracked:
 
 
 Observer = Callable[[Sequence[Tracked]], None]
-"""Told whenever anything may have changed; draws the progress."""
+"""Called with all objects after every request; shows the progress."""
 
 
 class Applier:
-    """Applies manifests to one server and watches over them."""
+    """Applies manifests to a server and waits until the objects are ready."""
 
     def __init__(self, server: ApiServer, manifests: Sequence[Manifest], observe: Observer) -> None:
         self._server = server
@@ -89,7 +89,7 @@ class Applier:
         self._observe(self.tracked)
 
     async def _path_of(self, manifest: Manifest) -> str:
-        """Ask discovery where objects of this kind live."""
+        """The path of the object, by discovery. Raise CommandError if its kind is not served."""
         group = "/apis/" if "/" in manifest.api_version else "/api/"
         base = group + manifest.api_version
         try:

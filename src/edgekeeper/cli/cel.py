@@ -1,7 +1,7 @@
-"""`edgekeeper cel`: a place to try expressions out, one at a time or many in a batch.
+"""`edgekeeper cel`: evaluates a CEL expression, or a batch of expressions.
 
-Answers go to standard output, for people or as JSON. What is wrong with one expression is drawn below its text on
-standard error, unless the answer is JSON, which then holds the error. In a batch an error is an answer like any other.
+Results are printed to standard output, as text or as JSON. The error of a single expression is printed to standard error
+with its position; with `-o json` and in a batch it is part of the result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rich.highlighter import JSONHighlighter
 from rich.text import Text
 
 from edgekeeper.cli.context import load_context
-from edgekeeper.cli.expression import Answer, ask
+from edgekeeper.cli.expression import Answer, evaluate
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.terminal import open_console
@@ -30,7 +30,7 @@ from kubecel.types import DYN
 STDIN: Final = "-"
 ENVIRONMENTS: Final = {"kro": environments.kro, "kubernetes": environments.kubernetes}
 WIDTH: Final = 80
-"""Values that are longer in one line are spread over several."""
+"""Values that do not fit into a line of this width are indented over several lines."""
 _LINE_FORM: Final = 'each line is an object such as {"id": "a", "expr": "1 + 1"}'
 
 
@@ -39,7 +39,10 @@ _LINE_FORM: Final = 'each line is an object such as {"id": "a", "expr": "1 + 1"}
     examples=[
         ("edgekeeper cel '1 + 1'", "evaluate an expression"),
         ("edgekeeper cel '${schema.spec.name}' --context shop.yaml", "with variables from a file"),
-        ("edgekeeper cel - --context shop.yaml -o json < expression", "for programs"),
+        (
+            "edgekeeper cel - --context shop.yaml -o json < expression",
+            "read it from standard input, print JSON",
+        ),
         ("edgekeeper cel --batch expressions.jsonl --context shop.yaml", "many expressions"),
     ],
 )
@@ -55,15 +58,15 @@ _LINE_FORM: Final = 'each line is an object such as {"id": "a", "expr": "1 + 1"}
     type=click.Choice(list(ENVIRONMENTS)),
     default="kro",
     show_default=True,
-    help="What the expression is written for: compositions, or the rules of CustomResourceDefinitions.",
+    help="The functions and variables to use: those of compositions (kro), or of rules in CustomResourceDefinitions.",
 )
 @click.option(
     "--batch",
     type=click.File(encoding="utf-8"),
     metavar="FILE",
-    help="Answer each line {id, expr} of FILE by a line {id, value or error, type, deps}.",
+    help="Evaluate each line {id, expr} of FILE, and print a line {id, value or error, type, deps} for it.",
 )
-@click.option("-o", "--output", type=click.Choice(["json"]), help="Print the answer for programs.")
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print the result as JSON.")
 def cel(
     *,
     expression: str | None,
@@ -72,9 +75,9 @@ def cel(
     batch: TextIO | None,
     output: str | None,
 ) -> int:
-    """Evaluate an expression, and say what it depends on.
+    """Evaluate an expression, and show what it depends on.
 
-    EXPR may stand in ${…}, as in a ResourceGraphDefinition; - reads it from standard input.
+    EXPR may be enclosed in ${…}, as in a ResourceGraphDefinition; - reads it from standard input.
     """
     if (expression is None) == (batch is None):
         raise click.UsageError("Give either an expression or --batch.")
@@ -85,19 +88,19 @@ def cel(
             click.echo(line)
         return ExitCode.OK
     text = sys.stdin.read() if expression == STDIN else expression or ""
-    return _report(ask(prepared, text, variables), as_json=output == "json")
+    return _report(evaluate(prepared, text, variables), as_json=output == "json")
 
 
 def _answers(environment: Environment, variables: Mapping[str, Any], lines: TextIO) -> Iterator[str]:
-    """The lines of a batch. Empty lines are passed over."""
+    """The results of a batch, one JSON object per line. Empty lines are skipped."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         match _parsed(line):
             case {"id": identity, "expr": str(text)}:
-                yield json.dumps({"id": identity, **ask(environment, text, variables).summary()})
+                yield json.dumps({"id": identity, **evaluate(environment, text, variables).summary()})
             case _:
-                raise CommandError(f"line {number} of {lines.name} is no question", _LINE_FORM)
+                raise CommandError(f"line {number} of {lines.name} is not a valid entry", _LINE_FORM)
 
 
 def _parsed(line: str) -> Any:
@@ -142,7 +145,7 @@ def _indented(content: Text) -> Iterator[Text]:
 
 
 def _printable(text: str) -> str:
-    """Without characters that do something to a terminal instead of being seen."""
+    """Escape characters that would control the terminal."""
     return "".join(
         character if character.isprintable() or character == "\n" else f"\\u{ord(character):04x}"
         for character in text
@@ -150,7 +153,7 @@ def _printable(text: str) -> str:
 
 
 def _drawn(error: CelError, source: str) -> Text:
-    """An error with its place below the text; the line of the caret stands out."""
+    """The expression with a caret below the position of the error."""
     drawing = Text(_printable(error.render(source.replace("\t", " "))))
     drawing.highlight_regex(r"(?m)^ \| \.*\^$", "red")
     return drawing
@@ -165,9 +168,11 @@ def _complaint(error: CelError) -> str:
 
 
 def _advice(error: CelError) -> str:
-    """Whether it is of use to wait, which nobody expects of an expression that does not compile."""
+    """Whether the evaluation may succeed with later data; empty for an expression that does not compile."""
     if not isinstance(error, EvaluationError):
         return ""
     return (
-        "data is pending and may arrive later" if error.pending else "no data that may still arrive will help"
+        "it depends on data that may still arrive"
+        if error.pending
+        else "it will fail with any further data, too"
     )

@@ -1,4 +1,4 @@
-"""`edgekeeper completion`: print the script that teaches a shell to complete our commands and options."""
+"""`edgekeeper completion`: prints a script that adds shell completion of commands and options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     completion_class = get_completion_class(shell)
     if completion_class is None:
-        raise CommandError(f"click knows no completion for {shell}", f"use one of {', '.join(SHELLS)}")
+        raise CommandError(f"completion for {shell} is not supported", f"use one of {', '.join(SHELLS)}")
     program = ctx.find_root()
     name = program.info_name or "edgekeeper"
     variable = f"_{name.replace('-', '_')}_COMPLETE".upper()

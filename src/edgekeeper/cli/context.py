@@ -1,8 +1,8 @@
-"""The variables of `edgekeeper cel`: a YAML or JSON file, read as an API server would read it.
+"""Reads the variables of `edgekeeper cel` from a YAML or JSON file.
 
-YAML knows more than JSON. What an API server could be sent is translated (keys become strings, numbers beyond 64 bits
-become doubles), everything else is refused. Parts that YAML shares by aliases stay shared, so that a small file cannot
-grow into a large object.
+Values are converted to JSON as for an API server: keys become strings, and integers beyond 64 bits become doubles. YAML
+values without a JSON equivalent are refused. A value that YAML aliases share is converted once and stays shared, so that
+a small file cannot expand into a large object.
 """
 
 from __future__ import annotations
@@ -21,29 +21,31 @@ _FORM: Final = "its top-level keys are the variables"
 
 def load_context(file: Path | None) -> JsonObject:
     """The variables in a file, by name."""
-    documents = [] if file is None else [found for found in read_documents(file) if found is not None]
+    documents = (
+        [] if file is None else [document for document in read_documents(file) if document is not None]
+    )
     if not documents:
         return {}
     if len(documents) > 1 or not isinstance(documents[0], dict):
-        raise CommandError(f"{file} is not one object", _FORM)
+        raise CommandError(f"{file} must contain a single object", _FORM)
     try:
         context: JsonObject = _Translation().of(documents[0])
     except (_ForeignError, OverflowError) as error:
-        raise CommandError(f"{file} is not JSON in another form: {error}", _FORM) from error
+        raise CommandError(f"{file} cannot be converted to JSON: {error}", _FORM) from error
     except RecursionError as error:
         raise CommandError(f"{file} is nested too deeply", _FORM) from error
     return context
 
 
 class _ForeignError(Exception):
-    """Something that JSON does not have."""
+    """The value has no JSON equivalent."""
 
 
 class _Translation:
-    """Translates each part once, however often it occurs."""
+    """Converts each value once, even if aliases refer to it several times."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Any] = {}
+        self._translated: dict[int, Any] = {}
         self._open: set[int] = set()
 
     def of(self, value: Any) -> Any:
@@ -55,11 +57,11 @@ class _Translation:
             raise _ForeignError(f"it has a value of type {type(value).__name__}")
         if id(value) in self._open:
             raise _ForeignError("it contains itself")
-        if id(value) not in self._known:
+        if id(value) not in self._translated:
             self._open.add(id(value))
-            self._known[id(value)] = self._container(value)
+            self._translated[id(value)] = self._container(value)
             self._open.discard(id(value))
-        return self._known[id(value)]
+        return self._translated[id(value)]
 
     def _container(self, value: dict[Any, Any] | list[Any]) -> Any:
         if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""`edgekeeper crds`: the CustomResourceDefinitions of all kinds, as YAML.
+"""`edgekeeper crds`: prints the CustomResourceDefinitions of all kinds as YAML.
 
-They are made from the typed kinds. The chart carries a copy, which a test keeps equal to what is printed here.
+The chart contains a copy; a test checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from edgekeeper.cli.help import Command
 from edgekeeper.cli.kinds import DEFINITIONS
 
 INSTALL = "edgekeeper crds | kubectl apply -f -"
-"""The remedy where a cluster does not know them."""
+"""How to install the definitions, for messages."""
 
 
 def render(kind: CustomKind) -> str:
-    """One definition as YAML."""
+    """A definition as YAML."""
     return yaml.safe_dump(kind.definition(), sort_keys=False, width=110, allow_unicode=True)
 
 
@@ -38,7 +38,7 @@ def file_name(kind: CustomKind) -> str:
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write a file for each kind there, instead of printing them.",
+    help="Write a file for each kind into DIR instead of printing them.",
 )
 def crds(*, directory: Path | None) -> None:
     """Print the CustomResourceDefinitions of all kinds."""

@@ -1,4 +1,4 @@
-"""Durations on the command line: `90s`, `5m`, `1h30m`, as kubectl writes them and as our own messages do."""
+"""Durations on the command line, in the format of kubectl: `90s`, `5m`, `1h30m`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORM = re.compile(
 
 
 class Duration(click.ParamType[timedelta]):
-    """Converts to `timedelta`; a bare number is refused, because nobody knows its unit."""
+    """Converts to `timedelta`. A number without a unit is refused."""
 
     name = "duration"
 

@@ -1,4 +1,4 @@
-"""The one place where the command line touches the embedded API server."""
+"""Starts the embedded API server for commands. No other module of the command line uses it directly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIMULATOR_NAMES = tuple(sorted(SIMULATORS))
 
 @dataclass(frozen=True)
 class PlaneOptions:
-    """How to start the server, as the options of `edgekeeper up` say."""
+    """Options of `edgekeeper up` for the server."""
 
     port: int = 0
     data_dir: Path | None = None
@@ -29,21 +29,21 @@ class PlaneOptions:
 
 @dataclass(frozen=True)
 class LocalServer:
-    """A running server: where it listens, how to get in, and a way to call it without a socket."""
+    """A running server: its URL, its kubeconfig, and requests that do not use the network."""
 
     plane: Plane
     url: str
     kubeconfig: str
 
     async def get(self, path: str) -> JsonObject:
-        return await _in_words(self.plane.client.get(path))
+        return await _as_command_error(self.plane.client.get(path))
 
     async def apply(self, path: str, body: JsonObject, manager: str) -> JsonObject:
-        return await _in_words(self.plane.client.apply(path, body, manager=manager, force=True))
+        return await _as_command_error(self.plane.client.apply(path, body, manager=manager, force=True))
 
 
-async def _in_words(answer: Awaitable[JsonObject]) -> JsonObject:
-    """Turn a refusal into an error that keeps the server's own words."""
+async def _as_command_error(answer: Awaitable[JsonObject]) -> JsonObject:
+    """Await a response, and convert a refusal into CommandError with the server's message."""
     try:
         return await answer
     except StatusError as error:
@@ -52,7 +52,7 @@ async def _in_words(answer: Awaitable[JsonObject]) -> JsonObject:
 
 @asynccontextmanager
 async def open_server(options: PlaneOptions) -> AsyncIterator[LocalServer]:
-    """Start the embedded API server on the loopback interface and stop it in the end."""
+    """Run the embedded API server on the loopback interface. Raise CommandError if the port is not available."""
     config = PlaneConfig(data_dir=options.data_dir, auth=options.auth, simulators=options.simulators)
     async with Plane(config) as plane:
         try:

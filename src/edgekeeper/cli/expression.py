@@ -1,7 +1,7 @@
-"""What `edgekeeper cel` finds out about an expression, before anybody prints it.
+"""Evaluates an expression for `edgekeeper cel`.
 
-An answer is a value or an error, with whatever is known besides: an expression that compiles has a type and
-dependencies even if its data is not there yet.
+The answer has a value or an error. If the expression compiles, it also has a type and dependencies, even if the
+evaluation fails.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ _FIELD: Final = re.compile(r"(?!(?:true|false|null|in)$)[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of an expression."""
+    """The result of an expression."""
 
     source: str
-    """The expression, without the brackets it may have been wrapped in."""
+    """The expression, without `${…}` around it."""
     value: Any = None
-    """In terms of JSON; of no meaning if there is an error."""
+    """The value as JSON; undefined if there is an error."""
     error: CelError | None = None
     type: str = ""
     deps: tuple[str, ...] = ()
-    """The variables it uses."""
+    """The variables that the expression uses."""
     paths: tuple[str, ...] = ()
-    """The fields of them that it reads."""
+    """The paths of the fields that it reads."""
     cost: int = 0
 
     def summary(self) -> JsonObject:
-        """The line of a batch: value or error, and of expressions that compile type and dependencies."""
+        """The fields of a batch line: value or error; type and dependencies if the expression compiles."""
         ending = {"value": self.value} if self.error is None else {"error": describe_error(self.error)}
-        known = {"type": self.type, "deps": list(self.deps)} if self.type else {}
-        return {**ending, **known}
+        compiled = {"type": self.type, "deps": list(self.deps)} if self.type else {}
+        return {**ending, **compiled}
 
     def details(self) -> JsonObject:
-        """Everything, for programs that ask about one expression."""
+        """All results for one expression, as `-o json` prints them."""
         return {**self.summary(), **({"paths": list(self.paths), "cost": self.cost} if self.type else {})}
 
 
-def ask(environment: Environment, text: str, variables: Mapping[str, Any]) -> Answer:
-    """Compile and evaluate an expression; it may be wrapped in `${…}`."""
+def evaluate(environment: Environment, text: str, variables: Mapping[str, Any]) -> Answer:
+    """Compile and evaluate an expression, which may be enclosed in `${…}`."""
     source = text
     try:
         source = unwrap(text)
@@ -77,13 +77,13 @@ def _answer(program: Program, cost: int, *, value: Any = None, error: CelError |
 
 
 def _spelled(path: tuple[str, ...]) -> str:
-    """A path as an author writes it: fields by dots, other keys in brackets."""
+    """The path in CEL syntax: fields with dots, other keys in brackets."""
     root, *steps = path
     return root + "".join(f".{step}" if _FIELD.fullmatch(step) else f"[{step!r}]" for step in steps)
 
 
 def describe_error(error: CelError) -> JsonObject:
-    """An error for programs. Lines and columns count from one."""
+    """An error as JSON. Lines and columns start at one."""
     described: JsonObject = {
         "class": error_class(error),
         "pending": isinstance(error, EvaluationError) and error.pending,
@@ -106,17 +106,17 @@ def _place(position: Position | None) -> JsonObject:
 
 
 def unwrap(text: str) -> str:
-    """The expression in `${…}`, or the text itself; raises `CompileError` if there is more around it."""
+    """The expression in `${…}`, or the text itself. Raise CompileError if there is text around the brackets."""
     stripped = text.strip()
     if not stripped.startswith(_OPEN):
         return text.rstrip("\n")
     if _closing(stripped) != len(stripped) - 1:
-        raise CompileError([Issue("a template is not an expression: ask about what is in one pair of ${…}")])
+        raise CompileError([Issue("a template is not an expression: give the content of a single ${…}")])
     return stripped[len(_OPEN) : -1]
 
 
 def _closing(text: str) -> int | None:
-    """Where the bracket that opens a text is closed. As in kro, brackets do not count in double quotes only."""
+    """The position of the closing bracket. As in kro, brackets in double quotes are skipped, those in single quotes are not."""
     depth, quoted, position = 0, False, 1
     while position < len(text):
         character = text[position]

@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes, and the one exception that carries a message meant for a person."""
+"""Exit codes, and the exception for errors that are shown to the user."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a script may rely on; docs/cli.md explains each code to users."""
+    """Exit codes, which scripts may rely on; docs/cli.md documents them."""
 
     OK = 0
     FAILED = 1
     USAGE = 2
-    CHANGES = 2  # of `edgekeeper plan`, whose wrong usage is therefore a plain failure
+    CHANGES = 2  # of `edgekeeper plan`, which exits with FAILED on wrong usage
     NOT_READY = 3
     INTERRUPTED = 130
     TERMINATED = 143
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked: why, what the user can do about it, and the exit code."""
+    """A command failed: the message, what the user can do about it, and the exit code."""
 
     def __init__(self, message: str, remedy: str = "", code: ExitCode = ExitCode.FAILED) -> None:
         super().__init__(message)

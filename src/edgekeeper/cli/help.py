@@ -1,7 +1,7 @@
-"""Help texts that read well: commands in sections, examples with their meaning, headings in colour on a terminal.
+"""Help texts with sections of commands, examples, exit codes and bold headings.
 
-Commands are named here by import path and loaded when they are used, so `edgekeeper --help`, `--version` and shell
-completion do not wait for the libraries that only `edgekeeper up` needs.
+Commands are declared by import path and imported when they are used, so that `edgekeeper --help`, `--version` and shell
+completion do not import the libraries of `edgekeeper up`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import click
 from edgekeeper.cli.failure import CommandError, ExitCode
 
 Pairs = Sequence[tuple[str, str]]
-"""Two columns: an example or a code, and what it means."""
+"""Examples or exit codes, each with its description."""
 
 
 @dataclass(frozen=True)
 class Extra:
-    """An extra of the distribution, and the import package that it brings."""
+    """An optional dependency (extra) of the distribution, and the import package that it installs."""
 
     name: str
     package: str
@@ -29,13 +29,13 @@ class Extra:
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """One command: its name, the attribute that defines it, and one line that says what it does."""
+    """A command: its name, the import path `module:attribute`, and a summary."""
 
     name: str
     target: str
     summary: str
     extra: Extra | None = None
-    """What must be installed beside the operator for it."""
+    """The extra that the command needs, if any."""
 
     def load(self) -> click.Command:
         """Import the command. Raise CommandError if its extra is not installed."""
@@ -57,14 +57,14 @@ class CommandEntry:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of the overview and the commands below it."""
+    """A heading in the overview, and its commands."""
 
     title: str
     entries: tuple[CommandEntry, ...]
 
 
 class HeadingFormatter(click.HelpFormatter):
-    """Click's formatter with headings that stand out; `click.echo` removes the style where there is no colour."""
+    """Click's formatter with bold headings. `click.echo` removes the style if colour is off."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         super().write_usage(prog, args, prefix or click.style("Usage: ", bold=True))
@@ -84,7 +84,7 @@ def write_pairs(formatter: click.HelpFormatter, heading: str, pairs: Pairs) -> N
 
 
 class Command(click.Command):
-    """A command whose help ends with examples, and which may say by itself how wrong usage ends."""
+    """A command with examples in its help, and an exit code for wrong usage."""
 
     context_class = HelpContext
 
@@ -99,7 +99,7 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # the parser does not say whose options it was reading
+            error.ctx = error.ctx or ctx  # the parser does not set the context
             raise
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

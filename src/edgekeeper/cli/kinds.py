@@ -1,6 +1,6 @@
-"""The kinds of this operator, and which of them a process keeps.
+"""The kinds of the operator, and the selection of those that a process runs.
 
-Commands, flags, definitions and controllers follow from `MODULES`: a new kind is added here and nowhere else.
+Commands, flags, definitions and controllers are derived from `MODULES`: a new kind is added here only.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ALL: Final = "*"
 
 
 def roles(modules: Sequence[KindModule] = MODULES) -> tuple[str, ...]:
-    """The roles that some kind belongs to."""
+    """The roles of the kinds, without duplicates."""
     return tuple(dict.fromkeys(str(module.role) for module in modules))
 
 
 def choose_role(text: str, modules: Sequence[KindModule] = MODULES) -> str:
-    """A role as it was written, or empty for all. Raise ValueError where there is none of that name."""
+    """The role of a given name, normalised; empty for all roles. Raise ValueError if it does not exist."""
     role = text.strip().lower().replace("_", "-")
     if role and role not in roles(modules):
         raise ValueError(f"there is no role {text!r}: choose one of {', '.join(roles(modules))}")
@@ -35,9 +35,9 @@ def choose_role(text: str, modules: Sequence[KindModule] = MODULES) -> str:
 
 
 def choose_controllers(text: str, modules: Sequence[KindModule] = MODULES) -> frozenset[str]:
-    """The controllers that `a,b,-c` means: those named, or all where none is, but for those with a minus.
+    """The controllers that a list such as `a,b,-c` selects: those named, or all if none is, except those with a minus.
 
-    Raise ValueError where there is none of a name, or none is left.
+    Raise ValueError if a controller does not exist, or none is left.
     """
     names = [module.name for module in modules]
     parts = [part.strip().lower() for part in text.split(",") if part.strip()]
@@ -55,7 +55,7 @@ def choose_controllers(text: str, modules: Sequence[KindModule] = MODULES) -> fr
 def chosen_modules(
     controllers: frozenset[str] | None, role: str, modules: Sequence[KindModule] = MODULES
 ) -> tuple[KindModule, ...]:
-    """The kinds that a process keeps; None for all controllers, an empty role for all roles."""
+    """The kinds that a process runs. None selects all controllers, an empty role all roles."""
     return tuple(
         module
         for module in modules
@@ -64,12 +64,15 @@ def chosen_modules(
 
 
 def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
-    """Does any of these kinds need credentials of a cloud?"""
+    """Whether any of these kinds uses a cloud."""
     return any(cloud in module.clouds for module in modules)
 
 
 def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
-    """The kind that a word means, in any of its spellings: `dt`, `DistributionTenant`, … Only those with previews."""
+    """The kind with a given name, plural, short name or qualified name, such as `dt`; None if there is none.
+
+    Kinds without previews are left out.
+    """
     return next(
         (module for module in modules if module.plannable and target.lower() in _spellings(module)), None
     )

@@ -1,8 +1,11 @@
-"""Where the kubeconfig of a local control plane goes, and how to write it without harming anybody else's.
+"""Writes the kubeconfig of the embedded API server.
 
-The file holds a private key, so only its owner may read it, and it never replaces a file that somebody else made:
-`--kubeconfig ~/.kube/config` must not cost a person the way to their clusters. A server keeps its file locked for as long
-as it runs, so that another one neither replaces nor removes it; the lock ends with the process, however that ends.
+*Guarantees*
+ - The file is readable by its owner only, because it contains a private key.
+ - A kubeconfig that names any other cluster is never replaced: `--kubeconfig ~/.kube/config` does not remove the user's
+   clusters.
+ - The file is locked while its server runs, so that another server neither replaces nor removes it. The lock ends with
+   the process, even if that is killed.
 """
 
 from __future__ import annotations
@@ -24,17 +27,17 @@ _REMEDY = "choose another --kubeconfig"
 
 
 class InUseError(CommandError):
-    """The kubeconfig leads to another server, which is running."""
+    """The kubeconfig belongs to another server that is running."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} is the kubeconfig of another `edgekeeper up` that is running",
+            f"{path} is in use by another `edgekeeper up`",
             f"stop that one, or {_REMEDY}",
         )
 
 
 def default_path(data_dir: Path | None) -> Path:
-    """Beside the data it gives access to, or in the user's state directory."""
+    """The default path: in the data directory if there is one, else in the user's state directory."""
     if data_dir:
         return data_dir / "kubeconfig"
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
@@ -42,7 +45,7 @@ def default_path(data_dir: Path | None) -> Path:
 
 
 def ensure_replaceable(path: Path) -> None:
-    """Refuse to touch a kubeconfig that names any cluster but ours, or whose server is running."""
+    """Raise CommandError if the kubeconfig names any other cluster, or its server is running."""
     try:
         text = path.read_text()
         present = yaml.safe_load(text)
@@ -52,16 +55,16 @@ def ensure_replaceable(path: Path) -> None:
         raise CommandError(f"cannot replace {path}: {error}", _REMEDY) from error
     clusters = [dig(cluster, "name") for cluster in dig_list(present, "clusters")]
     if clusters != [CLUSTER_NAME]:
-        raise CommandError(f"{path} belongs to somebody else; it is left alone", _REMEDY)
+        raise CommandError(f"{path} is not a kubeconfig of `edgekeeper up` and is not replaced", _REMEDY)
     if _is_locked(path):
         raise InUseError(path)
 
 
 @contextmanager
 def kubeconfig_file(chosen: Path | None, data_dir: Path | None, text: str) -> Iterator[Path]:
-    """A kubeconfig for as long as a server runs: written where `chosen`, else to the first usual place that is free.
+    """Write the kubeconfig to `chosen`, or to the first default path that is not in use, for as long as the server runs.
 
-    One in a data directory stays when the server stops, as the data do; any other is removed.
+    At the end it is removed, unless it is in a data directory, which persists.
     """
     path, descriptor = _written(chosen, data_dir, text)
     try:
@@ -82,17 +85,17 @@ def _written(chosen: Path | None, data_dir: Path | None, text: str) -> tuple[Pat
             return path, write_kubeconfig(path, text)
         except InUseError:
             continue
-    raise AssertionError("there is always another number")
+    raise AssertionError("unreachable: count() does not end")
 
 
 def write_kubeconfig(path: Path, text: str) -> int:
-    """Write for the owner's eyes only, and all at once: a reader never sees half a file.
+    """Write the file atomically, readable by its owner only.
 
-    Return the descriptor of the file: it is ours until that is closed.
+    Return the descriptor of the file, which stays locked until it is closed.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _nobody_else_writes(path.parent):
+        with _locked_directory(path.parent):
             ensure_replaceable(path)
             return _replaced(path, text)
     except OSError as error:
@@ -114,8 +117,8 @@ def _replaced(path: Path, text: str) -> int:
 
 
 def _remove(path: Path, descriptor: int, text: str) -> None:
-    """Remove our file, unless somebody has put another one there or changed it since."""
-    with _nobody_else_writes(path.parent):
+    """Remove the file, unless it was replaced or changed since it was written."""
+    with _locked_directory(path.parent):
         try:
             is_ours = os.path.samestat(path.stat(), os.fstat(descriptor)) and path.read_text() == text
         except FileNotFoundError:
@@ -125,8 +128,8 @@ def _remove(path: Path, descriptor: int, text: str) -> None:
 
 
 @contextmanager
-def _nobody_else_writes(directory: Path) -> Iterator[None]:
-    """Of several servers that start or stop at once, one after the other looks and writes."""
+def _locked_directory(directory: Path) -> Iterator[None]:
+    """Hold the lock of a directory, so that servers that start or stop at once check and write one after the other."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The entry point: declares the commands, and turns every way to end into one line and an exit code."""
+"""The entry point: declares the commands, and converts errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SECTIONS = (
         "Write compositions",
         (
             CommandEntry(
-                "cel", "edgekeeper.cli.cel:cel", "Evaluate an expression, and say what it depends on."
+                "cel", "edgekeeper.cli.cel:cel", "Evaluate an expression, and show what it depends on."
             ),
         ),
     ),
@@ -59,9 +59,9 @@ SECTIONS = (
     ),
 )
 EXAMPLES = (
-    ("edgekeeper up", "start the embedded control plane and stay until Ctrl-C"),
-    ("edgekeeper up --apply examples/quickstart --wait", "apply manifests, leave when all is ready"),
-    ("edgekeeper plan -f shop.yaml", "see what would come of a manifest"),
+    ("edgekeeper up", "run the embedded control plane until Ctrl-C"),
+    ("edgekeeper up --apply examples/quickstart --wait", "apply manifests, exit when all objects are ready"),
+    ("edgekeeper plan -f shop.yaml", "show what a manifest would change"),
 )
 EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
@@ -74,7 +74,7 @@ EXIT_CODES = (
 
 @dataclass
 class Invocation:
-    """What the options before the command say about how to report; the entry point reads it back."""
+    """Options before the command, which the entry point reads after the command has ended."""
 
     debug: bool = False
 
@@ -97,7 +97,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; no exception leaves, unless `--debug` asks for it."""
+    """Run a command line and return its exit code. Errors are printed, with `--debug` including the traceback."""
     invocation = Invocation()
     try:
         outcome = cli.main(
@@ -118,7 +118,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(error: Exception) -> int:
-    """Print one line on standard error: what went wrong, and what to do about it."""
+    """Print the error and its remedy as one line on standard error, and return the exit code."""
     message, code = _explain(error)
     prefix = click.style("error:", fg="red", bold=True)
     click.echo(f"edgekeeper: {prefix} {message}", err=True, color=wants_colour(sys.stderr))
@@ -138,12 +138,12 @@ def _explain(error: Exception) -> tuple[str, int]:
         case OSError():
             return _one_line(str(error)), ExitCode.FAILED
         case _:
-            found = f"{type(error).__name__}: {_one_line(str(error))}"
-            return f"unexpected {found}; 'edgekeeper --debug …' shows where", ExitCode.FAILED
+            description = f"{type(error).__name__}: {_one_line(str(error))}"
+            return f"unexpected {description}; 'edgekeeper --debug …' shows where", ExitCode.FAILED
 
 
 def _one_line(text: str) -> str:
-    """Messages join a remedy, so they neither end in a full stop nor span lines."""
+    """The text in one line and without a full stop, so that a remedy can be appended."""
     return " ".join(text.split()).rstrip(".")
 
 

@@ -1,6 +1,6 @@
-"""Manifests as people keep them: YAML or JSON files, several documents each, lists, directories of all that.
+"""Reads manifests from YAML or JSON files and directories. Files may have several documents, and Lists.
 
-Everything wrong with a file is said with its name and the number of the document, before anything is applied.
+Errors name the file and the number of the document. All files are read before anything is applied.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KUBERNETES_FORM = "a manifest needs apiVersion, kind and metadata.name"
 
 
 class ManifestLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # chosen at run time
-    """YAML as Kubernetes reads it: an unquoted date stays a string, because JSON has no dates."""
+    """Reads YAML as Kubernetes does: an unquoted date stays a string, because JSON has no dates."""
 
 
 ManifestLoader.yaml_implicit_resolvers = {
@@ -32,7 +32,7 @@ ManifestLoader.yaml_implicit_resolvers = {
 
 @dataclass(frozen=True)
 class Manifest:
-    """One object as it was written, and the file it came from."""
+    """An object of a file."""
 
     body: JsonObject
     source: Path
@@ -59,7 +59,7 @@ class Manifest:
 
 
 def load_manifests(paths: Sequence[Path]) -> list[Manifest]:
-    """Read every manifest below `paths`, in the order given; the files of a directory by name."""
+    """Read the manifests of files and directories, in the given order; files of a directory sorted by name."""
     return [manifest for path in paths for file in _files(path) for manifest in _read(file)]
 
 
@@ -68,7 +68,9 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file())
     if not files:
-        raise CommandError(f"{path} holds no manifests", f"put files ending in {', '.join(SUFFIXES)} there")
+        raise CommandError(
+            f"{path} contains no manifests", f"put files ending in {', '.join(SUFFIXES)} there"
+        )
     return files
 
 
@@ -79,7 +81,7 @@ def _read(file: Path) -> Iterator[Manifest]:
 
 
 def read_documents(file: Path) -> list[Any]:
-    """The documents of a YAML or JSON file; one that holds nothing is None."""
+    """The documents of a YAML or JSON file; None for an empty document."""
     try:
         # A loader derived from yaml.SafeLoader builds plain data only.
         return list(yaml.load_all(file.read_bytes(), ManifestLoader))
@@ -102,6 +104,6 @@ def _objects(document: Any, file: Path, number: int) -> Iterator[Manifest]:
     namespace = dig(document, "metadata", "namespace")
     if not isinstance(namespace, str | None):
         raise CommandError(
-            f"{file}: document {number} has a metadata.namespace that is no text", "put it in quotes"
+            f"{file}: document {number} has a metadata.namespace that is not a string", "put it in quotes"
         )
     yield Manifest(document, file)

@@ -51,15 +51,15 @@ _CLOUD_NAMES = {Cloud.AWS: "AWS", Cloud.CLOUDFLARE: "Cloudflare"}
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is to be planned."""
+class PlanRequest:
+    """The objects to plan for."""
 
     targets: tuple[tuple[KindModule, str], ...] = ()
     """Objects of the cluster, by kind and name; all objects, if neither targets nor manifests are given."""
     manifests: tuple[Manifest, ...] = ()
     namespace: str = ""
     """The namespace of targets, and of manifests that have none."""
-    only_there: bool = False
+    only_namespace: bool = False
     """Whether to plan only for objects of that namespace."""
 
 
@@ -130,10 +130,10 @@ def plan(  # noqa: PLR0913 - one parameter per option
         clients = kinds.aws_clients()
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
-    question = Question(named, manifests, namespace or cluster.namespace, bool(namespace))
+    request = PlanRequest(named, manifests, namespace or cluster.namespace, bool(namespace))
     own_namespace = kinds.operator_namespace or cluster.namespace
     kinds = replace(kinds, common=replace(kinds.common, namespace=own_namespace))
-    previews = asyncio.run(_answer(question, kinds, cluster, clients))
+    previews = asyncio.run(_answer(request, kinds, cluster, clients))
     if output == "json":
         click.echo(render_json(previews))
     else:
@@ -156,12 +156,12 @@ def exit_code(previews: Sequence[Preview]) -> ExitCode:
 
 
 async def _answer(
-    question: Question, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
+    request: PlanRequest, kinds: KindSettings, cluster: ClusterConfig, clients: AwsClients | None
 ) -> list[Preview]:
     transport = HttpTransport(cluster)
     try:
         return await answer(
-            question,
+            request,
             kinds,
             transport,
             clients,
@@ -172,14 +172,14 @@ async def _answer(
 
 
 async def answer(
-    question: Question,
+    request: PlanRequest,
     kinds: KindSettings,
     transport: Transport,
     clients: AwsClients | None,
     *,
     identify: Callable[[], Awaitable[str]] | None = None,
 ) -> list[Preview]:
-    """Preview all objects in question, sorted by kind and name. Closes the transport and the clients at the end.
+    """Preview the requested objects, sorted by kind and name. Closes the transport and the clients at the end.
 
     Raise ApiError if a call to the cluster fails; `identify` is as for `assembled`.
     """
@@ -194,11 +194,11 @@ async def answer(
         signals=False,
         cloudflare_url=kinds.cloudflare_url,
     )
-    _confirm_known(question, _plannable(kinds))
+    _confirm_known(request, _plannable(kinds))
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
-            drafts = await _drafts(question, kinds, operator.client)
+            drafts = await _drafts(request, kinds, operator.client)
             if clients is not None and any(
                 draft.keys and Cloud.AWS in draft.module.clouds for draft in drafts
             ):
@@ -227,20 +227,20 @@ def _plannable(kinds: KindSettings) -> list[KindModule]:
     return [module for module in kinds.modules if module.plannable]
 
 
-def _asked(question: Question, kinds: KindSettings) -> Iterator[KindModule]:
+def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[KindModule]:
     """The kinds of the targets or manifests; all kinds if there are neither."""
-    named = {module.name for module, _ in question.targets}
+    named = {module.name for module, _ in request.targets}
     for module in _plannable(kinds):
-        if question.targets and module.name not in named:
+        if request.targets and module.name not in named:
             continue
-        if question.manifests and not _planned(module, question):
+        if request.manifests and not _planned(module, request):
             continue
         yield module
 
 
-def _confirm_known(question: Question, modules: Sequence[KindModule]) -> None:
+def _confirm_known(request: PlanRequest, modules: Sequence[KindModule]) -> None:
     """Raise CommandError if no manifest is of one of our kinds. Manifests of other kinds are ignored."""
-    if question.manifests and not any(_planned(module, question) for module in modules):
+    if request.manifests and not any(_planned(module, request) for module in modules):
         names = ", ".join(f"{module.kind.kind} of {module.kind.api_version}" for module in modules)
         raise CommandError(f"there is no {names} among the manifests")
 
@@ -256,34 +256,34 @@ async def _previews(draft: _Draft, process: Process, values: FlagValues) -> list
         raise CommandError(f"{clouds} cannot be used: {error.message}") from error
 
 
-async def _drafts(question: Question, kinds: KindSettings, client: KubeClient) -> list[_Draft]:
-    """A draft for each kind in question. Kinds that the cluster does not serve are left out, unless they are asked for.
+async def _drafts(request: PlanRequest, kinds: KindSettings, client: KubeClient) -> list[_Draft]:
+    """A draft for each kind in request. Kinds that the cluster does not serve are left out, unless they are asked for.
 
     Raise CommandError if no kind is left.
     """
     drafts: list[_Draft] = []
     missing: list[Kind] = []
-    for module in _asked(question, kinds):
+    for module in _requested_modules(request, kinds):
         try:
-            live = await _list(module, client, question)
+            live = await _list(module, client, request)
         except NotFoundError:
             missing.append(module.kind)
             live = {}
-            if not question.manifests:
+            if not request.manifests:
                 continue
-        objects, refused = _proposed(module, question, live)
-        drafts.append(_Draft(module, objects, _chosen(module, question, live, objects), refused))
-    if missing and (question.targets or not drafts):
+        objects, refused = _proposed(module, request, live)
+        drafts.append(_Draft(module, objects, _chosen(module, request, live, objects), refused))
+    if missing and (request.targets or not drafts):
         raise CommandError(f"the cluster does not serve {missing[0].qualified_plural}", INSTALL)
     return drafts
 
 
-async def _list(module: KindModule, client: KubeClient, question: Question) -> dict[Key, JsonObject]:
+async def _list(module: KindModule, client: KubeClient, request: PlanRequest) -> dict[Key, JsonObject]:
     """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
     try:
         return await _list_within(module.kind, client, "")
     except ForbiddenError:
-        return await _list_within(module.kind, client, question.namespace)
+        return await _list_within(module.kind, client, request.namespace)
 
 
 async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[Key, JsonObject]:
@@ -296,11 +296,11 @@ async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[K
 
 
 def _proposed(
-    module: KindModule, question: Question, live: dict[Key, JsonObject]
+    module: KindModule, request: PlanRequest, live: dict[Key, JsonObject]
 ) -> tuple[dict[Key, JsonObject], list[Preview]]:
     """The objects with the manifests applied, and a preview for each manifest that the server would refuse."""
     objects, refused = dict(live), []
-    for number, (key, manifest) in enumerate(_planned(module, question).items()):
+    for number, (key, manifest) in enumerate(_planned(module, request).items()):
         # Manifests are created one after the other, and of two objects with the same claim the older one wins.
         moment = datetime.now(UTC) + timedelta(seconds=number)
         written = {**manifest.body, "metadata": {**manifest.body["metadata"], "namespace": key.namespace}}
@@ -311,31 +311,31 @@ def _proposed(
     return objects, refused
 
 
-def _planned(module: KindModule, question: Question) -> dict[Key, Manifest]:
+def _planned(module: KindModule, request: PlanRequest) -> dict[Key, Manifest]:
     """The manifests of a kind."""
     kind = module.kind
     ours = {
-        Key(manifest.namespace or question.namespace, manifest.name): manifest
-        for manifest in question.manifests
+        Key(manifest.namespace or request.namespace, manifest.name): manifest
+        for manifest in request.manifests
         if (manifest.api_version, manifest.kind) == (kind.api_version, kind.kind)
     }
     elsewhere = next(
-        (key for key in ours if question.only_there and key.namespace != question.namespace), None
+        (key for key in ours if request.only_namespace and key.namespace != request.namespace), None
     )
     if elsewhere is not None:
-        raise CommandError(f"{kind.kind} {elsewhere} is not in {question.namespace}", "leave -n out")
+        raise CommandError(f"{kind.kind} {elsewhere} is not in {request.namespace}", "leave -n out")
     return ours
 
 
 def _chosen(
-    module: KindModule, question: Question, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
+    module: KindModule, request: PlanRequest, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
 ) -> list[Key]:
-    if question.manifests:
-        planned = _planned(module, question)
+    if request.manifests:
+        planned = _planned(module, request)
         return [key for key in planned if key in objects and objects[key] is not live.get(key)]
-    if not question.targets:
-        return [key for key in live if not question.only_there or key.namespace == question.namespace]
-    keys = [Key(question.namespace, name) for target, name in question.targets if target is module]
+    if not request.targets:
+        return [key for key in live if not request.only_namespace or key.namespace == request.namespace]
+    keys = [Key(request.namespace, name) for target, name in request.targets if target is module]
     for key in keys:
         if key not in live:
             raise _missing(module, key, live)

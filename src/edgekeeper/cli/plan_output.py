@@ -25,7 +25,7 @@ from edgekeeper.core.steps import Effect, Step
 from edgekeeper.lifecycle.preview import Preview, Verdict
 
 _TO_BE_DELETED = "to be deleted"
-_IN_WORDS = {
+_VERDICT_TEXTS = {
     Verdict.CHANGES: "to be changed",
     Verdict.WAITING: "waiting",
     Verdict.SETTLED: "as declared",
@@ -56,14 +56,16 @@ def print_text(previews: Sequence[Preview], console: Console) -> None:
     for preview in previews:
         for line in _lines(preview):
             console.print(line, soft_wrap=True)
-    counts = Counter(_in_words(preview) for preview in previews)
-    totals = [f"{counts[words]} {words}" for words in (_TO_BE_DELETED, *_IN_WORDS.values()) if counts[words]]
+    counts = Counter(_verdict_text(preview) for preview in previews)
+    totals = [
+        f"{counts[words]} {words}" for words in (_TO_BE_DELETED, *_VERDICT_TEXTS.values()) if counts[words]
+    ]
     console.print(Text(f"Plan: {', '.join(totals) or 'there are no objects'}.", "bold"), soft_wrap=True)
 
 
 def _lines(preview: Preview) -> Iterator[Text]:
     head = Text(f"{preview.kind} {preview.key}: ", "bold")
-    yield head.append(_in_words(preview), _STYLES.get(preview.verdict, "")).append(_why(preview))
+    yield head.append(_verdict_text(preview), _STYLES.get(preview.verdict, "")).append(_why(preview))
     for number, step in enumerate(preview.steps, start=1):
         yield Text(f"  {number}. {step}", "cyan" if step.effect is Effect.WAIT else "")
         yield Text(f"     {step.reason}", "dim")
@@ -75,9 +77,9 @@ def _lines(preview: Preview) -> Iterator[Text]:
     yield Text()
 
 
-def _in_words(preview: Preview) -> str:
-    is_going = preview.deleting and preview.verdict is Verdict.CHANGES
-    return _TO_BE_DELETED if is_going else _IN_WORDS[preview.verdict]
+def _verdict_text(preview: Preview) -> str:
+    is_deletion = preview.deleting and preview.verdict is Verdict.CHANGES
+    return _TO_BE_DELETED if is_deletion else _VERDICT_TEXTS[preview.verdict]
 
 
 def _why(preview: Preview) -> str:

@@ -1,4 +1,4 @@
-"""What a process that does nothing but serve tells Python's garbage collector."""
+"""Tunes Python's garbage collector for long-running processes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _GENERATIONS = 20
 
 
 def settle_garbage_collection() -> None:
-    """Look for garbage less often, and never again among what exists now.
+    """Collect less often, and exclude all objects that exist now.
 
-    The server keeps objects as bytes, which cannot be part of a cycle, and its requests leave none behind. Searching
-    for cycles every 700 allocations costs a tenth of the time of a create, for nothing. It concerns the whole process,
-    so it is for programs to call, not for libraries.
+    The embedded server stores objects as bytes, which cannot be part of a cycle, and its requests create no cycles. With
+    Python's default of 700 allocations, the search for cycles takes a tenth of the time of a create. The settings apply to
+    the whole process, so entry points call this, and libraries do not.
     """
     gc.collect()
     gc.freeze()

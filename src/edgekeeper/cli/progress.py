@@ -1,4 +1,4 @@
-"""Show how applied objects become ready: a table redrawn in place on a terminal, one line per change elsewhere."""
+"""Shows the progress of applied objects: a table that is updated in place on a terminal, else a line per change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READY_STYLE = {True: "green", False: "yellow"}
 
 @contextmanager
 def show_progress(console: Console, *, interactive: bool) -> Iterator[Observer]:
-    """Give an observer that keeps `console` up to date."""
+    """An observer that prints the progress to `console`."""
     if not interactive:
         yield LineReport(console).update
         return
@@ -30,11 +30,11 @@ def show_progress(console: Console, *, interactive: bool) -> Iterator[Observer]:
 
 
 class LineReport:
-    """For logs and pipes: says each thing once, when it becomes true."""
+    """Prints a line whenever the state of an object changes, for logs and pipes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._said: dict[str, str] = {}
+        self._last_lines: dict[str, str] = {}
 
     def update(self, tracked: Sequence[Tracked]) -> None:
         for item in tracked:
@@ -42,15 +42,15 @@ class LineReport:
                 continue
             ready = item.readiness.ready
             line = Text.assemble(("ready    " if ready else "waiting  ", READY_STYLE[ready]), str(item))
-            if self._said.get(item.path) != line.plain:
-                self._said[item.path] = line.plain
+            if self._last_lines.get(item.path) != line.plain:
+                self._last_lines[item.path] = line.plain
                 self._console.print(line)
 
 
 def progress_table(tracked: Sequence[Tracked], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("KIND", "NAME", "READY", "REASON", "AGE"):
-        # Where the terminal is narrow, names and reasons give way; the rest stays readable.
+        # On a narrow terminal, names and reasons are shortened or wrapped, the other columns are not.
         table.add_column(column, no_wrap=column not in {"NAME", "REASON"}, overflow="ellipsis")
     for item in tracked:
         readiness = item.readiness

@@ -139,13 +139,13 @@ def _named(cluster: ClusterConfig) -> str:
 
 def _why(error: UnreachableError, causes: Iterable[BaseException]) -> str:
     """The messages of the operating system if it reported the error, and the proxy that was used."""
-    words = [_words(cause) for cause in causes if isinstance(cause, OSError) and cause.errno]
+    words = [_error_text(cause) for cause in causes if isinstance(cause, OSError) and cause.errno]
     words += [os.strerror(int(number)) for number in _ERRNO.findall(error.message)]
     proxy = _PROXY.search(error.message)
     return f"{', '.join(dict.fromkeys(words))}{proxy[0] if proxy else ''}" if words else error.message
 
 
-def _words(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     """The system's message for an errno, since event loops set their own. Negative numbers are errors of the resolver."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)

@@ -79,7 +79,7 @@ async def serve(settings: UpSettings, console: Console, *, interactive: bool) ->
                             f"[green]Everything is ready[/] after {time.monotonic() - started:.1f} s."
                         )
                     if settings.story and simulation is not None:
-                        await stop.unless_stopped(tell_story(server, simulation, console))
+                        await stop.unless_stopped(run_scenarios(server, simulation, console))
                     if not settings.wait:
                         explain_use(settings, path, console, simulation)
                     await stay(settings, stop, console)
@@ -134,10 +134,10 @@ def endpoints_file(
         path.unlink(missing_ok=True)
 
 
-async def tell_story(server: LocalServer, simulation: Simulation, console: Console) -> None:
-    from edgekeeper.cli.story import Story  # noqa: PLC0415 - as above
+async def run_scenarios(server: LocalServer, simulation: Simulation, console: Console) -> None:
+    from edgekeeper.cli.story import ScenarioRunner  # noqa: PLC0415 - as above
 
-    await Story(server, simulation, console).tell()
+    await ScenarioRunner(server, simulation, console).run()
 
 
 async def apply_manifests(

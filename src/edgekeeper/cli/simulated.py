@@ -3,7 +3,8 @@
 The clouds listen on loopback, for the AWS CLI, boto3, curl and SDKs, and have the resources that the examples need:
 
     AWS         a multi-tenant distribution with a certificate for example.com, and a zone of that name
-    Cloudflare  an account with a tunnel, a zone example.com, and an API token, which a Secret of the cluster has
+    Cloudflare  an account with a tunnel, a zone example.com, an Access group Engineering, and an API token, which a Secret
+                of the cluster has
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from kubesim.aws.cloud import ACCOUNT, AwsCloud
@@ -49,8 +51,11 @@ _UNHURRIED = {name: LaneRate(50, 50, within=lane.within) for name, lane in DEFAU
 SILENT = ServerOptions(health_address=None, metrics_address=None, webhook_address=Address("127.0.0.1", 0))
 """Server options without probes and metrics: only webhooks are served, to the local API server."""
 NAMESPACE = "edgekeeper-system"
-"""The namespace of the operator's Deployment and Secret."""
+"""The namespace of the operator's Deployment and Secret, unless the options name another one."""
+DEPLOYMENT = "edgekeeper"
 TOKEN_SECRET = "cloudflare-api-token"  # noqa: S105 - a name
+TOKEN = "simulated-api-token"  # noqa: S105 - opens nothing but the simulated Cloudflare
+GROUP = "Engineering"
 
 
 @dataclass(frozen=True)
@@ -95,13 +100,13 @@ class Simulation:
 
 def furnish(cloud: AwsCloud, options: SimulationOptions) -> None:
     """Create the distribution and the zone that the examples use, and set short durations."""
-    hurry(cloud, options)
+    set_durations(cloud, options)
     cloud.cloudfront.add_distribution(DISTRIBUTION, covers=(ZONE_NAME, f"*.{ZONE_NAME}"))
     cloud.route53.add_zone(ZONE_NAME, id=ZONE)
     cloud.changed()
 
 
-def hurry(cloud: AwsCloud, options: SimulationOptions) -> None:
+def set_durations(cloud: AwsCloud, options: SimulationOptions) -> None:
     """Set the durations of deployments, propagation and certificates to `options.deploy_time`."""
     timings, step = cloud.world.timings, options.deploy_time
     timings.tenant_deployment = timings.group_deployment = timings.distribution_deployment = step
@@ -111,7 +116,7 @@ def hurry(cloud: AwsCloud, options: SimulationOptions) -> None:
 def open_cloud(options: SimulationOptions) -> AwsCloud:
     """The stored cloud, or a new one with the resources of the examples."""
     cloud = AwsCloud(rates=UNLIMITED)
-    hurry(cloud, options)
+    set_durations(cloud, options)
     if options.data_dir is None or not keep(cloud, options.data_dir / "aws.json"):
         furnish(cloud, options)
     return cloud
@@ -120,6 +125,16 @@ def open_cloud(options: SimulationOptions) -> AwsCloud:
 def _intervals(options: SimulationOptions) -> Intervals:
     """Short intervals. The simulated cloud is strongly consistent, so listings count immediately after a write."""
     return Intervals(options.poll_interval, options.drift_interval, settling=timedelta(0))
+
+
+def _drift_interval(options: SimulationOptions) -> timedelta:
+    """How often Cloudflare is compared: as asked for, and often where nobody asked."""
+    asked = options.kinds.common.drift_interval
+    return options.drift_interval if asked == CommonOptions().drift_interval else asked
+
+
+def _own_namespace(options: SimulationOptions) -> str:
+    return options.kinds.operator_namespace or NAMESPACE
 
 
 def _clients(cloud: AwsCloud, url: str) -> AwsClients:
@@ -141,19 +156,26 @@ async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIt
     async with AsyncExitStack() as stack:
         aws = await stack.enter_async_context(serve(cloud))
         cloudflare = await stack.enter_async_context(_cloudflare())
-        await _furnish_cluster(server, cloudflare)
+        await _furnish_cluster(server, cloudflare, _own_namespace(options))
         operator = None
         if options.operator:
-            operator = await stack.enter_async_context(_operating(server, cloud, aws.url, options))
+            clients = _clients(cloud, aws.url)
+            operator = await stack.enter_async_context(_operating(server, clients, cloudflare, options))
         yield Simulation(cloud, aws.url, cloudflare, operator)
 
 
 @asynccontextmanager
 async def _operating(
-    server: LocalServer, cloud: AwsCloud, url: str, options: SimulationOptions
+    server: LocalServer, clients: AwsClients, cloudflare: CloudflareAccess, options: SimulationOptions
 ) -> AsyncIterator[Operator]:
     kinds = options.kinds
-    common = replace(kinds.common, intervals=_intervals(options), namespace=NAMESPACE)
+    common = replace(
+        kinds.common,
+        intervals=_intervals(options),
+        drift_interval=_drift_interval(options),
+        namespace=_own_namespace(options),
+        operator_deployment=kinds.common.operator_deployment or DEPLOYMENT,
+    )
     chosen = OperatorOptions(
         options.runtime,
         common,
@@ -163,9 +185,11 @@ async def _operating(
         kinds.role,
         local_webhooks=True,
         signals=False,
+        cloudflare_url=cloudflare.url,
+        cloudflare_sender=cloudflare.cloud.send,
     )
     transport = InProcessTransport(server.plane, server.plane.admin_token)
-    async with assembled(chosen, transport, _clients(cloud, url), host="embedded") as operator:
+    async with assembled(chosen, transport, clients, host="embedded") as operator:
         working = asyncio.create_task(operator.manager.run(), name="operator")
         try:
             yield operator
@@ -181,24 +205,26 @@ async def _cloudflare() -> AsyncIterator[CloudflareAccess]:
     account = cloud.add_account("example")
     zone = cloud.add_zone(account.id, ZONE_NAME)
     tunnel = cloud.add_tunnel(account.id)
-    token = cloud.add_token()
+    token = cloud.add_token(TOKEN)
+    members = {"name": GROUP, "include": [{"email_domain": {"domain": ZONE_NAME}}]}
+    cloud.act("POST", f"/accounts/{account.id}/access/groups", members)
     async with cloudflare_serving(cloud) as url:
         yield CloudflareAccess(cloud, url, account.id, tunnel, zone.id, token.value)
 
 
-async def _furnish_cluster(server: LocalServer, cloudflare: CloudflareAccess) -> None:
+async def _furnish_cluster(server: LocalServer, cloudflare: CloudflareAccess, namespace: str) -> None:
     """Create the operator's namespace, its Deployment, and the Secret with the Cloudflare token."""
     labels = {"app.kubernetes.io/name": "edgekeeper"}
     pod = {"containers": [{"name": "edgekeeper", "image": f"edgekeeper:{__version__}", "args": ["run"]}]}
-    in_namespace = f"/namespaces/{NAMESPACE}"
+    in_namespace = f"/namespaces/{namespace}"
     objects: list[tuple[str, JsonObject]] = [
-        ("/api/v1", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}),
+        ("/api/v1", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
         (
             f"/api/v1{in_namespace}",
             {
                 "apiVersion": "v1",
                 "kind": "Secret",
-                "metadata": {"name": TOKEN_SECRET, "namespace": NAMESPACE},
+                "metadata": {"name": TOKEN_SECRET, "namespace": namespace},
                 "stringData": {"token": cloudflare.token},
             },
         ),
@@ -207,7 +233,7 @@ async def _furnish_cluster(server: LocalServer, cloudflare: CloudflareAccess) ->
             {
                 "apiVersion": "apps/v1",
                 "kind": "Deployment",
-                "metadata": {"name": "edgekeeper", "namespace": NAMESPACE, "labels": labels},
+                "metadata": {"name": DEPLOYMENT, "namespace": namespace, "labels": labels},
                 "spec": {
                     "replicas": 1,
                     "selector": {"matchLabels": labels},

@@ -1,7 +1,6 @@
-"""Ctrl-C and `kill` as values: a command can wait for them, or let them end work that is still going on.
+"""Handles SIGINT and SIGTERM: a command can wait for a signal, or have it cancel its work.
 
-The first signal asks for an orderly end. The handlers are removed at that moment, so a second one ends the process at
-once, as it would have without us.
+The first signal requests a graceful stop and removes the handlers, so that a second signal ends the process at once.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ STOP_SIGNALS = {signal.SIGINT: ExitCode.INTERRUPTED, signal.SIGTERM: ExitCode.TE
 
 
 class StopRequest:
-    """Whether we were asked to stop, and by which signal."""
+    """Whether a stop was requested, and by which signal."""
 
     def __init__(self) -> None:
         self._received: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
@@ -32,10 +31,10 @@ class StopRequest:
         return await asyncio.shield(self._received)
 
     async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` to its end, or cancel it and fail when a signal arrives first."""
+        """Run `work`, or cancel it and raise CommandError if a signal arrives first."""
         task = asyncio.create_task(work)
-        contest: set[asyncio.Future[Any]] = {task, self._received}
-        await asyncio.wait(contest, return_when=asyncio.FIRST_COMPLETED)
+        pending: set[asyncio.Future[Any]] = {task, self._received}
+        await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return await task
         task.cancel()
@@ -45,14 +44,14 @@ class StopRequest:
 
 
 async def interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` to its end, or fail when a stop signal arrives first."""
+    """Run `work`, or cancel it and raise CommandError if a signal arrives first."""
     with stop_on_signals() as stop:
         return await stop.unless_stopped(work)
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Turn the stop signals into a `StopRequest` for as long as the block runs."""
+    """Handle the signals with a `StopRequest` for as long as the block runs."""
     loop, request = asyncio.get_running_loop(), StopRequest()
 
     def restore() -> None:

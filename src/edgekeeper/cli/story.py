@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Chapter:
+class Scenario:
     """One scenario: a change, and how to see that the operator has handled it."""
 
     title: str
@@ -44,7 +44,7 @@ class Chapter:
     """Returns a description of the outcome; empty while it is in progress."""
 
 
-class Story:
+class ScenarioRunner:
     """Runs the scenarios one after the other, and prints what happens."""
 
     def __init__(self, server: LocalServer, simulation: Simulation, console: Console) -> None:
@@ -52,30 +52,30 @@ class Story:
         self._simulation = simulation
         self._console = console
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         await self._await("tenants come to rest", self._is_quiet)
         self._console.print("\n[bold]Three scenarios[/]: drift, a change and a deletion.\n")
-        for number, chapter in enumerate(self._chapters(), start=1):
-            await self._tell(number, chapter)
+        for number, scenario in enumerate(self._scenarios(), start=1):
+            await self._run(number, scenario)
 
-    def _chapters(self) -> tuple[Chapter, ...]:
+    def _scenarios(self) -> tuple[Scenario, ...]:
         return (
-            Chapter("Somebody edits a tenant in AWS", self._edit_in_aws, self._is_repaired),
-            Chapter("A spec changes", self._change_spec, self._is_rolled_out),
-            Chapter("A tenant is deleted", self._delete, self._is_gone),
+            Scenario("Somebody edits a tenant in AWS", self._edit_in_aws, self._is_repaired),
+            Scenario("A spec changes", self._change_spec, self._is_rolled_out),
+            Scenario("A tenant is deleted", self._delete, self._is_gone),
         )
 
-    async def _tell(self, number: int, chapter: Chapter) -> None:
+    async def _run(self, number: int, scenario: Scenario) -> None:
         before, started = self._calls(), time.monotonic()
-        self._console.print(Text(f"{number}. {chapter.title}", "bold"))
-        self._say(Text(await chapter.begin(), "yellow"))
-        outcome = await self._await(chapter.title.lower(), chapter.is_over)
+        self._console.print(Text(f"{number}. {scenario.title}", "bold"))
+        self._print(Text(await scenario.begin(), "yellow"))
+        outcome = await self._await(scenario.title.lower(), scenario.is_over)
         seconds = time.monotonic() - started
-        self._say(Text.assemble((outcome, "green"), f" after {seconds:.1f} s"))
-        self._say(Text(_summary(self._calls() - before), "dim"))
+        self._print(Text.assemble((outcome, "green"), f" after {seconds:.1f} s"))
+        self._print(Text(_summary(self._calls() - before), "dim"))
         self._console.print()
 
-    def _say(self, text: Text) -> None:
+    def _print(self, text: Text) -> None:
         """Print indented below the title, also if a narrow terminal wraps the line."""
         indented = Text("   ").append_text(text) if self._console.soft_wrap else Padding(text, (0, 0, 0, 3))
         self._console.print(indented)

@@ -1,7 +1,7 @@
-"""What kind of screen we write to: colour only on a terminal, or as `NO_COLOR` and `FORCE_COLOR` say.
+"""Decides about colour and interactive output.
 
-Two questions are kept apart. *Colour* may be forced into a pipe; *interactive* output (a table that is redrawn in
-place, a server that stays up for the person watching it) needs a real terminal, whatever the environment says.
+Colour is used on a terminal, or as `NO_COLOR` and `FORCE_COLOR` set it, which also works for pipes. Interactive output (a
+table that is updated in place, a server that runs until Ctrl-C) requires a terminal, independent of these variables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Decide as https://no-color.org asks: an empty variable counts as unset, `NO_COLOR` wins."""
+    """Whether to use colour, by https://no-color.org: an empty variable counts as unset, `NO_COLOR` takes precedence."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -27,7 +27,7 @@ def is_interactive(stream: TextIO) -> bool:
 
 
 def open_console(stream: TextIO) -> Console:
-    """A console that writes to `stream`, without any escape sequence where colour is not wanted."""
+    """A console that writes to `stream`, without escape sequences if colour is off."""
     from rich.console import Console  # noqa: PLC0415 - most commands need no console, and it is large
 
     colour = wants_colour(stream)

@@ -23,6 +23,7 @@ from edgekeeper.cli.operator_options import embedded_operator_options
 from edgekeeper.cli.serving import UpSettings, serve
 from edgekeeper.cli.terminal import is_interactive, open_console
 from edgekeeper.cloud.aws.clients import AwsSettings
+from edgekeeper.cloud.cloudflare.client import BASE_URL
 from edgekeeper.runtime.options import RuntimeOptions
 
 PATH = click.Path(path_type=Path)
@@ -137,6 +138,8 @@ def up(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("--simulate and --no-simulators exclude each other")
     if kinds.aws != AwsSettings():
         raise click.UsageError("--aws-region and --aws-endpoint-url are for a real AWS: `up` has its own")
+    if kinds.cloudflare_url != BASE_URL:
+        raise click.UsageError("--cloudflare-api-base is for a real Cloudflare: `up` has its own")
     chosen = frozenset(simulated or (() if no_simulators else SIMULATOR_NAMES))
     settings = UpSettings(
         plane=PlaneOptions(port, data_dir, chosen, auth),

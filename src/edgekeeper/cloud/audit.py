@@ -1,4 +1,4 @@
-"""One log line per mutation of a cloud: for whom it was made, what it was, and its result.
+"""The audit log: one line per mutating cloud call, with its objects and its result.
 
     Cloud mutation  call=17 account=aws:111122223333 service=cloudfront operation=CreateDistributionTenant
                     subject=shop actors=["DistributionTenant team-a/shop uid 6f1c… generation 3"] result=done
@@ -6,11 +6,11 @@
     done         it took effect
     refused      it had no effect; `error_type`, `reason` and `message` say why
     throttled    it had no effect: too many calls
-    unknown      it may have taken effect: there was no answer, or we stopped waiting for one
-    kept back    a dry run: it was not sent
+    unknown      it may have taken effect: there was no response, or the call was cancelled
+    kept back    it was not sent because of a dry run
 
-The lines have a logger of their own, so that they can be sent elsewhere. Subjects and messages, which others wrote, are
-redacted here already, whatever the configuration of the logs does.
+The lines have a separate logger, so that they can be routed elsewhere. Subjects and messages, which may come from users,
+are redacted here, independent of the configuration of the logs.
 """
 
 from __future__ import annotations

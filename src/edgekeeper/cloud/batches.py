@@ -1,10 +1,10 @@
-"""Which changes are written together, and when. No event loop and no writing: moments are passed in.
+"""Decides which changes are written together, and when. Pure: the time is passed in.
 
     waiting     submitted changes, in order; they become a batch when none has come for the time of a window, when the
                 first has waited for as long as any may, or when together they weigh enough
-    parts       what is left of batches that were divided; they are due at once
+    parts       the parts of batches that were divided; they are due at once
 
-Where both are due they take turns, so that neither a bad batch nor new changes hold up the other.
+If both are due they alternate, so that neither delays the other.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Batches(Generic[C, R]):
         self._weight += entry.weight
 
     def due(self) -> float | None:
-        """When the next batch is due; in the past, where one is. None where there is nothing to write."""
+        """When the next batch is due, which may be in the past; None if there is nothing to write."""
         return float("-inf") if self._parts else self._due_of_waiting()
 
     def pop(self, now: float) -> list[Entry[C, R]]:
@@ -77,7 +77,7 @@ class Batches(Generic[C, R]):
         return self._gather()
 
     def divide(self, batch: list[Entry[C, R]], suspects: Collection[int]) -> None:
-        """Write the suspects of a batch, given by their positions, apart from the others, and after them."""
+        """Split a batch: `suspects` (positions) are written separately, after the others."""
         self._parts.append([entry for position, entry in enumerate(batch) if position not in suspects])
         self._parts.append([entry for position, entry in enumerate(batch) if position in suspects])
 
@@ -97,7 +97,7 @@ class Batches(Generic[C, R]):
         return min(self._waiting[-1].since + window, self._waiting[0].since + max(window, longest))
 
     def _gather(self) -> list[Entry[C, R]]:
-        """As many waiting changes as fit; of each key only the first, and none of a key that is in a part."""
+        """As many waiting changes as fit; only the first of each key, and none whose key is in a part."""
         batch: list[Entry[C, R]] = []
         left: list[Entry[C, R]] = []
         seen = {entry.key for part in self._parts for entry in part}

@@ -1,19 +1,19 @@
-"""The rate limits of all credentials, by class of calls (lane). Every cloud call passes here, and nothing else limits.
+"""The rate limits of all credentials, by class of calls (lane). They apply to every cloud call.
 
     await budget.acquire("aws:111122223333", "route53", namespace="team-a")      returns when a call may be sent
     budget.penalise("aws:111122223333", "route53", timedelta(seconds=5))         after throttling
     budget.expected_wait("aws:111122223333", "apigateway-domain")
 
 *Guarantees*
- - In any interval at most `burst + rate × interval` turns are given, whatever is cancelled, paused or refused.
- - After a pause a lane starts empty: there is no burst to catch up.
+ - In any interval at most `burst + rate × interval` calls are admitted, including those that are cancelled.
+ - After a pause a lane starts without tokens, so there is no burst.
  - Namespaces take turns, and user changes go before sweeps (`ratelimit.fair_queue`).
- - A caller that is cancelled, while it waits or right after it was served, takes no tokens.
- - A caller that would wait longer than it can gets `TooLongError` at once, with an estimate that counts those that were
-   refused before. A caller that identifies itself keeps its position when it comes back.
+ - A caller that is cancelled, while it waits or right after it was admitted, uses no tokens.
+ - A caller that would wait beyond its deadline gets `TooLongError` at once, with an estimate that includes callers that
+   were refused before. A caller with an identity keeps its position for the retry.
 
 *Assumptions*
- - All is called on one event loop, whose time is the budget's time.
+ - All calls are made on one event loop, whose clock is used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Budget:
         caller: str = "",
         within: timedelta | None = None,
     ) -> None:
-        """Return when it is the caller's turn. Raise TooLongError where that will not be `within` that time."""
+        """Wait until the call may be sent. Raise TooLongError if that would take longer than `within`."""
         until = None if within is None else asyncio.get_running_loop().time() + within.total_seconds()
         claim = Claim(cost, priority, namespace, caller)
         with ExitStack() as refunds:
@@ -61,7 +61,7 @@ class Budget:
             refunds.pop_all()
 
     def penalise(self, credential: str, lane: str, for_: timedelta | None = None) -> timedelta:
-        """Pause a lane for everybody, and slow it down. Return the length of the pause."""
+        """Pause a lane for all callers, and reduce its rate. Return the length of the pause."""
         return self._lane(credential, lane).pause(for_)
 
     def expected_wait(
@@ -72,7 +72,7 @@ class Budget:
         return timedelta(seconds=max(limiter.expected(claim) for limiter in self._path(credential, lane)))
 
     def _path(self, credential: str, lane: str) -> Iterator[Lane]:
-        """The lane, and the lanes in which its calls count as well."""
+        """The lane, and the lanes that its calls count towards as well."""
         while lane:
             yield self._lane(credential, lane)
             lane = self._rates[lane].within

@@ -1,12 +1,12 @@
-"""For whom a cloud call is made: who is named in the audit log, whose share of the budget it takes, and its priority.
+"""The context of a cloud call: the objects in the audit log, the namespace for fair queueing, and the priority.
 
     with acting_for(Actor("DistributionTenant", "team-a", "shop", uid, generation)):
-        await tenants.create(…)                 a change that this object asked for
+        await tenants.create(…)                 a change for this object
     with sweeping():
-        async for page in lister(): …           a refresh of a mirror, which can wait
+        async for page in lister(): …           a listing of a mirror, with low priority
 
-The context is a context variable and so travels with the task; adapters need not pass it on. Arguments of
-`Transport.call` take precedence. The default is no actor, with the priority of a user's change.
+The context is a context variable, so adapters need not pass it on. Arguments of `Transport.call` take precedence. The
+default is no actor, with the priority of a user's change.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from enum import IntEnum
 
 
 class Priority(IntEnum):
-    """Which calls go first where not all can go."""
+    """The priority of a call in the rate limiter."""
 
     USER = 0
-    """Somebody has changed something and waits for it."""
+    """A call for a changed object."""
     SWEEP = 1
     """A periodic listing."""
 
@@ -50,7 +50,7 @@ class CallContext:
 
     @property
     def namespace(self) -> str:
-        """Whose share of the budget a call takes: its namespace's; empty, the common share, where there are several."""
+        """The namespace for fair queueing; empty if the actors have several."""
         namespaces = {actor.namespace for actor in self.actors}
         return namespaces.pop() if len(namespaces) == 1 else ""
 
@@ -59,13 +59,13 @@ _context: ContextVar[CallContext] = ContextVar("context of cloud calls", default
 
 
 def current_context() -> CallContext:
-    """The context of calls that are made here and now."""
+    """The context of the current task."""
     return _context.get()
 
 
 @contextmanager
 def acting_for(*actors: Actor, priority: Priority = Priority.USER) -> Iterator[None]:
-    """Make the calls inside for these objects."""
+    """Attribute the calls in the block to these objects."""
     token = _context.set(CallContext(actors, priority))
     try:
         yield
@@ -75,6 +75,6 @@ def acting_for(*actors: Actor, priority: Priority = Priority.USER) -> Iterator[N
 
 @contextmanager
 def sweeping() -> Iterator[None]:
-    """Make the calls inside for no object, with the lowest priority."""
+    """Attribute the calls in the block to no object, with the lowest priority."""
     with acting_for(priority=Priority.SWEEP):
         yield

@@ -1,12 +1,12 @@
-"""Circuit breakers, per service and region: a provider that does not answer is not called for a while.
+"""Circuit breakers, per service and region: calls to a service that does not respond are suspended for a while.
 
     closed      ──5 calls in a row unanswered──►  open
     open        ──after 10 s, 20 s, … 2 min────►  half open: one call at a time, the probe
     half open   ──the probe is answered────────►  closed
     half open   ──it is not────────────────────►  open, for twice as long
 
-Any answer counts, also a refusal. While the circuit is open callers get `Wait` at once; other services, regions and
-providers are not affected. A call that is cancelled proves nothing: if it was the probe, the next call is.
+Any response counts, also a refusal. While the circuit is open callers get `Wait` at once; other services, regions and
+providers are not affected. A cancelled call does not count: if it was the probe, the next call is the probe.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TOLERATED = 5
 _REST = Backoff(first=timedelta(seconds=10), longest=timedelta(minutes=2), jitter=0)
 _SHORTEST_WAIT = timedelta(seconds=1)
 _UNTIL_PROVEN = timedelta(seconds=5)
-"""When to come back while the probe is under way."""
+"""The requeue time while the probe is in progress."""
 
 
 class State(IntEnum):
-    """As the metric shows it."""
+    """The values of the metric."""
 
     CLOSED = 0
     HALF_OPEN = 1
@@ -41,10 +41,10 @@ class State(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Passage:
-    """A call on its way."""
+    """A call in progress."""
 
     answered: bool | None = None
-    """None until it is known; it stays None where the call was cancelled."""
+    """Whether there was a response; None until that is known, and if the call was cancelled."""
 
 
 class Circuit:
@@ -65,7 +65,7 @@ class Circuit:
         return State.OPEN if self._clock.monotonic() < self._open_until else State.HALF_OPEN
 
     def check(self) -> None:
-        """Raise Wait where a call would not be let through now."""
+        """Raise Wait if a call would not be admitted now."""
         if self.state is State.OPEN and self._open_until is not None:
             left = timedelta(seconds=self._open_until - self._clock.monotonic())
             raise self._wait(max(left, _SHORTEST_WAIT))
@@ -74,7 +74,7 @@ class Circuit:
 
     @contextmanager
     def passage(self) -> Iterator[Passage]:
-        """Admit a call, or raise Wait. The caller sets on the passage whether it was answered."""
+        """Admit a call, or raise Wait. The caller sets `answered` of the passage."""
         self.check()
         passage = Passage()
         if self.state is State.HALF_OPEN:
@@ -93,7 +93,7 @@ class Circuit:
             self._open_until = None
         elif passage.answered is False:
             self._unanswered += 1
-            # Calls that were under way when the circuit opened say nothing new.
+            # Calls that were sent before the circuit opened do not count.
             if was_probe or (self._open_until is None and self._unanswered >= TOLERATED):
                 self._open()
 
@@ -103,7 +103,7 @@ class Circuit:
         self._open_until = self._clock.monotonic() + rest.total_seconds()
 
     def _wait(self, after: timedelta) -> Wait:
-        message = f"{self._name} has left {self._unanswered} calls in a row without an answer"
+        message = f"{self._name} did not respond to {self._unanswered} calls in a row"
         wait = Wait(after, "ProviderUnavailable", message)
         wait.unavailable = Cause.UNREACHABLE
         return wait

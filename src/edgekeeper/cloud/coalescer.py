@@ -7,26 +7,26 @@
     …
     ticket.result()                                                             # in the pass that follows the wake-up
 
-Many objects change one document. If each read, changed and wrote it, most changes would be lost, and the others would cost
-a call each. So changes are gathered and written together.
+Many objects change one document. If each read, changed and wrote it, concurrent changes would be lost, and every change
+would need its own calls. So changes are collected and written together.
 
 *Expected flow*
  1. The first change opens a window. When it closes, or enough changes have come, a batch is made.
- 2. A change that is in effect already (`already`) gets its result without being written.
+ 2. A change that is in effect already (`find_result`) gets its result without being written.
  3. `write` gets the rest. It returns one result per change, which may be an error, or raises. Every ticket gets its own
     result, and its owner is woken.
- 4. An error that may be the fault of one change divides the batch: each half is written separately, until the bad change is
-    alone and gets the error alone. New changes take turns with the parts.
+ 4. An error that a single change may have caused splits the batch: each half is written separately, until the faulty change
+    is alone and gets the error alone. New changes alternate with the parts.
 
 *Guarantees*
  - One write at a time. No change is lost: every ticket gets a result, also where the writer is cancelled or has a bug.
- - Changes of one key are written in the order in which they came, and never two in one batch. A change that equals the
-   last one of its key that is still under way shares its ticket.
+ - Changes of one key are written in the order of submission, and never two in one batch. A change that equals the last
+   pending one of its key shares its ticket.
  - `submit` never waits.
 
 *Assumptions*
- - `write` is all or nothing: `Stall`, or an exception that is none of the four errors, says that nothing was written.
-   After the other errors it is not known, or another attempt would fail likewise: all get the error, and none is repeated.
+ - `write` is atomic: `Stall`, or an exception that is not one of the four errors, means that nothing was written. After
+   the other errors that is unknown, or another attempt would fail as well: all changes get the error, without a retry.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 Write: TypeAlias = Callable[[Sequence[C]], Awaitable[Sequence[R | PassError]]]
-"""Writes changes to the document, and returns the result of each; for one that was left out, its error."""
+"""Writes changes to the document, and returns the result of each, or its error if it was not written."""
 
 DEFAULT_OPTIONS = CoalescerOptions()
 
@@ -57,15 +57,15 @@ _MISTAKE = "A change cannot be written because of a bug"
 """Logged here, because tickets keep no traceback."""
 
 
-def _one(_: object) -> int:
+def _unit_weight(_: object) -> int:
     return 1
 
 
-def _not_yet(_: object) -> None:
+def _no_result(_: object) -> None:
     return None
 
 
-def _nobody(_: Exception, __: Sequence[object]) -> Collection[int]:
+def _none_faulty(_: Exception, __: Sequence[object]) -> Collection[int]:
     return ()
 
 
@@ -78,25 +78,25 @@ class Coalescer(Generic[C, R]):
         write: Write[C, R],
         *,
         key: Callable[[C], Hashable],
-        weigh: Callable[[C], int] = _one,
-        already: Callable[[C], R | None] = _not_yet,
-        accuse: Callable[[Exception, Sequence[C]], Collection[int]] = _nobody,
+        weigh: Callable[[C], int] = _unit_weight,
+        find_result: Callable[[C], R | None] = _no_result,
+        find_faulty: Callable[[Exception, Sequence[C]], Collection[int]] = _none_faulty,
         options: CoalescerOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """`key` says what a change is about. `already` returns the result of one that need not be written, or None.
+        """`key` says what a change is about. `find_result` returns the result of one that need not be written, or None.
 
-        `accuse` may find in an error which changes are at fault, by their positions, which is faster than halving.
+        `find_faulty` may return the positions of the changes that caused an error, which is faster than splitting.
         """
         self.name = name
         self._write = write
         self._key = key
         self._weigh = weigh
-        self._already = already
-        self._accuse = accuse
+        self._find_result = find_result
+        self._find_faulty = find_faulty
         self._batches: Batches[C, R] = Batches(options)
         self._writing: list[Entry[C, R]] = []
         self._latest: dict[Hashable, Entry[C, R]] = {}
-        """The last change of each key that is under way."""
+        """The last pending change of each key."""
         self._stopped = False
         self._news = asyncio.Event()
 
@@ -113,7 +113,7 @@ class Coalescer(Generic[C, R]):
         return len(self._batches) + len(self._writing)
 
     async def run(self) -> None:
-        """Write until cancelled: then whatever is under way gets an error. It may be run again."""
+        """Write until cancelled: then pending changes get an error. It may be run again."""
         self._stopped = False
         try:
             while True:
@@ -170,7 +170,7 @@ class Coalescer(Generic[C, R]):
     def _is_settled(self, entry: Entry[C, R]) -> bool:
         """Whether the change has its result without being written."""
         try:
-            result = self._already(entry.change)
+            result = self._find_result(entry.change)
         except Exception as error:  # reported to the owner of the change
             if not isinstance(error, PassError):
                 log.exception(_MISTAKE, document=self.name)
@@ -182,7 +182,7 @@ class Coalescer(Generic[C, R]):
         return True
 
     def _blame(self, batch: list[Entry[C, R]], error: Exception) -> None:
-        """Divide a batch that failed, or fail all changes in it."""
+        """Split a batch that failed, or fail all its changes."""
         if len(batch) == 1 or isinstance(error, Retry | Wait | Conflict):
             self._fail(batch, error)
             return
@@ -190,13 +190,13 @@ class Coalescer(Generic[C, R]):
 
     def _suspects(self, batch: list[Entry[C, R]], error: Exception) -> Collection[int]:
         """The changes that the error names, or half of the batch where it names none, or all."""
-        everybody = range(len(batch))
+        positions = range(len(batch))
         try:
-            accused = set(self._accuse(error, [entry.change for entry in batch])).intersection(everybody)
+            faulty = set(self._find_faulty(error, [entry.change for entry in batch])).intersection(positions)
         except Exception:
-            log.exception("Cannot find out which change is at fault", document=self.name)
-            accused = set()
-        return accused if 0 < len(accused) < len(batch) else everybody[: len(batch) // 2]
+            log.exception("Cannot determine which change caused an error", document=self.name)
+            faulty = set()
+        return faulty if 0 < len(faulty) < len(batch) else positions[: len(batch) // 2]
 
     def _resolve(self, entry: Entry[C, R], result: R | PassError) -> None:
         if isinstance(result, PassError):

@@ -1,10 +1,10 @@
-"""Tables that say which of the four errors a provider's error code means, its reason and its label in metrics.
+"""Tables that map error codes of a provider to one of the four errors, a reason and a label in metrics.
 
     table = ErrorTable(by_code=(of_the_operation, of_the_service), by_message=…, by_status=…)
     raise error_for(table.find(code, message, status), "AWS CreateDistributionTenant failed: …")
 
-A few codes mean different things by their message, which is asked first. Then codes are looked up, from the most specific
-table to the most general. What is in no table is decided by the HTTP status: nothing is ever without a row.
+Lookup order: by message, for a few codes whose meaning depends on it; by code, from the most specific table to the most
+general; by HTTP status. So every error has a row.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """What an error code means for a pass."""
+    """The meaning of an error code for a pass."""
 
     kind: type[Retry | Wait | Stall | Conflict]
     reason: str
     error_type: str
     """The label in metrics."""
     after: timedelta | None = None
-    """When to look again: required for `Wait`, possible for `Stall`."""
+    """The requeue time: required for `Wait`, optional for `Stall`."""
     throttled: bool = False
-    """The whole lane has to slow down, and the call had no effect."""
+    """Whether the call was throttled: it had no effect, and its lane is paused."""
     unavailable: Cause | None = None
-    """Set where it is about us and the provider, and not about what was asked."""
+    """Set if the cloud cannot be used at all, independent of the request."""
 
     def __post_init__(self) -> None:
         if self.kind is Wait and self.after is None:
-            raise ValueError(f"{self.reason}: a row of kind Wait says when to look again")
+            raise ValueError(f"{self.reason}: a row of kind Wait needs a requeue time")
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable(Generic[C]):
-    """How to find the row of an error."""
+    """Finds the row of an error."""
 
     by_code: tuple[Mapping[C, ErrorRow], ...]
     """The most specific table first."""
@@ -60,7 +60,7 @@ class ErrorTable(Generic[C]):
 
 
 def error_for(row: ErrorRow, message: str) -> PassError:
-    """The error that a row stands for."""
+    """The error for a row."""
     error = _error_for(row, message)
     error.error_type, error.unavailable = row.error_type, row.unavailable
     return error

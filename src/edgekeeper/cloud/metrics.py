@@ -3,16 +3,16 @@
     cloudfront_tenant_operator_aws_api_call_duration_seconds{operation}       CloudFront, Route 53, ACM
     edgekeeper_cloud_api_call_duration_seconds{provider,operation}            all clouds
     edgekeeper_cloud_api_errors_total{provider,operation,error_type}
-    edgekeeper_cloud_budget_wait_seconds{lane}                                how long calls waited for the budget
+    edgekeeper_cloud_budget_wait_seconds{lane}                                time that calls waited for the rate limit
     edgekeeper_cloud_available{provider,service}                              1, or 0 during an outage
     edgekeeper_cloud_circuit_state{provider,service,region}                   0 closed, 1 half open, 2 open
     edgekeeper_cloud_mirror_age_seconds{mirror}                               since the last complete listing began
     edgekeeper_cloud_mirror_objects{mirror}
-    edgekeeper_cloud_mirror_doubted_objects{mirror}                           missing from a listing that is not believed
+    edgekeeper_cloud_mirror_doubted_objects{mirror}                           missing from a listing, not confirmed yet
     edgekeeper_cloud_mirror_listings_total{mirror,result}
 
-The first name, its buckets and its values of `operation` are those that dashboards of CloudFront tenants use already.
-Labels are operations, lanes and mirrors, which are few; never objects.
+The first metric is compatible with dashboards of cloudfront-tenant-operator. Labels are operations, lanes and mirrors,
+which are few; never objects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _WAIT_BUCKETS = (0.001, 0.01, 0.1, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 
 _PREFIXES = {"cloudfront": "", "route53": "Route53", "acm": "ACM"}
-"""The services of the first histogram, and how their operations begin there."""
+"""The services of the first histogram, with the prefix of their operations."""
 _LISTING_RESULTS = ("complete", "failed", "doubted")
 _KNOWN_OPERATIONS = (
     *("CreateDistributionTenant", "GetDistributionTenant", "UpdateDistributionTenant"),
@@ -38,11 +38,11 @@ _KNOWN_OPERATIONS = (
     *("GetConnectionGroup", "ListConnectionGroups"),
     *("Route53ChangeResourceRecordSets", "Route53GetChange", "ACMDescribeCertificate"),
 )
-"""Shown at zero from the start, so that alerts and rates work before the first call."""
+"""Exported as zero from the start, so that alerts and rates work before the first call."""
 
 
 class MirrorFigures(Protocol):
-    """What is shown of a mirror."""
+    """The figures of a mirror."""
 
     @property
     def count(self) -> int: ...
@@ -60,34 +60,34 @@ class CloudMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._tenant_calls = Histogram(
             "cloudfront_tenant_operator_aws_api_call_duration_seconds",
-            "How long calls of the AWS API took, failed ones as well.",
+            "Duration of calls to the AWS API, including failed ones.",
             ("operation",),
             registry=registry,
             buckets=_BUCKETS,
         )
         self._calls = Histogram(
             "edgekeeper_cloud_api_call_duration_seconds",
-            "How long calls of a cloud's API took, failed ones as well.",
+            "Duration of calls to the API of a cloud, including failed ones.",
             ("provider", "operation"),
             registry=registry,
             buckets=_BUCKETS,
         )
         self._errors = Counter(
             "edgekeeper_cloud_api_errors_total",
-            "Calls of a cloud's API that failed.",
+            "Failed calls to the API of a cloud.",
             ("provider", "operation", "error_type"),
             registry=registry,
         )
         self._waits = Histogram(
             "edgekeeper_cloud_budget_wait_seconds",
-            "How long calls waited for their turn in the budget.",
+            "Time that calls waited for the rate limit.",
             ("lane",),
             registry=registry,
             buckets=_WAIT_BUCKETS,
         )
         self._listings = Counter(
             "edgekeeper_cloud_mirror_listings_total",
-            "Listings of a remote collection: complete, failed, or doubted because too much was missing.",
+            "Listings of a remote collection: complete, failed, or doubted because too many objects were missing.",
             ("mirror", "result"),
             registry=registry,
         )
@@ -99,40 +99,40 @@ class CloudMetrics:
         registry.register(_Collector(self._gauges))
 
     def observe_call(self, operation: Operation, seconds: float) -> None:
-        """A call was sent, and took this long."""
+        """Observe the duration of a call."""
         self._calls.labels(operation.provider, operation.name).observe(seconds)
         if (prefix := _PREFIXES.get(operation.service)) is not None:
             self._tenant_calls.labels(prefix + operation.name).observe(seconds)
 
     def count_error(self, operation: Operation, error_type: str) -> None:
-        """A call failed."""
+        """Count a failed call."""
         self._errors.labels(operation.provider, operation.name, error_type).inc()
 
     def observe_wait(self, lane: str, seconds: float) -> None:
-        """A call waited this long for its turn."""
+        """Observe how long a call waited for the rate limit."""
         self._waits.labels(lane).observe(seconds)
 
     def count_listing(self, mirror: str, result: str) -> None:
-        """A listing is `complete`, has `failed`, or is `doubted`."""
+        """Count a listing. `result` is `complete`, `failed` or `doubted`."""
         self._listings.labels(mirror, result).inc()
 
     def watch_availability(self, figures: Callable[[], Mapping[tuple[str, str], bool]]) -> None:
-        """Show whether services can be used, by provider and service."""
+        """Export whether services can be used, by provider and service."""
         self._availability.append(figures)
 
     def watch_circuit(self, where: tuple[str, str, str], state: Callable[[], int]) -> None:
-        """Show a circuit: its provider, service and region, and how to ask for its state."""
+        """Export the state of a circuit. `where` is its provider, service and region."""
         self._circuits[where] = state
 
     def watch_mirror(self, name: str, figures: MirrorFigures) -> None:
-        """Show a mirror until it is forgotten."""
+        """Export the figures of a mirror until `forget_mirror`."""
         self._mirrors[name] = figures
         for result in _LISTING_RESULTS:
             self._listings.labels(name, result)
 
     def forget_mirror(self, name: str, figures: MirrorFigures) -> None:
-        """Stop showing a mirror, and remove its labels."""
-        if self._mirrors.get(name) is figures:  # and not another one that has taken its place
+        """Remove the series of a mirror."""
+        if self._mirrors.get(name) is figures:  # unless another one has replaced it
             del self._mirrors[name]
             for result in _LISTING_RESULTS:
                 self._listings.remove(name, result)
@@ -140,7 +140,7 @@ class CloudMetrics:
     def _gauges(self) -> Iterator[Metric]:
         available = GaugeMetricFamily(
             "edgekeeper_cloud_available",
-            "1 where a service can be used, 0 where it does not answer, throttles us or refuses our credentials.",
+            "1 if a service can be used, 0 if it does not respond, throttles all calls or refuses the credentials.",
             labels=("provider", "service"),
         )
         for figures in self._availability:
@@ -149,7 +149,7 @@ class CloudMetrics:
         yield available
         circuits = GaugeMetricFamily(
             "edgekeeper_cloud_circuit_state",
-            "0 where calls pass, 1 where one may pass to see, 2 where the provider is left alone.",
+            "State of the circuit breaker: 0 closed, 1 half open, 2 open.",
             labels=("provider", "service", "region"),
         )
         for where, state in self._circuits.items():
@@ -157,15 +157,15 @@ class CloudMetrics:
         yield circuits
         yield self._of_mirrors(
             "edgekeeper_cloud_mirror_age_seconds",
-            "Time since the last complete listing began.",
+            "Time since the start of the last complete listing.",
             lambda mirror: mirror.age.total_seconds(),
         )
         yield self._of_mirrors(
-            "edgekeeper_cloud_mirror_objects", "Remote objects known.", lambda mirror: mirror.count
+            "edgekeeper_cloud_mirror_objects", "Objects in the mirror.", lambda mirror: mirror.count
         )
         yield self._of_mirrors(
             "edgekeeper_cloud_mirror_doubted_objects",
-            "Objects missing from a listing that is not believed, because too many were missing.",
+            "Objects missing from the last listing, and kept until their absence is confirmed.",
             lambda mirror: len(mirror.doubted),
         )
 

@@ -13,13 +13,13 @@
     where a listing takes long, shortly after `poke`, and with growing pauses while listings fail (`cloud.pace`).
 
 *Guarantees*
- - Absence is never guessed. Until the first complete listing `get` raises `NotSyncedError`; a listing that fails half-way
-   changes nothing.
- - An own write is not undone by a listing that began before it, or within `options.settling` after it, while the
-   provider may still show the past.
- - Mass disappearance is not believed at once (the brake): where more than `max(5, 10 %)` of the objects are missing they
-   stay, counted as doubted, until it is confirmed that they are gone: each by a read of its own where there is `confirm`,
-   all by another complete listing otherwise. One read that finds its object proves the listing wrong.
+ - An object that was not listed yet is never treated as absent. Until the first complete listing `get` raises
+   `NotSyncedError`; a listing that fails half-way changes nothing.
+ - An own write is not undone by a listing that began before it, or within `options.settling` after it (eventual
+   consistency).
+ - Mass disappearance requires confirmation (the brake): if more than `max(5, 10 %)` of the objects are missing they are
+   kept, counted as doubted, until their absence is confirmed: by a read of each if there is `confirm`, else by a second
+   complete listing. If a read finds its object, the listing is discarded.
  - Subscribers are notified of a key only when its version has changed, also by own writes. One that raises does not
    disturb the others.
 
@@ -61,7 +61,7 @@ Handler: TypeAlias = Callable[[K, V | None, V | None], None]
 
 
 class NotSyncedError(Wait):
-    """The collection was not listed completely yet, so that absence is not known."""
+    """The collection was not listed completely yet."""
 
     def __init__(self, name: str, problem: PassError | None = None) -> None:
         """`problem` is why the last listing failed, where it did."""
@@ -72,13 +72,13 @@ class NotSyncedError(Wait):
 
 @dataclass(frozen=True, slots=True)
 class MirrorOptions(PaceOptions):
-    """How often a mirror lists, and when it doubts a listing."""
+    """How often a mirror lists, and when a listing needs confirmation."""
 
     settling: timedelta = timedelta(seconds=10)
-    """How long the provider may show what was before an own write."""
+    """How long reads may return the state before an own write."""
     brake_count: int = 5
     brake_share: float = 0.1
-    """The brake holds where more than this many objects, and more than this share of all, are missing."""
+    """The brake applies if more than this many objects, and more than this share of all, are missing."""
 
     def is_mass(self, missing: int, total: int) -> bool:
         return missing > max(self.brake_count, self.brake_share * total)
@@ -137,7 +137,7 @@ class Mirror(Generic[K, V]):
 
     @property
     def problem(self) -> PassError | None:
-        """Why the last listing failed, where it did. A copy, which may be raised."""
+        """Why the last listing failed; None if it succeeded. A copy, which may be raised."""
         return None if self._problem is None else fresh(self._problem)
 
     async def wait_synced(self) -> None:
@@ -162,12 +162,12 @@ class Mirror(Generic[K, V]):
 
     @property
     def doubted(self) -> frozenset[K]:
-        """Keys that the last listing did not hold, and that are kept because too many were missing at once."""
+        """Keys that are missing from the last listing, and kept because too many were missing at once."""
         return self._doubted
 
     @property
     def age(self) -> timedelta:
-        """Since the last complete listing began; since the start, where there was none."""
+        """The time since the start of the last complete listing, or since the creation of the mirror."""
         return timedelta(seconds=self._clock.monotonic() - self._as_of)
 
     def _known(self) -> dict[K, V]:
@@ -193,7 +193,7 @@ class Mirror(Generic[K, V]):
         self._wrote(key, None)
 
     def hasten(self) -> None:
-        """Choose the next interval as if something were in progress, where the copy does not show it."""
+        """Choose the next interval as if an object were in progress, although the mirror has none."""
         self._pace.hasten()
 
     def poke(self) -> None:
@@ -234,7 +234,7 @@ class Mirror(Generic[K, V]):
             write("Mirror cannot be refreshed", mirror=self.name, reason=error.reason, error=error.message)
             self._pace.failed(error.after if isinstance(error, Wait) else timedelta(0))
         except Exception:
-            # A bug in the lister must not end the mirror: all that depend on it would wait without end.
+            # A bug in the lister must not end the mirror: all objects that depend on it would wait without end.
             log.exception("Mirror cannot be refreshed", mirror=self.name)
             self._pace.failed(timedelta(0))
         finally:
@@ -273,7 +273,10 @@ class Mirror(Generic[K, V]):
         """Keep the missing objects until it is confirmed that they are gone."""
         total = self.count
         log.warning(
-            "Mirror misses too many objects at once", mirror=self.name, missing=len(missing), of=total
+            "Listing lacks too many objects: waiting for confirmation",
+            mirror=self.name,
+            missing=len(missing),
+            of=total,
         )
         before, self._doubted = self._doubted, frozenset(missing)
         if self._confirm is None:
@@ -284,7 +287,7 @@ class Mirror(Generic[K, V]):
             as_of = self._shown_at(self._clock.monotonic())
             if await self._confirm(key) is not None:
                 log.error(
-                    "Mirror's listing is wrong: an object is there that it lacks",
+                    "Listing is incomplete: an object that it lacks exists",
                     mirror=self.name,
                     key=str(key),
                 )
@@ -292,7 +295,7 @@ class Mirror(Generic[K, V]):
             self._settle([key], as_of)
 
     def _shown_at(self, asked: float) -> float:
-        """Everything that was written before this moment is shown by an answer to a question asked at `asked`."""
+        """A response to a request sent at `asked` includes everything that was written before this moment."""
         return asked - self._options.settling.total_seconds()
 
     def _settle(self, gone: list[K], as_of: float) -> None:

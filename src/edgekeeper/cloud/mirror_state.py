@@ -1,10 +1,10 @@
-"""The contents of a mirror, and what a listing changes about them. No clock, no event loop: moments are passed in.
+"""The contents of a mirror, and how a listing changes them. Pure: the time is passed in.
 
 a listing          the mirror                                  result
 holds an object    has none, or another version                new, or changed
-holds an object    has an own write or deletion since          ignored: the listing shows the past
-lacks an object    has it                                      missing: the mirror decides whether to believe it
-lacks an object    has an own write since                      ignored: the listing shows the past
+holds an object    has an own write or deletion since          ignored: the listing is older
+lacks an object    has it                                      missing: the mirror decides whether to remove it
+lacks an object    has an own write since                      ignored: the listing is older
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MirrorState(Generic[K, V]):
         self._version = version
         self._in_progress = in_progress
         self._written: dict[K, float] = {}
-        """When we wrote or deleted an object ourselves, for as long as a listing may not show it."""
+        """When objects were written or deleted by us, as long as a listing may not include that."""
 
     def write(self, key: K, value: V | None, now: float) -> list[Change[K, V]]:
         """Record an own write, or an own deletion (None)."""
@@ -42,12 +42,12 @@ class MirrorState(Generic[K, V]):
         return self._replace(key, value)
 
     def take_in(self, listed: Mapping[K, V], as_of: float) -> list[Change[K, V]]:
-        """Apply what a listing holds. It shows everything that was written before `as_of`."""
+        """Apply the objects of a listing, which includes everything that was written before `as_of`."""
         self._written = {key: when for key, when in self._written.items() if when >= as_of}
         return self._each((key, value) for key, value in listed.items() if key not in self._written)
 
     def missing(self, listed: Collection[K], as_of: float) -> list[K]:
-        """The objects that a listing should hold and does not."""
+        """The objects that are missing from a listing."""
         return [key for key in self.objects if key not in listed and not self._written_since(key, as_of)]
 
     def drop(self, keys: Iterable[K], as_of: float) -> list[Change[K, V]]:

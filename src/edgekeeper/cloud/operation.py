@@ -4,10 +4,10 @@ An adapter describes each operation of its provider once, as an `Operation`, and
 into a `Failure`. Nothing else here is specific to a provider.
 
     verdict        what is known                                   the transport
-    REFUSED        looked at, without effect                       raises the failure's error
-    THROTTLED      not looked at: too many calls                   pauses the lane for all; repeats idempotent calls
-    UNANSWERED     no answer, or one that says nothing (5xx, a     counts for the circuit; repeats idempotent calls
-                   login page): it may have taken effect
+    REFUSED        processed, without effect                       raises the failure's error
+    THROTTLED      not processed: too many calls                   pauses the lane for all; retries idempotent calls
+    UNANSWERED     no response, or an unusable one (5xx, a login   counts for the circuit; retries idempotent calls
+                   page): it may have taken effect
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class Operation:
     service: str
     """`cloudfront`, `route53`, `acm`, `apigateway`, `lambda`, `sts`, `cloudflare`."""
     name: str
-    """As the provider calls it: `CreateDistributionTenant`."""
+    """The provider's name, such as `CreateDistributionTenant`."""
     mutating: bool
     idempotent: bool
-    """Whether it may be repeated when it is not known whether it took effect."""
+    """Whether it may be retried when it is unknown whether it took effect."""
     lane: str
-    """The class of calls whose budget it takes from: see `cloud.rates`."""
+    """The class of calls for the rate limit: see `cloud.rates`."""
     deadline: timedelta
-    """For the whole call: the wait for the budget, every attempt and the pauses between them."""
+    """The time limit of the whole call: the wait for the rate limit, all attempts and the pauses between them."""
 
 
 class Verdict(StrEnum):
-    """What is known about a call that failed: the table at the top explains each."""
+    """What is known about a failed call; see the table above."""
 
     REFUSED = "refused"
     THROTTLED = "throttled"
@@ -53,16 +53,16 @@ class Failure:
     """A provider's error, translated."""
 
     error: PassError
-    """What the caller gets, with the provider's message unchanged."""
+    """The error to raise, with the provider's message unchanged."""
     error_type: str
     """The label in metrics."""
     verdict: Verdict = Verdict.REFUSED
     retry_after: timedelta | None = None
-    """The pause that the provider asked for, where it did."""
+    """The pause that the provider requested, if any."""
 
 
 Classifier: TypeAlias = Callable[[Operation, Exception], Failure | None]
-"""An adapter's translation of what `send` raised. None: it is no error of the provider, but a bug."""
+"""Classifies an exception of `send`. None if it is not an error of the provider, but a bug."""
 
 
 class KeptBack(Wait):

@@ -1,4 +1,4 @@
-"""Changes that objects have handed in to writers, and the answers, kept until the objects' statuses hold them.
+"""Changes that objects have submitted to writers, and their results, kept until they are in the objects' status.
 
     outbox: Outbox[Place, Entry, Written] = Outbox(clock)
     outbox.submit(Owner(uid, generation), place, entry, [zone.submit(wish)], wake)       in a pass, which then ends
@@ -6,14 +6,14 @@
     news = outbox.collect(owner)                                                          in the passes that follow
     outbox.settle(uid, place)                                                             once the status has the answer
 
-An owner has at most one change under way at each place. What became of it is one of four things:
+An owner has at most one change in progress at each place. Its state is one of:
 
-    pending     no answer yet; the owner is woken when there is one
+    pending     no result yet; the owner is woken when there is one
     answered    kept until `settle`, so that a pass that fails in between loses nothing
-    refused     (Stall) kept while it need not be tried again: for `STALL_INTERVAL`, in the same generation
-    failed      (any other of the four errors) reported once; pauses after `Retry` grow until something succeeds
+    refused     (Stall) kept for `STALL_INTERVAL` and the same generation, and not retried until then
+    failed      (any other of the four errors) reported once; the backoff after `Retry` grows until a change succeeds
 
-All of it is memory. After a restart the changes are handed in again, and the writers find that there is nothing to do.
+The state is kept in memory. After a restart the changes are submitted again, and the writers find them in effect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import STALL_INTERVAL, PassError, Retry, Stall, Wait, fresh
 
 P = TypeVar("P", bound=tuple[str, ...])
-"""Where a change is made, such as zone, name and type."""
+"""The target of a change, such as zone, name and type."""
 C = TypeVar("C")
 R = TypeVar("R")
 
@@ -38,7 +38,7 @@ _PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(minutes=5
 
 
 class Owner(NamedTuple):
-    """The object that wants a change, in the generation that wants it."""
+    """The object that submits a change, with its generation."""
 
     uid: str
     generation: int
@@ -46,7 +46,7 @@ class Owner(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[P, C, R]):
-    """A change that was made, and what its writers returned."""
+    """A change that was written, and the results of its writers."""
 
     place: P
     change: C
@@ -64,16 +64,16 @@ class Refusal(Generic[P, C]):
 
 @dataclass(frozen=True, slots=True)
 class News(Generic[P, C, R]):
-    """What became of the changes of one owner."""
+    """The state of the changes of one owner."""
 
     answers: tuple[Answer[P, C, R], ...] = ()
-    """In the order in which they were handed in. Reported again until they are settled."""
+    """In the order of submission. Returned until they are settled."""
     refusals: tuple[Refusal[P, C], ...] = ()
-    """All that stand, in the order of their places."""
+    """All refusals in effect, sorted by place."""
     newly_refused: tuple[Refusal[P, C], ...] = ()
-    """Those that were not reported before, whether they stand or are of an older generation."""
+    """Refusals that were not returned before, also those of an older generation."""
     failure: PassError | None = None
-    """The first failure. A `Retry` is reported as `Wait`, with the pause after which to hand in again."""
+    """The first failure. A `Retry` is returned as a `Wait` with the backoff."""
     pending: bool = False
 
 
@@ -90,33 +90,33 @@ class _Submission(Generic[C, R]):
 
 @dataclass(frozen=True, slots=True)
 class _Standing(Generic[P, C]):
-    """A refusal, and for how long it need not be tried again."""
+    """A refusal, and until when it is not retried."""
 
     refusal: Refusal[P, C]
     generation: int
     until: float
 
 
-def _no_excuse(_: object, __: PassError) -> bool:
+def _never(_: object, __: PassError) -> bool:
     return False
 
 
 class Outbox(Generic[P, C, R]):
     """The changes of all owners, by place. Places can be sorted."""
 
-    def __init__(self, clock: Clock, excuse: Callable[[C, PassError], bool] = _no_excuse) -> None:
-        """`excuse` says whether a change that met this error counts as made, without results."""
+    def __init__(self, clock: Clock, counts_as_made: Callable[[C, PassError], bool] = _never) -> None:
+        """`counts_as_made` decides whether a change that failed with an error counts as made, without results."""
         self._clock = clock
-        self._excuse = excuse
+        self._counts_as_made = counts_as_made
         self._submitted: dict[str, dict[P, _Submission[C, R]]] = {}
         self._refused: dict[str, dict[P, _Standing[P, C]]] = {}
         self._failures: dict[str, int] = {}
-        """How many times in a row changes of an owner have failed."""
+        """The number of consecutive failures of an owner."""
 
     def submit(self, owner: Owner, place: P, change: C, tickets: Sequence[Ticket[R]], wake: Waker) -> None:
-        """Keep the tickets of a change, in place of an earlier one at that place. `wake` is called at each answer.
+        """Store the tickets of a change, replacing an earlier one at that place. `wake` is called for each result.
 
-        A change without tickets needs no writer, and is answered at once.
+        A change without tickets needs no writer, and counts as answered.
         """
         submission = _Submission(change, owner.generation, tuple(tickets))
         self._submitted.setdefault(owner.uid, {})[place] = submission
@@ -126,7 +126,7 @@ class Outbox(Generic[P, C, R]):
             wake()
 
     def collect(self, owner: Owner) -> News[P, C, R]:
-        """What became of the owner's changes. Raise what is none of the four errors: a bug, which ends one pass only."""
+        """The state of the owner's changes. Raise any exception that is not one of the four errors, once: it is a bug."""
         answers: list[Answer[P, C, R]] = []
         refused: list[Refusal[P, C]] = []
         failure, pending = None, False
@@ -149,7 +149,7 @@ class Outbox(Generic[P, C, R]):
         return News(tuple(answers), self._standing(owner), tuple(refused), failure, pending)
 
     def answers(self, uid: str) -> list[Answer[P, C, R]]:
-        """The good answers, without any other effect: for the status of a pass that has failed for another reason."""
+        """The answers, without side effects: for the status of a pass that failed for another reason."""
         answers: list[Answer[P, C, R]] = []
         for place, submission in self._submitted.get(uid, {}).items():
             if submission.done:
@@ -160,7 +160,7 @@ class Outbox(Generic[P, C, R]):
         return answers
 
     def settle(self, uid: str, *places: P) -> None:
-        """What was done at these places is in the status, or does not matter any more."""
+        """Drop the answers of these places: they are in the status, or no longer needed."""
         submitted = self._submitted.get(uid, {})
         for place in places:
             submitted.pop(place, None)
@@ -168,18 +168,18 @@ class Outbox(Generic[P, C, R]):
             self._submitted.pop(uid, None)
 
     def reconsider(self, matches: Callable[[P], bool]) -> None:
-        """Something has changed at some places: what was refused there may be tried again at once, by any owner."""
+        """Drop refusals of all owners at matching places, so that the changes can be retried at once."""
         for refused in self._refused.values():
             for place in [place for place in refused if matches(place)]:
                 del refused[place]
 
     def forget(self, uid: str) -> None:
-        """The owner is gone. What is under way is written all the same."""
+        """Drop the state of an owner that no longer exists. Pending changes are still written."""
         for memory in (self._submitted, self._refused, self._failures):
             memory.pop(uid, None)
 
     def _raise_bugs(self, submitted: dict[P, _Submission[C, R]]) -> None:
-        """Raise what is none of the four errors, once, before anything else is taken out."""
+        """Raise an exception that is not one of the four errors, once, before anything else is collected."""
         for place, submission in list(submitted.items()):
             try:
                 if submission.done:
@@ -194,7 +194,7 @@ class Outbox(Generic[P, C, R]):
         try:
             results = tuple(ticket.result() for ticket in submission.tickets)
         except PassError as error:
-            if not self._excuse(submission.change, error):
+            if not self._counts_as_made(submission.change, error):
                 raise
             results = ()
         return Answer(place, submission.change, results)
@@ -206,7 +206,7 @@ class Outbox(Generic[P, C, R]):
         return refusal
 
     def _standing(self, owner: Owner) -> tuple[Refusal[P, C], ...]:
-        """The refusals that still stand. The others are forgotten."""
+        """The refusals in effect. Others are dropped."""
         now, refused = self._clock.monotonic(), self._refused.pop(owner.uid, {})
         standing = {
             place: entry
@@ -218,7 +218,7 @@ class Outbox(Generic[P, C, R]):
         return tuple(entry.refusal for entry in standing.values())
 
     def _paused(self, uid: str, failure: PassError) -> PassError:
-        """Handing changes in is a pass that succeeds: after it the queue would begin with its shortest pause again."""
+        """Convert `Retry` to `Wait` with a backoff: submitting is a successful pass, which resets the backoff of the queue."""
         if not isinstance(failure, Retry):
             return failure
         failures = self._failures[uid] = self._failures.get(uid, 0) + 1

@@ -1,12 +1,12 @@
 """When a mirror lists next.
 
     listings fail                 the backoff of `failing`, or what the provider asked for, if that is longer
-    somebody poked                `gap` after the last listing began
+    `poke` was called             `gap` after the last listing began
     something is in progress      `fast`  ┐ less up to `jitter` of it, but no less than
     nothing is                    `slow`  ┘ ten and four times as long as a listing takes
 
-The first row that is true counts, also while the mirror rests: an event may bring the next listing forward. The last limits
-keep the sweeps of a large collection to a quarter of the budget, and to a tenth while something is in progress.
+The first row that applies is used, also while the mirror waits, so an event can bring the next listing forward. The last
+limits keep listings of a large collection below a quarter of the rate limit, or a tenth while something is in progress.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PaceOptions:
 
 
 class Pace:
-    """Decides when to list, from what it is told of listings and of the collection."""
+    """Decides when to list next."""
 
     def __init__(self, options: PaceOptions, random: Random) -> None:
         self._options = options
@@ -48,7 +48,7 @@ class Pace:
         self._began = self._took = 0.0
         self._failures = 0
         self._pause = 0.0
-        """How long to rest while listings fail."""
+        """The backoff while listings fail."""
         self._busy = self._poked = self._hastened = False
         self._news = asyncio.Event()
 
@@ -63,7 +63,7 @@ class Pace:
         self._failures = 0
 
     def failed(self, asked_for: timedelta = timedelta(0)) -> None:
-        """The listing failed; `asked_for` is the pause that the provider asked for."""
+        """The listing failed; `asked_for` is the pause that the provider requested."""
         self._failures += 1
         delay = self._options.failing.delay(self._failures, self._random)
         elapsed = asyncio.get_running_loop().time() - self._began
@@ -85,7 +85,7 @@ class Pace:
         self._news.set()
 
     async def rest(self) -> None:
-        """Return when it is time to list."""
+        """Wait until the next listing is due."""
         loop = asyncio.get_running_loop()
         shortened = 1 - self._options.jitter * self._random.random()
         while (left := self._began + self._interval(shortened) - loop.time()) > 0:

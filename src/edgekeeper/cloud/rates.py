@@ -51,14 +51,14 @@ DEFAULT_RATES: Mapping[str, LaneRate] = MappingProxyType(
         ACM: LaneRate(8, 8),
         ACM_LIST: LaneRate(0.9, 1),
         ACM_REQUEST: LaneRate(4, 4),
-        # 10 a second, and 40 at once, for the account with all its people and pipelines.
+        # 10 a second, and 40 at once, shared by all clients of the account.
         API_GATEWAY: LaneRate(5, 20),
-        # One call in 30 s, not negotiable. A second more, because calls do not all travel equally fast.
+        # One call in 30 s, a fixed quota. A second more, because network latency varies.
         API_GATEWAY_DOMAIN: LaneRate(1 / 31, 1, within=API_GATEWAY),
         # 15 a second for everything but invoking.
         LAMBDA: LaneRate(10, 10),
         STS: LaneRate(10, 20),
-        # 1,200 calls in 5 minutes. Who asks for more is blocked for the next 5.
+        # 1,200 calls in 5 minutes. A client that exceeds this is blocked for the next 5.
         CLOUDFLARE: LaneRate(3.6, 20),
     }
 )

@@ -1,18 +1,18 @@
-"""Members that all kinds share, one per key and process: hosted zones, accounts. Made on demand, released when unneeded.
+"""Members that all kinds share, one per key: hosted zones, accounts. Created on demand, released when not needed.
 
     zones: Registry[str, Zone] = Registry("zone", make_zone, clock)
     zones.add_user(claims.uses_zone)            asked before a zone is released
     group.create_task(zones.run())
     …
-    zones.get("Z1")                             the same zone for everybody
+    zones.get("Z1")                             the same zone for all callers
 
 *Guarantees*
- - A member is started when it is first asked for.
- - It is stopped and forgotten when for `LINGERING` nobody has asked for it, no user has needed it and it was idle. Whoever
-   asks for it later gets a new one.
+ - A member is started by the first `get`.
+ - It is stopped and removed when for `LINGERING` there was no `get`, no user has needed it and it was idle. A later `get`
+   creates a new one.
 
 *Assumptions*
- - Whoever needs a member asks for it in every pass, and keeps no reference to it in between.
+ - Callers use `get` in every pass, and keep no reference to a member in between.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.core.clock import Clock
 
 LINGERING: Final = timedelta(minutes=5)
-"""Longer than a provider may show what was before an own write, which a new mirror would believe, and than it takes to
-delete an object and create it again."""
+"""Longer than the eventual consistency of a provider, which a new mirror would not know about, and than it takes to delete
+an object and create it again."""
 CHECKED_EVERY: Final = timedelta(minutes=1)
 
 
 class Member(Protocol):
-    """Something that runs for as long as it is needed."""
+    """A member: runs as long as it is needed."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing would be lost if it ended now."""
+        """Whether it can be stopped without losing work."""
 
     async def run(self) -> None: ...
 
@@ -50,7 +50,7 @@ async def _nothing(_: object) -> None:
 
 
 class Registry(Generic[K, M]):
-    """Members by key. They run while `run` does."""
+    """Members by key. They run as long as `run`."""
 
     def __init__(
         self,

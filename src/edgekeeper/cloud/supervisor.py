@@ -1,4 +1,4 @@
-"""Runs long-lived tasks by key, and starts those again that fail.
+"""Runs background tasks by key, and restarts those that fail.
 
     supervisor: Supervisor[str] = Supervisor("mirrors of account 1")
     group.create_task(supervisor.run())
@@ -7,12 +7,12 @@
     await supervisor.stop("zones")
 
 *Guarantees*
- - A task that raises is logged and started again, after a pause that grows while it keeps failing. Others do not notice.
+ - A task that raises is logged and restarted with backoff. Other tasks are not affected.
  - When `run` or `stop` has ended, so have the tasks.
- - Tasks do not inherit the call context of whoever started them.
+ - Tasks do not inherit the call context of the caller.
 
 *Assumptions*
- - What is started can be run again after it has failed. One that returns has done its work, and is not started again.
+ - A task can be run again after it has failed. A task that returns is complete, and is not restarted.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ RESTART_PAUSES: Final = Backoff(first=timedelta(seconds=1), longest=timedelta(mi
 
 
 class Supervisor(Generic[K]):
-    """Tasks by key. They run while `run` does."""
+    """Tasks by key. They run as long as `run`."""
 
     def __init__(self, name: str) -> None:
-        """`name` says in logs whose tasks these are."""
+        """`name` identifies the tasks in logs."""
         self._name = name
         self._runs: dict[K, Run] = {}
         self._tasks: dict[K, asyncio.Task[None]] = {}
         self._group: asyncio.TaskGroup | None = None
 
     def start(self, key: K, run: Run) -> None:
-        """Run something under a key that is not in use."""
+        """Start a task. Raise ValueError if the key is in use."""
         if key in self._runs:
-            raise ValueError(f"{self._name}: {key} runs already")
+            raise ValueError(f"{self._name}: {key} is already running")
         self._runs[key] = run
         self._start_task(key)
 
@@ -62,7 +62,7 @@ class Supervisor(Generic[K]):
             await asyncio.wait({task})
 
     async def run(self) -> None:
-        """Run all that was started, and all that will be, until cancelled."""
+        """Run the tasks, including those that are started later, until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -90,6 +90,6 @@ class Supervisor(Generic[K]):
                 )
             else:
                 return
-            has_lasted = loop.time() - began > RESTART_PAUSES.longest.total_seconds()
-            failures = 1 if has_lasted else failures + 1
+            ran_long = loop.time() - began > RESTART_PAUSES.longest.total_seconds()
+            failures = 1 if ran_long else failures + 1
             await asyncio.sleep(RESTART_PAUSES.delay(failures, Random(0)).total_seconds())

@@ -1,4 +1,4 @@
-"""Tickets: where the owner of a submitted change finds the result, and is woken when there is one."""
+"""Tickets: the pending results of submitted changes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ log = get_logger(__name__)
 R = TypeVar("R")
 
 Waker: TypeAlias = Callable[[], None]
-"""Called once there is a result. It puts the owner back into its queue, and does nothing else."""
+"""Called when there is a result. It requeues the owner, and does nothing else."""
 
 _LOOK_AGAIN = timedelta(minutes=1)
-"""When to look again without having been woken."""
+"""The requeue time in case the owner is not woken."""
 
 
 class PendingError(Wait):
-    """There is no result yet; the owner will be woken when there is."""
+    """There is no result yet; the owner is woken when there is."""
 
     def __init__(self, document: str) -> None:
         super().__init__(
@@ -53,12 +53,12 @@ class Ticket(Generic[R]):
         return self._results[0]
 
     async def wait(self) -> R:
-        """The result, as soon as there is one. Passes do not wait here; tests and tools may."""
+        """Wait for the result. For tests and tools: passes must not wait."""
         await self._done.wait()
         return self.result()
 
     def on_done(self, wake: Waker) -> None:
-        """Call `wake` when there is a result: at once where there is one."""
+        """Call `wake` when there is a result, at once if there is one already."""
         if self.done:
             self._call(wake)
         else:
@@ -86,9 +86,9 @@ class Ticket(Generic[R]):
 
 
 def _again(error: BaseException) -> BaseException:
-    """A copy without traceback: several owners may share an error, and a ticket must not keep alive what it refers to.
+    """A copy without traceback, because owners may share an error, and a ticket must not keep frames alive.
 
-    Of one that is none of the four errors there is no copy: it is a bug, which the writer has logged.
+    An exception that is not one of the four errors is a bug, which the writer has logged. It is not copied.
     """
     if isinstance(error, PassError):
         return fresh(error)

@@ -1,25 +1,25 @@
-"""Sends every call to a cloud: the one place that numbers, limits, repeats, audits and classifies.
+"""Sends all calls to clouds: numbers, rate-limits, retries, audits and classifies them.
 
-Every attempt of every call takes the same steps:
+The steps of every attempt:
 
     number ─► hooks before ─► dry run? ─► circuit ─► budget ─► still leading? ─► send ─► hooks after ─► errors
                                  │ mutations end here
 
 *Guarantees*
- - A call that is not idempotent is sent at most once. Others are repeated, within the deadline, where there was no answer
-   or the provider was too busy to look. Each attempt is a call with a number of its own.
- - Throttling pauses the lane for everybody who uses the credential.
+ - A call that is not idempotent is sent at most once. Others are retried within the deadline if there was no response or
+   they were throttled. Each attempt is a call with its own number.
+ - Throttling pauses the lane for all users of the credential.
  - A call that cannot be sent within its deadline (budget, pause, open circuit) raises `Wait` at once. At least half of the
    deadline is for sending.
  - In a dry run, and without leadership, no mutation is sent. A dry run raises `KeptBack`, which is a `Wait`.
  - Every mutation that was sent leaves an audit line, also where it was cancelled.
- - What a provider does wrong is raised as one of the four errors of `core.errors`, with the metric label in `error_type`,
-   and with the cause in `unavailable` where nothing can be asked of it at present: no answer, throttling, an open circuit.
-   What hooks, the leadership check and bugs raise is not translated.
+ - Errors of a provider are raised as one of the four errors of `core.errors`, with the metric label in `error_type`, and
+   with the cause in `unavailable` if the cloud cannot be used at present: no response, throttling, an open circuit.
+   Exceptions of hooks and of the leadership check, and bugs, are not converted.
 
 *Caveats*
- - After an error of the verdict UNANSWERED a mutation may have taken effect: look before doing it again.
- - Redirects, body sizes and types are the sender's to refuse. What it cannot read, it raises.
+ - After an error with the verdict UNANSWERED a mutation may have taken effect: read before it is repeated.
+ - The sender must refuse redirects, large bodies and unexpected content types.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ __all__ = [
 T = TypeVar("T")
 
 _CAUSES = {Verdict.UNANSWERED: Cause.UNREACHABLE, Verdict.THROTTLED: Cause.THROTTLED}
-"""Verdicts that say nothing about what was asked. Classifiers may know of others, such as credentials."""
+"""Verdicts that mean an outage. Classifiers may set further causes, such as credentials."""
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0
 
@@ -82,11 +82,11 @@ class _Order(Generic[T]):
     cost: int
     context: CallContext
     until: float
-    """When its deadline ends, by the loop's time."""
+    """The deadline, by the clock of the event loop."""
 
     @property
     def account(self) -> str:
-        """Whose budget it takes from: providers count each region of an account separately."""
+        """The account for the rate limit: providers count each region of an account separately."""
         return f"{self.credential}/{self.region}" if self.region else self.credential
 
 
@@ -115,14 +115,14 @@ class Transport:
         self.budget = budget
         self.dry_run = dry_run
         self.leadership = leadership
-        """Asked before every mutation; raises where this process may not write any more."""
+        """Called before every mutation; raises if this process may no longer write."""
         self._calls = calls
         self._clock = clock
         self._metrics = metrics
         self._circuits = Circuits(clock, metrics)
         self._availability = Availability(clock, metrics)
 
-    async def call(  # noqa: PLR0913 - what to send, and by name all that is to be known about it
+    async def call(  # noqa: PLR0913 - all but three by name
         self,
         operation: Operation,
         subject: str,
@@ -135,10 +135,10 @@ class Transport:
         priority: Priority | None = None,
         actor: Actor | None = None,
     ) -> T:
-        """Send a call, and repeat it where that is possible, within its deadline.
+        """Send a call, and retry it if possible, within its deadline.
 
-        `credential` is the name of the secret that signs the call, never the secret. `region` is empty for a global
-        service. `cost` is what the call takes from its lane. `priority` and `actor` are those of the call context
+        `credential` is the name of the credential, never its value. `region` is empty for a global service. `cost` is
+        the number of tokens that the call takes from its lane. `priority` and `actor` are those of the call context
         (`acting_for`, `sweeping`) by default.
         """
         context = current_context()
@@ -148,9 +148,9 @@ class Transport:
             context = replace(context, priority=priority)
         until = asyncio.get_running_loop().time() + operation.deadline.total_seconds()
         order = _Order(operation, subject, send, credential, region, classify, cost, context, until)
-        return await self._pursue(order)
+        return await self._send_with_retries(order)
 
-    async def _pursue(self, order: _Order[T]) -> T:
+    async def _send_with_retries(self, order: _Order[T]) -> T:
         loop = asyncio.get_running_loop()
         operation = order.operation
         failed: _FailedError | None = None
@@ -164,11 +164,11 @@ class Transport:
                 result = await self._attempt(order, record)
             except _FailedError as error:
                 self.report(operation, order.credential, error.failure)
-                failed = _graver(failed, error)
+                failed = _more_severe(failed, error)
                 pause = self._pause_before_retry(order, error.failure, attempt, record.number)
                 if pause is None or loop.time() + pause >= order.until:
                     raise failed.failure.error from failed.cause
-            except Wait:  # another attempt is not possible: report what the last one met
+            except Wait:  # another attempt is not possible: report the error of the last one
                 if failed is None:
                     raise
                 raise failed.failure.error from failed.cause
@@ -178,9 +178,9 @@ class Transport:
             await asyncio.sleep(pause)
 
     def report(self, operation: Operation, credential: str, failure: Failure) -> None:
-        """Count a failure for the availability of its service, also one that was met before a call was made."""
+        """Record a failure for the availability of its service, also if no call was sent."""
         service = Service(operation.provider, operation.service, credential)
-        if failure.error.unavailable is None:  # a refusal is an answer
+        if failure.error.unavailable is None:  # a refusal is a response
             self._availability.answered(service)
         else:
             self._availability.failed(service, failure.error)
@@ -214,10 +214,10 @@ class Transport:
     async def _wait_for_turn(self, order: _Order[T]) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        patience = (order.until - began) / 2  # the other half is for sending
+        longest_wait = (order.until - began) / 2  # the other half is for sending
         context, lane = order.context, order.operation.lane
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(longest_wait):
                 await self.budget.acquire(
                     order.account,
                     lane,
@@ -225,11 +225,11 @@ class Transport:
                     priority=context.priority,
                     namespace=context.namespace,
                     caller=f"{order.operation.name} {order.subject}",
-                    within=timedelta(seconds=patience),
+                    within=timedelta(seconds=longest_wait),
                 )
         except TooLongError as error:
             raise _wait_for_budget(lane, error) from error
-        except TimeoutError as error:  # others were served first
+        except TimeoutError as error:  # others were admitted first
             expected = self.budget.expected_wait(
                 order.account, lane, priority=context.priority, namespace=context.namespace
             )
@@ -262,9 +262,9 @@ class Transport:
     def _pause_before_retry(
         self, order: _Order[T], failure: Failure, attempt: int, number: int
     ) -> float | None:
-        """Seconds until the next attempt, or None where there is to be none.
+        """Seconds until the next attempt, or None if the call is not retried.
 
-        The jitter comes from the number of the call, so that a run that is repeated pauses as it did before.
+        The jitter is derived from the number of the call, so that the pauses of a run are reproducible.
         """
         if failure.verdict is Verdict.THROTTLED:
             pause = self.budget.penalise(order.account, order.operation.lane, failure.retry_after)
@@ -277,13 +277,13 @@ class Transport:
         return min(_FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE) * jitter
 
 
-def _graver(before: _FailedError | None, now: _FailedError) -> _FailedError:
-    """The failure to report: that this attempt had no effect says nothing about an earlier one."""
+def _more_severe(before: _FailedError | None, now: _FailedError) -> _FailedError:
+    """The failure to report: an earlier attempt may have taken effect even if this one did not."""
     return now if before is None or now.failure.verdict is not Verdict.THROTTLED else before
 
 
 def _end_of_attempt(order: _Order[T]) -> float:
-    """When an attempt times out. One that may be repeated leaves half of the time for the next."""
+    """When an attempt times out. One that may be retried leaves half of the time for the next."""
     if not order.operation.idempotent:
         return order.until
     now = asyncio.get_running_loop().time()
@@ -311,7 +311,9 @@ def _unanswered(operation: Operation, error: OSError) -> Failure:
 
 def _wait_for_budget(lane: str, error: TooLongError) -> Wait:
     expected = timedelta(seconds=ceil(error.expected.total_seconds()))
-    message = f"the next call of {lane} is not due yet: expected in {format_duration(expected)}"
-    wait = Wait(error.come_back_in, "BudgetExhausted", message)
-    wait.unavailable = Cause.THROTTLED if error.paused else None  # a long queue is no outage
+    message = (
+        f"the rate limit of {lane} is reached: the call is expected to be sent in {format_duration(expected)}"
+    )
+    wait = Wait(error.retry_after, "BudgetExhausted", message)
+    wait.unavailable = Cause.THROTTLED if error.paused else None  # a long queue is not an outage
     return wait

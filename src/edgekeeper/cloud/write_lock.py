@@ -1,8 +1,8 @@
-"""What all writers of one remote document share in this process, whatever credentials they use.
+"""Locks for remote documents that several writers of this process write with different credentials.
 
-A writer is bound to a credential, so that nobody reads or changes through another's credential what its own would not
-allow. Where several credentials reach the same document there are several writers: they write one at a time, in the
-order in which they ask for the lock, and each learns what the others have written.
+A writer is bound to a credential, so that permissions of one credential are never used for another. If several credentials
+are used for the same document, there are several writers: they write one at a time, in the order of their requests, and
+each is notified of what the others have written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ W = TypeVar("W")
 
 
 class WriteLock(Generic[W]):
-    """Held by whoever writes the document."""
+    """The lock of a document, and its writers."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -27,7 +27,7 @@ class WriteLock(Generic[W]):
 
     @contextmanager
     def joined(self, writer: W) -> Iterator[None]:
-        """Be one of the writers."""
+        """Register a writer for the duration of the block."""
         self.writers.append(writer)
         try:
             yield
@@ -42,7 +42,7 @@ class WriteLocks(Generic[K, W]):
         self._locks: WeakValueDictionary[K, WriteLock[W]] = WeakValueDictionary()
 
     def of(self, key: K) -> WriteLock[W]:
-        """The one lock of a document. It lives as long as a writer refers to it."""
+        """The lock of a document. It exists as long as a writer refers to it."""
         lock = self._locks.get(key)
         if lock is None:
             lock = self._locks[key] = WriteLock()

@@ -42,7 +42,7 @@ SERIES_GAP: Final = timedelta(minutes=20)
 _TOLERANCE: Final = timedelta(milliseconds=10)
 """How early a timer may fire. Without a tolerance it would be set again for the same moment, in a busy loop."""
 
-WORDS: Final = {
+CAUSE_TEXTS: Final = {
     Cause.UNREACHABLE: "the cloud does not answer",
     Cause.THROTTLED: "the cloud does not accept more calls for now",
     Cause.CREDENTIALS: "the operator's credentials are missing or not accepted by the cloud",
@@ -130,7 +130,7 @@ class Outages:
         series = self._series.get(uid)
         if series is None or series.error is None or series.error.unavailable is None:
             return reported
-        words = WORDS[series.error.unavailable]
+        words = CAUSE_TEXTS[series.error.unavailable]
         is_same_cause = reported.startswith(f"{words}: ")
         if not is_same_cause and not self._is_long(series.since if reported else series.first):
             return reported
@@ -150,7 +150,7 @@ class Outages:
             }
 
 
-def silence() -> Wait:
+def no_response() -> Wait:
     """The error to raise when no response came within `time_left`."""
     wait = Wait(AFTER_REPORT, "Unreachable", f"no answer within {PATIENCE.total_seconds():.0f} s")
     wait.unavailable = Cause.UNREACHABLE
@@ -174,7 +174,7 @@ def has_work(obj: JsonObject) -> bool:
     return ready.isdisjoint(reasons)
 
 
-def outage_said(obj: JsonObject, type_: str) -> str:
+def reported_outage(obj: JsonObject, type_: str) -> str:
     """The message of a condition that reports an outage, for any generation; empty if it reports none."""
     for condition in dig_list(obj, "status", "conditions"):
         if dig(condition, "type") == type_ and dig(condition, "reason") == CLOUD_UNAVAILABLE:

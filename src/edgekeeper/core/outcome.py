@@ -77,7 +77,7 @@ class Outcome:
             raise ValueError("a pass writes its object at most once")
         return replace(self, write=write)
 
-    def saying(self, *events: Event) -> Outcome:
+    def with_events(self, *events: Event) -> Outcome:
         return replace(self, events=(*self.events, *events))
 
 

@@ -46,7 +46,7 @@ _HARMLESS_NAMES = re.compile(
 )
 _PUNCTUATION = re.compile(r"[^a-z0-9]")
 
-_AS_THEY_ARE = (int, float, type(None), date, timedelta)
+_NEVER_SECRET = (int, float, type(None), date, timedelta)
 """Types that cannot contain a secret, including bool and datetime, which are subclasses."""
 
 
@@ -74,7 +74,7 @@ class _Walk:
     def visit(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return redact_text(value)
-        if isinstance(value, _AS_THEY_ARE):
+        if isinstance(value, _NEVER_SECRET):
             return value
         self.left -= 1
         if depth <= 0:

@@ -36,7 +36,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube import requests
-from edgekeeper.kube.dryrun import imagine_applied, imagine_created, imagine_merged, imagine_patched
+from edgekeeper.kube.dryrun import simulate_apply, simulate_create, simulate_merge, simulate_patch
 from edgekeeper.kube.errors import (
     ApiError,
     NotFoundError,
@@ -190,7 +190,7 @@ class KubeClient:
         try:
             return await self._write(requests.create(kind, obj, target))
         except _DryRunError as unsent:
-            return imagine_created(kind, obj, target, unsent.number, self._clock.now())
+            return simulate_create(kind, obj, target, unsent.number, self._clock.now())
 
     async def replace(self, kind: Kind, key: Key, obj: JsonObject, *, subresource: str = "") -> JsonObject:
         """Replace the object, if its resourceVersion is still the one in `obj`."""
@@ -206,7 +206,7 @@ class KubeClient:
         try:
             return await self._write(requests.patch(kind, key, patch, requests.MERGE_PATCH, subresource))
         except _DryRunError:
-            return imagine_merged(await self.get(kind, key), patch)
+            return simulate_merge(await self.get(kind, key), patch)
 
     async def merge_patch_version(
         self, kind: Kind, key: Key, patch: JsonObject, *, subresource: str = ""
@@ -216,7 +216,7 @@ class KubeClient:
         try:
             return _version_in(await self._send(call), call.request)
         except _DryRunError:
-            return str(imagine_merged(await self.get(kind, key), patch)["metadata"]["resourceVersion"])
+            return str(simulate_merge(await self.get(kind, key), patch)["metadata"]["resourceVersion"])
 
     async def json_patch(
         self, kind: Kind, key: Key, operations: list[JsonObject], *, subresource: str = ""
@@ -225,7 +225,7 @@ class KubeClient:
         try:
             return await self._write(requests.patch(kind, key, operations, requests.JSON_PATCH, subresource))
         except _DryRunError:
-            return imagine_patched(await self.get(kind, key), operations)
+            return simulate_patch(await self.get(kind, key), operations)
 
     async def apply(  # noqa: PLR0913 - as many as the server takes, all by name
         self,
@@ -250,7 +250,7 @@ class KubeClient:
             return await self._write(requests.apply(kind, key, fields, options, subresource))
         except _DryRunError as unsent:
             live = await self._get_if_there(kind, key)
-            return imagine_applied(kind, key, live, fields, unsent.number, self._clock.now())
+            return simulate_apply(kind, key, live, fields, unsent.number, self._clock.now())
 
     async def delete(
         self, kind: Kind, key: Key, *, uid: str = "", resource_version: str = "", propagation: str = ""

@@ -19,7 +19,7 @@ from edgekeeper.kube.errors import InvalidError, StaleError
 from edgekeeper.kube.kinds import Key, Kind
 
 
-def imagine_created(kind: Kind, tree: JsonObject, namespace: str, number: int, now: datetime) -> JsonObject:
+def simulate_create(kind: Kind, tree: JsonObject, namespace: str, number: int, now: datetime) -> JsonObject:
     """The object after its creation. `number` is used for the values that the server would generate."""
     metadata = deepcopy(tree.get("metadata") or {})
     if namespace:
@@ -35,7 +35,7 @@ def imagine_created(kind: Kind, tree: JsonObject, namespace: str, number: int, n
     return {**_typed(kind), "metadata": {**metadata, **generated}, **body}
 
 
-def imagine_merged(live: JsonObject, patch: JsonObject) -> JsonObject:
+def simulate_merge(live: JsonObject, patch: JsonObject) -> JsonObject:
     """The object after a JSON merge patch. Raise StaleError if the patch has another resourceVersion."""
     expected = dig(patch, "metadata", "resourceVersion")
     if expected is not None and expected != dig(live, "metadata", "resourceVersion"):
@@ -44,7 +44,7 @@ def imagine_merged(live: JsonObject, patch: JsonObject) -> JsonObject:
     return merged
 
 
-def imagine_patched(live: JsonObject, operations: list[JsonObject]) -> JsonObject:
+def simulate_patch(live: JsonObject, operations: list[JsonObject]) -> JsonObject:
     """The object after a JSON patch. Raise InvalidError if it does not apply."""
     root = {"": deepcopy(live)}
     for operation in operations:
@@ -55,14 +55,14 @@ def imagine_patched(live: JsonObject, operations: list[JsonObject]) -> JsonObjec
     return root[""]
 
 
-def imagine_applied(
+def simulate_apply(
     kind: Kind, key: Key, live: JsonObject | None, fields: JsonObject, number: int, now: datetime
 ) -> JsonObject:
     """The object after server-side apply: lists are replaced as a whole, and no fields are removed."""
     if live is None:
         named = {**fields, "metadata": {**fields.get("metadata", {}), "name": key.name}}
-        return imagine_created(kind, named, key.namespace, number, now)
-    return imagine_merged(live, fields)
+        return simulate_create(kind, named, key.namespace, number, now)
+    return simulate_merge(live, fields)
 
 
 _IDENTITY = frozenset({"apiVersion", "kind", "metadata"})

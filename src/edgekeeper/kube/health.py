@@ -10,7 +10,7 @@ from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.errors import ApiError, ExpiredError, ForbiddenError, NotFoundError
 from edgekeeper.kube.ledger import StaleViewError
-from edgekeeper.kube.stream import SilenceError
+from edgekeeper.kube.stream import IdleTimeoutError
 
 _TIMES_NOT_SERVED = 3
 _TOO_LARGE = "ResourceVersionTooLarge"
@@ -20,25 +20,25 @@ _PAUSES = Backoff(first=timedelta(seconds=0.8), longest=timedelta(seconds=30), j
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class HealthOptions:
     """Backoff and time limits of a watch."""
 
     backoff: Backoff = _PAUSES
     healthy: timedelta = timedelta(seconds=120)
     """After this long without a failure the backoff starts anew."""
-    doubt: timedelta = timedelta(minutes=2)
+    catch_up: timedelta = timedelta(minutes=2)
     """How long a server that returns an older state than before is given to catch up."""
 
 
-DEFAULT_PATIENCE = Patience()
+DEFAULT_HEALTH_OPTIONS = HealthOptions()
 
 
 class Health:
     """Counts the failures of one watch and decides how long to pause. All times are of the monotonic clock."""
 
-    def __init__(self, clock: Clock, patience: Patience, random: Random) -> None:
+    def __init__(self, clock: Clock, options: HealthOptions, random: Random) -> None:
         self._clock = clock
-        self._patience = patience
+        self._options = options
         self._random = random
         self._failures = 0
         self._well_since: float | None = None
@@ -59,11 +59,11 @@ class Health:
         return self._not_served < _TIMES_NOT_SERVED
 
     @property
-    def is_past_doubt(self) -> bool:
+    def must_accept_older_state(self) -> bool:
         """Whether the server has returned an older state for so long that it has to be accepted as the current one."""
         since = self._behind_since
-        doubt = self._patience.doubt.total_seconds()
-        return since is not None and self._clock.monotonic() - since >= doubt
+        catch_up = self._options.catch_up.total_seconds()
+        return since is not None and self._clock.monotonic() - since >= catch_up
 
     def mark_served(self) -> None:
         self._not_served = 0
@@ -88,7 +88,7 @@ class Health:
             self.stale_since = self._clock.monotonic() if last_line_at is None else last_line_at
         self.trouble = str(error)
         self.is_denied = isinstance(error, ForbiddenError)
-        if isinstance(error, SilenceError):
+        if isinstance(error, IdleTimeoutError):
             # No pause: there was no request for a while. The server may be healthy: old ones send no bookmarks for
             # kinds that have not changed since they started. Opening another watch shows whether it responds.
             return timedelta(0)
@@ -97,7 +97,7 @@ class Health:
     def _count(self, error: Exception) -> int:
         """Count a failure; return how many there were in a row. 404s are counted separately."""
         now = self._clock.monotonic()
-        if self._well_since is not None and now - self._well_since >= self._patience.healthy.total_seconds():
+        if self._well_since is not None and now - self._well_since >= self._options.healthy.total_seconds():
             self._failures = 0
         self._well_since = None
         if self._behind_since is None and is_behind(error):
@@ -114,7 +114,7 @@ class Health:
     def _pause(self, error: Exception, failures: int) -> timedelta:
         if isinstance(error, ExpiredError) and failures == 1:
             return timedelta(0)
-        pause = self._patience.backoff.delay(failures, self._random)
+        pause = self._options.backoff.delay(failures, self._random)
         asked = error.retry_after if isinstance(error, ApiError) else None
         return max(pause, asked or timedelta(0))
 

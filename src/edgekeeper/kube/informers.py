@@ -63,7 +63,7 @@ class Informers:
         clock: Clock,
         *,
         page_size: int = 500,
-        silence: timedelta = timedelta(seconds=75),
+        idle_timeout: timedelta = timedelta(seconds=75),
         initial_events: bool = False,
         random: Random | None = None,
     ) -> None:
@@ -71,7 +71,9 @@ class Informers:
         """What to do for kinds that are not served, by group: the log names it."""
         self._client = client
         self._clock = clock
-        self._options = WatchOptions(page_size=page_size, silence=silence, initial_events=initial_events)
+        self._options = WatchOptions(
+            page_size=page_size, idle_timeout=idle_timeout, initial_events=initial_events
+        )
         # Derived from the global generator, so that seeding it makes all pauses reproducible.
         self._random = random or Random(shared_random.getrandbits(64))
         self._shared: dict[tuple[Kind, Selection], _Shared] = {}

@@ -8,12 +8,12 @@ fetched again only when it has changed.
 
 What is published is brought into the form that definitions of custom resources are written in:
 
-    $ref, also within allOf          the schema that it names, with what stands beside it on top
-    a schema that contains itself    an object whose fields are kept whatever they are, where it would begin again
-    an object of which nothing is said, or a value without a type    free-form as well
+    $ref, also within allOf          the referenced schema, overridden by the keywords next to $ref
+    a schema that contains itself    a free-form object (x-kubernetes-preserve-unknown-fields) at the recursion
+    an object without properties, or a value without a type    free-form as well
     a number or a string             x-kubernetes-int-or-string
 
-Trees are shared by everybody who asks, and must not be changed.
+Trees are shared by all callers, and must not be changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which proxy stands between us and a server, by the environment variables that everybody uses.
+"""The proxy for a server, by the usual environment variables.
 
-HTTPS_PROXY or HTTP_PROXY by the scheme of the server, in either case of letters, small ones first; NO_PROXY lists what
-is reached directly: `*`, hosts with all that ends in them, addresses, networks, each with or without a port.
+HTTPS_PROXY or HTTP_PROXY, by the scheme of the server; the lower-case name takes precedence. NO_PROXY lists servers that
+are reached directly: `*`, hosts and their subdomains, addresses, networks, each with or without a port.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from yarl import URL
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
-    """The proxy for a server, or nothing."""
+    """The URL of the proxy for a server; empty if there is none."""
     url = URL(server)
     host = url.host or ""
     if _is_loopback(host) or _is_exempt(host, url.port, _variable("no_proxy", environ)):

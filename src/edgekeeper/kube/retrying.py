@@ -22,13 +22,13 @@ def pause_before_retry(error: ApiError, call: CallRecord, failures: int) -> floa
     if isinstance(error.__cause__, TransportError) and error.__cause__.is_final:
         return None
     if call.mutating:
-        is_worth_it = isinstance(error, ThrottledError) and error.retry_after is not None
+        is_retried = isinstance(error, ThrottledError) and error.retry_after is not None
     else:
-        is_worth_it = isinstance(error, UnreachableError | ThrottledError) or (
+        is_retried = isinstance(error, UnreachableError | ThrottledError) or (
             isinstance(error, ServerError)
             and (error.status in _GATEWAY_ERRORS or error.retry_after is not None)
         )
-    if not is_worth_it:
+    if not is_retried:
         return None
     jitter = 0.5 + Random(call.number).random() / 2
     backoff = min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * jitter

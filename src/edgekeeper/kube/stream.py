@@ -27,7 +27,7 @@ _SHORT = 1.0
 """A stream that ends without a line within so many seconds raises ShortStreamError."""
 
 
-class SilenceError(Exception):
+class IdleTimeoutError(Exception):
     """No line, not even a bookmark, arrived for longer than the interval of bookmarks."""
 
 
@@ -38,9 +38,9 @@ class ShortStreamError(Exception):
 class Stream:
     """Lines of a watch, from `open` to `aclose`."""
 
-    def __init__(self, clock: Clock, silence: timedelta) -> None:
+    def __init__(self, clock: Clock, idle_timeout: timedelta) -> None:
         self._clock = clock
-        self._silence = silence
+        self._idle_timeout = idle_timeout
         self._deadlines = Deadlines()
         self._resources = AsyncExitStack()
         self._lines: AsyncIterator[bytes] | None = None
@@ -72,16 +72,16 @@ class Stream:
             metadata_only=selection.metadata_only,
             initial_events=initial_events,
         )
-        self._lines = await self._unless_silent(self._resources.enter_async_context(watch))
+        self._lines = await self._within_idle_timeout(self._resources.enter_async_context(watch))
         self.last_line_at = self._clock.monotonic()
 
     async def next_line(self) -> Line | None:
         """The next line, or None at the end of the stream.
 
-        Raise SilenceError if neither comes in time, and ShortStreamError if the stream ends at once without a line.
+        Raise IdleTimeoutError if neither comes in time, and ShortStreamError if the stream ends at once without a line.
         """
         assert self._lines is not None  # noqa: S101 - `open` comes first
-        line = await self._unless_silent(anext(self._lines, None))
+        line = await self._within_idle_timeout(anext(self._lines, None))
         self.last_line_at = self._clock.monotonic()
         if line is None:
             if self.count == 0 and self.last_line_at - self._opened < _SHORT:
@@ -95,12 +95,14 @@ class Stream:
     async def aclose(self) -> None:
         await self._resources.aclose()
 
-    async def _unless_silent(self, response: Awaitable[T]) -> T:
-        """Await a response of the server. Raise SilenceError if it takes longer than `silence`."""
+    async def _within_idle_timeout(self, response: Awaitable[T]) -> T:
+        """Await a response of the server. Raise IdleTimeoutError if it takes longer than `idle_timeout`."""
         try:
-            with self._deadlines.within(self._silence.total_seconds()) as limit:
+            with self._deadlines.within(self._idle_timeout.total_seconds()) as limit:
                 return await response
         except TimeoutError as error:
             if not limit.expired:
                 raise
-            raise SilenceError(f"no line received for {self._silence.total_seconds():g} s") from error
+            raise IdleTimeoutError(
+                f"no line received for {self._idle_timeout.total_seconds():g} s"
+            ) from error

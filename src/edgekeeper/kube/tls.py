@@ -60,7 +60,7 @@ def build_context(
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     elif authorities is not None:
-        _believe(context, authorities)
+        _trust(context, authorities)
     else:
         context.load_default_certs()
     if certificate is not None:
@@ -68,7 +68,7 @@ def build_context(
     return context
 
 
-def _believe(context: ssl.SSLContext, authorities: bytes) -> None:
+def _trust(context: ssl.SSLContext, authorities: bytes) -> None:
     try:
         context.load_verify_locations(cadata=authorities.decode())
     except (ssl.SSLError, ValueError) as error:

@@ -14,13 +14,13 @@
     SYNCED     anything else, 401, 403 and 429 included      SYNCED       a pause
     SYNCED     the server is behind us for two minutes       EMPTY        a pause
     WATCHING   broken connection                             SYNCED       a pause
-    WATCHING   no line for `silence`                         SYNCED       no pause
+    WATCHING   no line for `idle_timeout`                         SYNCED       no pause
     WATCHING   an unusable line                              SYNCED       a pause; a second one at that version: EMPTY
 
 Guarantees
     - The first complete list makes the store synced, and it stays so. While the server cannot be reached, or refuses
       (revoked permissions, say), the store stays readable as it is and `stale_since` says since when that is.
-    - A stream without a line for `silence` is closed. Bookmarks, which the server sends every minute, count as lines.
+    - A stream without a line for `idle_timeout` is closed. Bookmarks, which the server sends every minute, count as lines.
     - An interrupted watch resumes at the last resourceVersion; it lists again only if the server answers 410 for it.
     - Nothing is skipped: a line that cannot be decoded ends the stream, and the watch resumes before that line.
     - A kind that is not served is never treated as a kind without objects. It counts as not served after three 404s in
@@ -55,20 +55,20 @@ from edgekeeper.kube.errors import (
     NotFoundError,
     UnreachableError,
 )
-from edgekeeper.kube.health import DEFAULT_PATIENCE, Health, Patience, is_behind
+from edgekeeper.kube.health import DEFAULT_HEALTH_OPTIONS, Health, HealthOptions, is_behind
 from edgekeeper.kube.ledger import Ledger, StaleViewError
 from edgekeeper.kube.lines import Bookmark, Deletion, Failure, Line, Upsert
 from edgekeeper.kube.pages import Page
 from edgekeeper.kube.raw import MalformedObjectError
 from edgekeeper.kube.requests import Selection
-from edgekeeper.kube.stream import ShortStreamError, SilenceError, Stream
+from edgekeeper.kube.stream import IdleTimeoutError, ShortStreamError, Stream
 
 log = get_logger(__name__)
 
-_EXPECTED = (ApiError, MalformedObjectError, StaleViewError, SilenceError, ShortStreamError)
+_EXPECTED = (ApiError, MalformedObjectError, StaleViewError, IdleTimeoutError, ShortStreamError)
 """Errors of servers and networks. Any other exception is a bug in edgekeeper; it is logged and the watch goes on."""
 
-_CONNECTION_ERRORS = (UnreachableError, SilenceError, ShortStreamError)
+_CONNECTION_ERRORS = (UnreachableError, IdleTimeoutError, ShortStreamError)
 """Errors of the stream itself, not of a line that it delivered."""
 
 
@@ -86,13 +86,13 @@ class WatchOptions:
     """Page size, intervals and time limits of a watcher."""
 
     page_size: int = 500
-    silence: timedelta = timedelta(seconds=75)
+    idle_timeout: timedelta = timedelta(seconds=75)
     """A stream without a line for this long is closed: the minute between two bookmarks, with a margin."""
     stream: timedelta = timedelta(minutes=5)
     """The minimum lifetime of a stream; the maximum is twice as long, at random, so that not all end at once."""
     audit: timedelta = timedelta(hours=1)
     """How often to list although the watch is healthy."""
-    patience: Patience = DEFAULT_PATIENCE
+    health: HealthOptions = DEFAULT_HEALTH_OPTIONS
     initial_events: bool = False
     """List with a watch and `sendInitialEvents`; by pages if the server does not support it."""
 
@@ -135,7 +135,7 @@ class Watcher:
         self._clock = clock
         self._options = options
         self._random = random
-        self.health = Health(clock, options.patience, self._random)
+        self.health = Health(clock, options.health, self._random)
         self._pages: AsyncGenerator[Page, None] | None = None
         self._stream: Stream | None = None
         self._audit_at = 0.0
@@ -185,7 +185,7 @@ class Watcher:
         assert self._pages is not None  # noqa: S101 - LISTING begins with it
         page = await anext(self._pages)
         self.health.mark_served()
-        self._ledger.add_page(page.items, page.resource_version, trusted=self.health.is_past_doubt)
+        self._ledger.add_page(page.items, page.resource_version, trusted=self.health.must_accept_older_state)
         if not page.last:
             return State.LISTING
         self._ledger.end_list(page.resource_version)
@@ -256,7 +256,7 @@ class Watcher:
         lifetime = self._options.stream * (1 + self._random.random())
         if not initial_events:
             lifetime = min(lifetime, timedelta(seconds=max(1.0, self._audit_at - self._now())))
-        stream = Stream(self._clock, self._options.silence)
+        stream = Stream(self._clock, self._options.idle_timeout)
         await stream.open(
             self._client,
             self._kind,
@@ -306,7 +306,7 @@ class Watcher:
         if self.state in (State.EMPTY, State.LISTING) or isinstance(error, ExpiredError | NotFoundError):
             return State.EMPTY
         if is_behind(error):
-            return State.EMPTY if self.health.is_past_doubt else State.SYNCED
+            return State.EMPTY if self.health.must_accept_older_state else State.SYNCED
         if self.state is State.WATCHING and not isinstance(error, _CONNECTION_ERRORS):
             # A line that failed twice at the same position will fail again, so list instead of resuming before it.
             before, self._failed_position = self._failed_position, self._ledger.position
@@ -322,7 +322,9 @@ class Watcher:
         }
         if not isinstance(error, _EXPECTED):
             log.error("watch failed with an unexpected error", exc_info=error, **details)
-        elif not is_new or isinstance(error, ExpiredError | SilenceError | NotFoundError | ForbiddenError):
+        elif not is_new or isinstance(
+            error, ExpiredError | IdleTimeoutError | NotFoundError | ForbiddenError
+        ):
             # Kinds that are not served or may not be listed are logged by `kube.informers`, once for all their watches.
             log.debug("watch interrupted", error=str(error), **details)
         else:

@@ -1,25 +1,24 @@
-"""Which objects of a process want the same, over all its kinds, and which of them has the better right.
+"""Claims of objects to hostnames and external names, across all kinds of a process, and their precedence.
 
-A hostname may be wanted by a DistributionTenant, an HTTPRoute and an APIGatewayDomain; a name in a cloud account by two
-objects of one kind. Two objects that want the same would take it from each other again and again, so one of them waits.
+A hostname may be claimed by a DistributionTenant, an HTTPRoute and an APIGatewayDomain; a name in a cloud account by two
+objects of one kind. Two objects with the same claim would overwrite each other without end, so one of them waits.
 
     claims = Claims()                                             one per process
     claims.register(ClaimSource(KIND, {HOSTNAME: hostnames_of}))  once for each kind
     claims.objects.attach(KIND, informers, controller.wake)       while its controller is attached
     for rival in await claims.rivals(KindObject(KIND, key, tree)): ...
 
-Who has the better right
-    1. the object that provably has it in the cloud: its kind proves that (`ClaimSource.proof`), whoever asks
-    2. where nobody does, or of several who do, the oldest
+Precedence
+    1. the object that provably holds it in the cloud, as its kind determines (`ClaimSource.proof`)
+    2. if there is none, or several: the oldest object
 
-    An object that may not have what it wants claims nothing, so that nobody keeps others' names by asking early.
+    An object whose claim administrators do not allow is ignored, so that it cannot block others.
 
 Guarantees
-    - All kinds come to the same conclusion, since they see the same objects in the same order and ask the same proofs.
-    - While it is not known which objects there are, or whether one of them has it in the cloud, there is no conclusion:
-      NotSyncedError, or the error of the proof, ends the pass, and the next one asks again.
+    - The result is the same for all kinds, since they use the same objects, order and proofs.
+    - Without complete information there is no result: NotSyncedError, or the error of the proof, ends the pass.
 
-Waking, unsynced stores, and kinds that come and go: see `lifecycle.objects`.
+See `lifecycle.objects` for waking, unsynced stores, and kinds that are added and removed.
 """
 
 from __future__ import annotations
@@ -48,15 +47,15 @@ __all__ = [
 
 
 class Claim(NamedTuple):
-    """Something that only one object can have."""
+    """Something that only one object can hold."""
 
     scope: str
-    """What it is: `hostname`, which all kinds share, or a scope of one kind, such as `tenant name`."""
+    """`hostname`, which all kinds share, or a scope of one kind, such as `tenant name`."""
     value: str
 
 
 Proof: TypeAlias = Callable[[JsonObject], bool]
-"""Whether an object has in the cloud what is claimed."""
+"""Whether an object holds in the cloud what is claimed."""
 
 
 def _may_always(_: JsonObject) -> bool:
@@ -64,42 +63,42 @@ def _may_always(_: JsonObject) -> bool:
 
 
 async def nothing_proven(_: Claim) -> Proof:
-    """The proof of a kind that has none: the oldest object has the right."""
+    """The proof of a kind without one: the oldest object takes precedence."""
     return lambda _: False
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimSource:
-    """A kind whose objects claim something. What it computes from objects must expect anything in them."""
+    """A kind whose objects have claims. Its functions must accept any content, since objects are not validated here."""
 
     kind: Kind
     values: Mapping[str, IndexValues]
-    """By scope, what an object claims. Contests are reported in this order."""
+    """The claims of an object by scope. Contests are reported in this order."""
     may_claim: Callable[[JsonObject], bool] = _may_always
-    """False for an object that will never get what it wants, because administrators do not allow it."""
+    """False for an object whose claims administrators do not allow."""
     proof: Callable[[Claim], Awaitable[Proof]] = nothing_proven
-    """Look up who has it in the cloud; what is returned says whether it is a given object. Asked by other kinds, too."""
+    """Look up the holder in the cloud, and return a function that recognises it. Called for other kinds, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Several objects claim the same."""
+    """Several objects with the same claim."""
 
     claim: Claim
     claimants: tuple[KindObject, ...]
-    """All of them, the oldest first."""
+    """All objects with the claim, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another object that claims the same, with the better right."""
+    """Another object with the same claim, which takes precedence."""
 
     scope: str
     value: str
     holder: str
-    """As `namespace/name`; with its kind in front where that is another one: `httproute default/shop`."""
+    """`namespace/name`, prefixed with the kind if that is another one: `httproute default/shop`."""
     holds: bool = False
-    """Whether it provably has it in the cloud; otherwise it is older."""
+    """Whether it provably holds it in the cloud; otherwise it is older."""
     is_same_kind: bool = True
 
 
@@ -109,17 +108,17 @@ class Claims:
     def __init__(self) -> None:
         self.objects = ObjectIndex()
         self.records = RecordClaims(self.objects)
-        """In whose inventories DNS records are."""
+        """The DNS records in the inventories of objects."""
         self._sources: dict[Kind, ClaimSource] = {}
 
     def register(self, source: ClaimSource) -> None:
-        """Count the claims of a kind from now on."""
+        """Include the claims of a kind."""
         for scope, values in source.values.items():
             self.objects.add(source.kind, scope, values, wakes=True)
         self._sources[source.kind] = source
 
     def contests(self, subject: KindObject) -> list[Contest]:
-        """What other objects claim as well as this one. Raise NotSyncedError where they are not all known."""
+        """The claims that this object shares with others. Raise NotSyncedError unless all objects are known."""
         return [
             Contest(claim, tuple(sorted((subject, *others), key=lambda claimant: claimant.seniority)))
             for claim in self._claims_of(subject)
@@ -127,7 +126,7 @@ class Claims:
         ]
 
     async def holder(self, contest: Contest) -> KindObject | None:
-        """The claimant that provably has it in the cloud, the oldest of several; None where there is none."""
+        """The claimant that provably holds it in the cloud, the oldest of several; None if there is none."""
         proofs: dict[Kind, Proof] = {}
         for claimant in contest.claimants:
             if claimant.kind not in proofs:
@@ -137,7 +136,7 @@ class Claims:
         return None
 
     async def rivals(self, subject: KindObject) -> tuple[Rival, ...]:
-        """The other objects that have the better right to something that this one claims."""
+        """The other objects that take precedence in a claim of this one."""
         rivals = []
         for contest in self.contests(subject):
             holder = await self.holder(contest)
@@ -147,7 +146,7 @@ class Claims:
         return tuple(rivals)
 
     def older_claimants(self, subject: KindObject, claims: Iterable[Claim]) -> tuple[Rival, ...]:
-        """The older objects that claim any of this. Raise NotSyncedError where they are not all known."""
+        """The older objects with any of these claims. Raise NotSyncedError unless all objects are known."""
         return tuple(
             _rival(claim, other, subject, holds=False)
             for claim in claims

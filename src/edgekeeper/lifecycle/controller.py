@@ -1,8 +1,8 @@
-"""The controller of an external kind: the reconciler in the runtime, and what has to run beside it.
+"""The controller of an external kind: its reconciler and its background tasks.
 
-upkeep       mirrors, writers, accounts: run while the controller does
-warm_up      passes begin after it: the first listings, for a bounded time
-predecessor  passes begin, and go on, only while the operator that we replace is gone
+running      mirrors, writers, accounts: run as long as the controller
+warm_up      the first listings: passes start after it, or after its time limit
+predecessor  the operator that edgekeeper replaces: passes run only while it does not
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from edgekeeper.kube.informers import Informer
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.kind import ExternalKind, KindMetrics
@@ -28,7 +29,7 @@ CLEANUP_TIMEOUT = timedelta(hours=1)
 
 
 class Runnable(Protocol):
-    """Something that runs until it is cancelled."""
+    """A background task that runs until it is cancelled."""
 
     async def run(self) -> None: ...
 
@@ -39,7 +40,7 @@ async def _no_warm_up() -> None:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What runs beside the passes of a kind."""
+    """Background tasks and intervals of a kind."""
 
     running: Sequence[Runnable] = ()
     warm_up: Callable[[], Awaitable[None]] = _no_warm_up
@@ -48,11 +49,11 @@ class Upkeep:
     claims: Claims | None = None
     """Those of all kinds of the process, for a kind that has registered its own with them."""
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """After which a deletion that cannot be finished is given up; zero for never."""
+    """How long a deletion may fail before it is abandoned; zero for no limit."""
 
 
 class UpkeptController(Controller):
-    """A controller with things that run beside its passes, and with a predecessor that it waits for."""
+    """A controller with background tasks, claims and a predecessor, for whatever reconciler."""
 
     def __init__(
         self,
@@ -63,9 +64,22 @@ class UpkeptController(Controller):
         upkeep: Upkeep | None = None,
     ) -> None:
         self._upkeep = upkeep or Upkeep()
+        self.claims = self._upkeep.claims
         self.predecessor = self._upkeep.predecessor
         held_back = Successor(reconciler, self.predecessor) if self.predecessor else reconciler
         super().__init__(options, held_back, services, sources)
+
+    @property
+    def own_informers(self) -> list[Informer]:
+        """The informers of the controller's own kind."""
+        return [informer for informer in self.informers if informer.kind == self.options.kind]
+
+    def informers_changed(self) -> None:
+        kind, own = self.options.kind, self.own_informers
+        if self.claims is not None and own:
+            self.claims.objects.attach(kind, own, self.wake)
+        elif self.claims is not None:
+            self.claims.objects.detach(kind)
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._keep(), name=f"upkeep of {self.options.name}")]
@@ -89,7 +103,7 @@ class UpkeptController(Controller):
             self.predecessor.stop_waiting()
 
     async def _keep(self) -> None:
-        """Run everything until cancelled, also where there is nothing to run."""
+        """Run the background tasks until cancelled, even if there are none."""
         async with asyncio.TaskGroup() as group:
             for runnable in self._upkeep.running:
                 group.create_task(runnable.run())
@@ -99,7 +113,7 @@ class UpkeptController(Controller):
 
 
 class ExternalController(UpkeptController):
-    """Keeps the objects of one external kind."""
+    """Reconciles the objects of one external kind."""
 
     def __init__(
         self,
@@ -113,7 +127,6 @@ class ExternalController(UpkeptController):
     ) -> None:
         upkeep = upkeep or Upkeep()
         self._kind_metrics = metrics
-        self.claims = upkeep.claims
         reconciler = ExternalReconciler(
             kind,
             memory or Memory(services.clock),
@@ -126,11 +139,6 @@ class ExternalController(UpkeptController):
         super().__init__(options, reconciler, services, upkeep=upkeep)
 
     def informers_changed(self) -> None:
-        kind = self.options.kind
-        own = [informer for informer in self.informers if informer.kind == kind]
-        if self.claims is not None and own:
-            self.claims.objects.attach(kind, own, self.wake)
-        elif self.claims is not None:
-            self.claims.objects.detach(kind)
+        super().informers_changed()
         if isinstance(self._kind_metrics, ExternalMetrics):
-            self._kind_metrics.count(informer.store for informer in own)
+            self._kind_metrics.count(informer.store for informer in self.own_informers)

@@ -1,8 +1,8 @@
-"""Corrections of drift, kept from becoming a fight.
+"""Rate limit for corrections of drift.
 
-Where somebody else writes the same tenant again and again, each correction would call for the next: two controllers
-then write for ever, and CloudFront deploys for ever. So an object is corrected at once a few times, and after that as
-seldom as it is looked at. What is not corrected is shown as drift in the meantime.
+If another controller keeps writing the same external object, each correction would provoke the next write, without end.
+So an object is corrected immediately up to `BURST` times, and then at most once per `INTERVAL`. Meanwhile drift is
+reported.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from typing import Final
 
 from edgekeeper.core.clock import Clock
 
-AT_ONCE: Final = 5
-"""How many corrections of one object may follow each other without a pause."""
-ONE_EVERY: Final = timedelta(minutes=5)
-"""How often it is corrected in the long run, at most."""
-_REMEMBERED: Final = AT_ONCE * ONE_EVERY.total_seconds()
+BURST: Final = 5
+"""How many corrections of an object may follow each other immediately."""
+INTERVAL: Final = timedelta(minutes=5)
+"""The shortest average interval between corrections after that."""
+_WINDOW_SECONDS: Final = BURST * INTERVAL.total_seconds()
 
 
 class Corrections:
-    """When objects were corrected lately. Memory only: after a restart everybody is given credit again."""
+    """Recent corrections by uid. Kept in memory only: a restart starts anew."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._moments: dict[str, list[float]] = {}
-        """The object that was corrected last is at the end."""
+        """Ordered by the last correction."""
 
     def __len__(self) -> int:
-        """How many objects are remembered."""
+        """How many objects have recent corrections."""
         return len(self._moments)
 
-    def may_follow(self, uid: str) -> bool:
-        """May an object be corrected now?"""
-        return len(self._recent(uid)) < AT_ONCE
+    def may_correct_now(self, uid: str) -> bool:
+        """Whether an object may be corrected now."""
+        return len(self._recent(uid)) < BURST
 
     def note(self, uid: str) -> None:
-        """An object is being corrected."""
+        """Record a correction."""
         moments = [*self._recent(uid), self._clock.monotonic()]
         self._moments.pop(uid, None)
         self._moments[uid] = moments
@@ -44,9 +44,9 @@ class Corrections:
             del self._moments[oldest]
 
     def forget(self, uid: str) -> None:
-        """The object is gone."""
+        """Drop the state of an object that no longer exists."""
         self._moments.pop(uid, None)
 
     def _recent(self, uid: str) -> list[float]:
-        since = self._clock.monotonic() - _REMEMBERED
+        since = self._clock.monotonic() - _WINDOW_SECONDS
         return [moment for moment in self._moments.get(uid, ()) if moment > since]

@@ -1,7 +1,7 @@
-"""For how long the passes of an object have been failing.
+"""How long the passes of an object have been failing.
 
-Time counts while somebody tries: it begins with the first attempt that fails, and ends with one that succeeds. Time in
-which the operator was away, or the object was paused, does not count. Memory only: a restart begins anew.
+A series starts with the first failed attempt and ends with one that succeeds. Time in which the operator did not run, or
+the object was paused, does not count. Kept in memory only: a restart starts anew.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from edgekeeper.core.clock import Clock
 
 LONGEST_PAUSE: Final = timedelta(minutes=20)
-"""Attempts that are farther apart than this are not one series: no backoff pauses for longer."""
+"""Attempts further apart belong to different series. Longer than any backoff."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Series:
 
 
 class Failures:
-    """Series of failed passes, by the uid of their object."""
+    """Series of failed passes by uid."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class Failures:
         return len(self._series)
 
     def note(self, uid: str) -> timedelta:
-        """An attempt has failed. Return how long ago the first one of its series did."""
+        """Record a failed attempt. Return the time since the first one of its series."""
         now = self._clock.monotonic()
         series = self._series.get(uid)
         if series is None or now - series.last > LONGEST_PAUSE.total_seconds():
@@ -43,5 +43,5 @@ class Failures:
         return timedelta(seconds=now - series.first)
 
     def clear(self, uid: str) -> None:
-        """An attempt has succeeded, or the object is gone."""
+        """End the series: an attempt has succeeded, or the object no longer exists."""
         self._series.pop(uid, None)

@@ -1,4 +1,4 @@
-"""What administrators allow beyond what the cloud allows: lists of values, and hostnames by namespace.
+"""Restrictions by administrators: allow lists of values, and hostnames by namespace.
 
     roles = AllowList("--allowed-role-arns", frozenset({"arn:…"}))
     refusals = [*roles.refusals("spec.dns.assumeRoleArn", arn)]
@@ -20,15 +20,15 @@ from edgekeeper.cloud.aws.dns.records import is_within, normalise_name
 
 HOSTNAME_POLICY: Final = "--hostname-policy"
 OTHER_NAMESPACES: Final = "*"
-"""Stands for the namespaces that a policy does not name."""
+"""The key for namespaces that a policy does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The values that fields may have."""
+    """The allowed values of a field."""
 
     flag: str
-    """The flag with which administrators set it, for messages."""
+    """The flag that sets it, for messages."""
     values: frozenset[str] | None = None
     """None allows every value."""
 
@@ -36,25 +36,25 @@ class AllowList:
         return self.values is None or value in self.values
 
     def refusals(self, path: str, value: str) -> Iterator[str]:
-        """Why the field at `path` may not have the value; nothing where it may."""
+        """The message if the field at `path` may not have the value."""
         if not self.allows(value):
-            yield f"{path} {value!r} is not among {self.flag}: name one that is, or have it added there"
+            yield f"{path} {value!r} is not allowed by {self.flag}: use an allowed value, or have an administrator add this one"
 
 
 @dataclass(frozen=True, slots=True)
 class HostnamePolicy:
-    """Below which domains the objects of a namespace may have hostnames."""
+    """The domains below which objects of a namespace may have hostnames."""
 
     domains: Mapping[str, tuple[str, ...]] | None = None
-    """By namespace, or `*` for those that are not named; None allows every hostname to every namespace."""
+    """By namespace, or `*` for all others; None allows every hostname in every namespace."""
     flag: str = HOSTNAME_POLICY
 
     def allows(self, namespace: str, hostnames: Iterable[str]) -> bool:
-        """May the objects of a namespace have all of these?"""
+        """Whether objects of a namespace may have all of these hostnames."""
         return not any(self.foreign(namespace, hostnames))
 
     def foreign(self, namespace: str, hostnames: Iterable[str]) -> Iterator[str]:
-        """Which of these the objects of a namespace may not have."""
+        """The hostnames among these that objects of a namespace may not have."""
         if self.domains is None:
             return
         allowed = self._allowed(namespace)
@@ -63,7 +63,7 @@ class HostnamePolicy:
                 yield hostname
 
     def refusals(self, path: str, namespace: str, hostnames: Iterable[str]) -> Iterator[str]:
-        """Why the field at `path` of an object in a namespace may not have some of these hostnames."""
+        """The messages for hostnames that the field at `path` may not have."""
         for hostname in self.foreign(namespace, hostnames):
             allowed = ", ".join(self._allowed(namespace)) or "none at all"
             yield (

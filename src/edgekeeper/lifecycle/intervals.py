@@ -1,4 +1,4 @@
-"""How often objects are looked at, where nothing else brings them back earlier."""
+"""How often objects are reconciled if nothing triggers an earlier pass."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from edgekeeper.core.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """The promises of a kind: nothing is looked at less often than this."""
+    """The longest intervals between two passes of an object."""
 
     in_progress: timedelta = timedelta(seconds=30)
     steady: timedelta = timedelta(minutes=5)
-    """Also how long drift may go unnoticed."""
+    """Also the longest time until drift is detected."""
     settling: timedelta = DEFAULT_OPTIONS.settling
-    """How long the cloud may still show what was before a write of ours."""
+    """How long reads may return the state before our last write (eventual consistency)."""
 
     @property
     def pace(self) -> MirrorOptions:
-        """How often mirrors look."""
+        """How often mirrors list."""
         return MirrorOptions(self.in_progress, self.steady, settling=self.settling)
 
     def after(self, step: Step | None) -> timedelta:
-        """When to look again after a step; None says that nothing is left to do."""
+        """The requeue time after a step; None if no step was left."""
         if step is None:
             return self.steady
         return timedelta(0) if step.at_once else self.in_progress

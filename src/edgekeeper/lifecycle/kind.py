@@ -1,16 +1,16 @@
-"""What a kind provides whose objects stand for something outside the cluster.
+"""The interface of a kind whose objects represent something outside the cluster.
 
-A pass is the same for all of them (`reconciler`):
+`reconciler` runs the same pass for all kinds:
 
-    begin      what the cluster and our own outboxes know, without a call
-    observe    what the cloud has: from mirrors and caches, or read live
-    decide     the steps that are left: pure
-    perform    the first of them: at most one change in the cloud
-    report     the status and the events: at most one write of the object
+    begin      read the cluster and the outboxes, without a call
+    observe    read the cloud: from mirrors and caches, or live
+    decide     compute the steps that are left: pure
+    perform    perform the first step: at most one change in the cloud
+    report     return status and events: at most one write of the object
 
-A kind is a subclass of `ExternalKind`; docs/writing-a-kind.md builds one step by step. It keeps no memory of how far an object is: the first thing that is not yet true is the
-next step. A live observation starts from the same base and derives everything anew, so that nothing that an older view
-has concluded from a status, which others may write, is carried over into the view on which a change is based.
+A kind is a subclass of `ExternalKind`; docs/writing-a-kind.md builds one step by step. It stores no progress: the next step
+is derived from the observed state. A live observation starts from the same base and derives everything again, so that a
+change is never based on conclusions from an older observation, or from a status that users may have written.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.runtime.contract import Request
 
 Wake: TypeAlias = Callable[[], None]
-"""Asks for another pass of the object."""
+"""Requeues the object."""
 
 SYNCED, PAUSED = "Synced", "Paused"
 """Conditions that every kind has."""
 
 
 class ExternalSnapshot(Protocol):
-    """What the pass has to know of a kind's snapshot."""
+    """What the pass reads of the snapshot of a kind."""
 
     @property
     def deleting(self) -> bool: ...
 
     @property
     def policy(self) -> Policy:
-        """What is done about drift."""
+        """The drift policy of the object."""
 
     @property
     def exists(self) -> bool:
-        """Is there an external object, whoever it belongs to?"""
+        """Whether there is an external object, regardless of its owner."""
 
     @property
     def sight(self) -> Sight:
-        """How well it was seen."""
+        """How recently and completely it was read."""
 
 
 BaseT = TypeVar("BaseT")
@@ -61,7 +61,7 @@ SnapshotT = TypeVar("SnapshotT", bound=ExternalSnapshot)
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[SnapshotT]):
-    """A pass that has performed its step, or had none to perform."""
+    """A pass after its step was performed, or without a step."""
 
     obj: JsonObject
     before: SnapshotT
@@ -76,79 +76,79 @@ class Pass(Generic[SnapshotT]):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a pass says about its object."""
+    """The result of a pass for the object's status and events."""
 
     status: JsonObject
-    """The whole status but for its conditions, which are marked."""
+    """The complete status, without the conditions."""
     events: Sequence[Event] = ()
     timestamps: tuple[str, ...] = ()
-    """Fields of the status that say when the object was looked at: written only together with another change."""
+    """Timestamp fields of the status, which are updated only together with another change."""
     keeps_conditions: bool = False
-    """Do the conditions stay as they are, whatever was marked?"""
+    """Whether the conditions stay unchanged, whatever was marked."""
     is_correction: bool = False
-    """Is drift being corrected in this pass?"""
+    """Whether this pass corrects drift."""
     write: ApplyWrite | None = None
-    """What is written in place of the status."""
+    """A write that replaces the status write."""
 
 
 class ExternalKind(Protocol[BaseT, SnapshotT]):
-    """The part of a pass that is about one kind."""
+    """The part of a pass that is specific to a kind."""
 
     name: ClassVar[str]
-    """As in manifests: `DistributionTenant`."""
+    """The kind, such as `DistributionTenant`."""
     noun: ClassVar[str]
-    """What stays when an object is orphaned, for people: `the tenant and its records`."""
+    """What orphaning keeps, for messages: `the tenant and its records`."""
     mark: ClassVar[str]
-    """What says whose it is, for people: `its tags`."""
+    """The ownership mark, for messages: `its tags`."""
     declaration: ClassVar[Declaration]
-    """The conditions. `Synced` and `Paused` are among the informative ones."""
+    """The conditions. The informative ones include `Synced` and `Paused`."""
     conflicts: ClassVar[frozenset[str]] = frozenset()
-    """Reasons of refusals that may be over by now, so that they are reported only after a live observation."""
-    told_waits: ClassVar[frozenset[str]] = frozenset()
-    """Reasons of `Wait` that conditions and events tell; others pass by themselves, and are only counted."""
+    """Reasons of refusals that may be outdated, so that they are reported only after a live observation."""
+    reported_waits: ClassVar[frozenset[str]] = frozenset()
+    """Reasons of `Wait` that are reported in conditions and events; others are only counted."""
 
     def begin(self, request: Request, wake: Wake) -> BaseT:
-        """What is known without a call. `wake` is called when something that is on its way has arrived.
+        """Collect what is known without a call. `wake` is called when a pending result is available.
 
-        Called once in a pass: answers of outboxes are collected here. Raise Stall where the object makes no sense.
+        Called once per pass, since it collects answers of outboxes. Raise Stall if the object is invalid.
         """
 
     async def observe(self, base: BaseT, *, live: bool) -> SnapshotT:
-        """Everything that a decision depends on; if `live`, with the external object as it is at this moment."""
+        """Read everything that the decision depends on; if `live`, the external object from the cloud."""
 
     def decide(self, snapshot: SnapshotT) -> Plan[Step]:
-        """The steps that are left, those of a deletion included. Raise Stall or Wait where somebody must act first."""
+        """The steps that are left, also for a deletion. Raise Stall or Wait if something else must happen first."""
 
     async def perform(self, step: Step, snapshot: SnapshotT, wake: Wake) -> SnapshotT:
-        """Perform one step, and return the snapshot as it is now."""
+        """Perform a step, and return the updated snapshot."""
 
     async def release(self, snapshot: SnapshotT) -> None:
-        """Remove our ownership mark from a live snapshot's external object, if it bears one, and leave the rest."""
+        """Remove the ownership mark from the external object of a live snapshot, if it has one, and nothing else."""
 
     def report(self, result: Pass[SnapshotT], conditions: Conditions) -> Report:
-        """Mark what is the case, and return the rest of the status. For deletions too, until nothing is left."""
+        """Mark the conditions, and return the rest of the status. Also called for deletions, until nothing is left."""
 
     def gone(self, snapshot: SnapshotT) -> Iterable[Event]:
-        """What is told when nothing of a deleted object is left."""
+        """Events for a completed deletion."""
         return ()
 
     def blame(self, error: PassError, obj: JsonObject, conditions: Conditions) -> None:
-        """Mark what an error means: of a Stall, or of a Wait that is told. By default Ready and Synced are False."""
+        """Mark the conditions for a Stall or a reported Wait. By default Ready is False, and Synced for a Stall."""
         for type_ in self.declaration.unpublished:
             conditions.mark(type_, False, error.reason, self.describe(error))
         if isinstance(error, Stall):
             conditions.mark(SYNCED, False, error.reason, error.message)
 
     def status_after_error(self, request: Request, error: PassError | None) -> JsonObject:
-        """The status, but for its conditions, that is written with an error; answers that have come must be in it."""
+        """The status, without conditions, to write with an error. It must include collected answers."""
         return dig_object(request.object, "status")
 
     def describe(self, error: PassError) -> str:
-        """An error in words, for conditions and events."""
+        """The message of an error for conditions and events."""
         return error.message
 
     def obstacle(self, step: Step | None, snapshot: SnapshotT) -> PassError | None:
-        """Why it cannot be found out at present whether what a step waits for has happened; None where it can."""
+        """The error that prevents observing the result of a step that waits; None if there is none."""
         return None
 
     def has_work(self, obj: JsonObject) -> bool:
@@ -156,22 +156,22 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
         return has_work(obj)
 
     def was_created(self, obj: JsonObject) -> bool:
-        """Did the object ever have an external object, by its status?"""
+        """Whether the status shows that there was an external object."""
         return dig(obj, "status", "observedGeneration") is not None
 
     def remains(self, obj: JsonObject) -> Sequence[str]:
-        """What may be left of a deletion that is given up, by the object's status."""
+        """What may remain after an abandoned deletion, by the object's status."""
 
     def forget(self, uid: str) -> None:
-        """The object is gone: drop what is remembered of it."""
+        """Drop in-memory state of an object that no longer exists."""
         return
 
 
 class KindMetrics(Protocol):
-    """What is counted about a kind."""
+    """Metrics of a kind."""
 
     def error(self, error_type: str) -> None:
-        """A pass met an error: once per fact."""
+        """Count an error of a pass, once until it changes."""
 
     def drift_detected(self) -> None:
-        """A pass found drift."""
+        """Count a pass that detected drift."""

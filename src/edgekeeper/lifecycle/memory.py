@@ -1,4 +1,4 @@
-"""What is remembered of objects between passes. Memory only: after a restart everything begins anew."""
+"""In-memory state of objects between passes. A restart starts anew."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from edgekeeper.lifecycle.failures import Failures
 
 
 class Memory:
-    """Of the objects of one kind, by uid."""
+    """State of the objects of one kind, by uid."""
 
     def __init__(self, clock: Clock) -> None:
         self.corrections = Corrections(clock)
-        """Of drift, so that two who correct each other do not fight."""
+        """Corrections of drift, to limit their rate."""
         self.failing_deletions = Failures(clock)
         self.outages = Outages(clock)
 
     def forget(self, uid: str) -> None:
-        """The object is gone."""
+        """Drop the state of an object that no longer exists."""
         self.corrections.forget(uid)
         self.failing_deletions.clear(uid)
         self.outages.clear(uid)

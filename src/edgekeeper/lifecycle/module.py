@@ -1,4 +1,4 @@
-"""A kind as the process knows it: commands, flags, controllers and previews follow from a list of these.
+"""What a kind provides to the process. Commands, flags, controllers and previews are derived from a list of modules.
 
     class TenantModule(KindModule):
         name = "distributiontenant"
@@ -6,10 +6,10 @@
         …
         def build(self, process, values): return tenant_controller(…)
 
-    MODULES = (TenantModule(), …)                   in `cli.kinds`, and nowhere else
+    MODULES = (TenantModule(), …)                   in `cli.kinds` only
 
-What all kinds of a process share is one `Process`: the cluster, the register of claims, the clouds. A cloud is there only
-if a kind that runs uses it, so that nobody needs credentials for a cloud that no kind of the process is about.
+All kinds of a process share one `Process`: the cluster, the claims, the clouds. A cloud is set up only if a kind that runs
+uses it, so that no credentials are needed for unused clouds.
 
 A module is about one controller. Its kind may be one that we define, which `edgekeeper crds` then prints, or one of others,
 such as HTTPRoute; several modules may be about the same kind.
@@ -52,7 +52,7 @@ class Cloud(StrEnum):
 
 
 class Role(StrEnum):
-    """A part of the work that a process may be limited to. Each role has a Lease of its own."""
+    """A group of controllers that a process can be limited to. Each role has its own Lease."""
 
     MANAGER = "manager"
     KUBE_WORKER = "kube-worker"
@@ -63,12 +63,12 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class CommonOptions:
-    """What operators choose for all kinds."""
+    """Options that apply to all kinds."""
 
     cluster: str = ""
-    """The id that marks what we create as this cluster's. There must be one before anything is created."""
+    """The cluster id in ownership marks. Required before anything is created."""
     namespace: str = "default"
-    """The operator's own. Operators that we replace were installed there."""
+    """The namespace of the operator, where an operator that it replaces was installed as well."""
     role: str = ""
     """The role that the process is limited to; empty for all."""
     pod_name: str = ""
@@ -77,16 +77,17 @@ class CommonOptions:
     """The operator's own Deployment, where it cannot be found by the owners of the pod."""
     drift_policy: Policy = Policy.ENFORCE
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
-    """After which a deletion that cannot be finished is given up; zero for never."""
+    """How long a deletion may fail before it is abandoned; zero for no limit."""
     max_concurrent: int = 16
     intervals: Intervals = field(default_factory=Intervals)
     drift_interval: timedelta = timedelta(minutes=5)
     """How often what is in Cloudflare is compared with what was applied; zero for never."""
     role_arns: frozenset[str] | None = None
-    """The AWS roles that objects may name; None for any. So for the next ones."""
+    """The AWS roles that objects may name; None for any."""
     hosted_zones: frozenset[str] | None = None
+    """The Route 53 zones that objects may name; None for any."""
     hostnames: Mapping[str, tuple[str, ...]] | None = None
-    """By namespace, the domains below which its objects may have hostnames."""
+    """The domains below which objects may have hostnames, by namespace; None for any."""
 
 
 @dataclass(frozen=True)
@@ -119,19 +120,19 @@ class KindOptions:
 
 @dataclass(frozen=True)
 class Flag:
-    """An option of the command line that is about one kind."""
+    """A command line option of one kind."""
 
     name: str
-    """As it is written: `--tenant-name-template`."""
+    """The flag, such as `--tenant-name-template`."""
     help: str
     metavar: str
     default: str = ""
     multiple: bool = False
-    """May it be given several times? Then its value is a tuple."""
+    """Whether it may be given several times. Then its value is a tuple."""
     switch: bool = False
-    """Is it true or false, and true where it stands alone? Then `parse` is not used."""
+    """Whether it is true or false, and true where it stands alone. Then `parse` is not used."""
     parse: Callable[[str], Any] = str
-    """Raises ValueError with a message that says what is wrong."""
+    """Converts the value. Raises ValueError with a message for the user."""
 
     @property
     def key(self) -> str:
@@ -139,14 +140,14 @@ class Flag:
 
 
 Path: TypeAlias = tuple[str, ...]
-"""Of a field in an object."""
+"""The path of a field."""
 FlagValues: TypeAlias = Mapping[str, Any]
-"""By key."""
+"""The values of flags, by `Flag.key`."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """What the kinds of a process share."""
+    """What all kinds of a process share."""
 
     services: Services
     registry: CollectorRegistry
@@ -166,7 +167,7 @@ class Process:
 
     @property
     def aws(self) -> AwsAccount:
-        """The account. A kind that asks for it says so in its `clouds`."""
+        """The AWS account. Only for kinds that list AWS in their `clouds`."""
         if self.aws_account is None:
             raise ValueError("no kind of this process uses AWS")
         return self.aws_account
@@ -186,10 +187,10 @@ def kind_of(definition: CustomKind) -> Kind:
 
 
 class KindModule(ABC):
-    """One kind, or a controller of a kind that has several."""
+    """A kind of the operator, or one of several controllers of a kind."""
 
     name: ClassVar[str]
-    """Of its controller, in lower case: in flags, metrics and logs."""
+    """The name of its controller in flags, metrics and logs, in lower case."""
     definition: ClassVar[CustomKind | None] = None
     """What we define. None for a kind that others define."""
     foreign_kind: ClassVar[Kind | None] = None
@@ -197,13 +198,13 @@ class KindModule(ABC):
     plannable: ClassVar[bool] = True
     """Whether people may ask for a preview. Not where the controller only does what follows from other objects."""
     role: ClassVar[Role] = Role.MANAGER
-    """The part of the work that its controller belongs to."""
+    """The role of its controller."""
     clouds: ClassVar[frozenset[Cloud]]
     flags: ClassVar[tuple[Flag, ...]] = ()
     examples: ClassVar[tuple[str, ...]] = ()
-    """Manifests of the kind below `examples/`, which the embedded server accepts and the operator makes ready."""
+    """Example manifests below `examples/`. Tests apply them and wait until they are ready."""
     written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
-    """Fields of the spec that the controller writes by itself, each with the field of the status that has the same."""
+    """Fields of the spec that the controller writes, each with the field of the status that has the same value."""
 
     @property
     def judges_readiness(self) -> bool:
@@ -223,14 +224,14 @@ class KindModule(ABC):
 
     @abstractmethod
     def build(self, process: Process, values: FlagValues) -> Controller:
-        """The controller of the kind. Nothing runs yet."""
+        """Create the controller of the kind, without starting it."""
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
-        """What the controller would do for some of these objects, which are all of the kind that there are.
+        """What the controller would do for the objects with these keys. `objects` are all objects of the kind.
 
-        Implemented by every module that is `plannable`. Raise PassError where a cloud cannot be looked at.
+        Implemented by every module that is `plannable`. Raise PassError if a cloud cannot be read.
         """
         raise NotImplementedError(f"{self.name} has no previews")
 

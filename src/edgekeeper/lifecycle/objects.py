@@ -1,28 +1,28 @@
-"""Objects of all kinds of a process, indexed by values that they may share, such as hostnames.
+"""The objects of all kinds of a process, indexed by values that they may share, such as hostnames.
 
     objects = ObjectIndex()                                       one per process
-    objects.add(KIND, HOSTNAME, hostnames_of, wakes=True)         each kind says what its objects are found by
+    objects.add(KIND, HOSTNAME, hostnames_of, wakes=True)         for each kind
     objects.attach(KIND, informers, controller.wake)              while its controller is attached
     objects.find(HOSTNAME, "shop.example.com")                    objects of any kind
     objects.wake(HOSTNAME, "shop.example.com")                    a pass for each of them
 
 Waking
-    When an object changes, the objects of all kinds that share a value with it, before or after the change, get a pass.
-    That is a subscription here and not a `runtime.Source` of one controller for each other kind. With such a source, a
-    controller would have to know all other kinds in advance, would watch each of them a second time wherever the other
-    controller watches other namespaces or labels, and could not start while another kind is not served or may not be
-    listed. Here every controller contributes the informers that it has, and kinds come and go while the process runs.
+    When an object changes, all objects that share a value with it, before or after the change, are requeued. This uses
+    subscriptions to the informers of the controllers instead of a `runtime.Source` per other kind, because such a source
+    would require a controller to know all other kinds in advance, would need a second watch if the other controller
+    watches other namespaces or labels, and would block the start while another kind is not served or may not be listed.
+    Kinds can be added and removed while the process runs.
 
 Guarantees
-    - `find` and `holders` raise NotSyncedError while a followed store that could have such objects is not synced: that
-      an object is unknown is never taken for its absence. `is_used` answers yes then.
-    - A kind that was never listed because it is not served, or because we may not list it, holds nobody back: without
-      its objects its own controller does nothing either. `is_used` still answers yes for it.
-    - Objects in stores that are not synced are not woken, nor anybody by objects that were there when a watch began:
-      each of them has its first pass coming.
+    - `find` and `holders` raise NotSyncedError while a store that could contain such objects is not synced, and `is_used`
+      returns True: an unknown object is never treated as absent.
+    - A kind that was never listed, because it is not served or may not be listed, is ignored: its own controller does
+      nothing either. `is_used` still returns True for it.
+    - Objects in unsynced stores are not woken, and objects of the initial listing wake no others: their first pass is
+      queued anyway.
 
 Assumptions
-    - Functions of indexes expect anything in an object: users write them.
+    - Index functions accept any content, since objects are not validated here.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Change, IndexValues, Store, SyncState
 
 HOSTNAME: Final = "hostname"
-"""The index of hostnames that objects ask for. A wildcard is a value of its own."""
+"""The index of hostnames that objects claim. A wildcard is a separate value."""
 
 Wake: TypeAlias = Callable[[Key], None]
-"""Asks for a pass of an object."""
+"""Requeues an object."""
 
 _decode = msgspec.json.Decoder(dict).decode
 _UNLISTABLE: Final = frozenset({SyncState.NOT_SERVED, SyncState.FORBIDDEN})
@@ -70,7 +70,7 @@ class KindObject:
 
     @property
     def seniority(self) -> tuple[str, str]:
-        """Sorts older objects first, and of two of the same second the one with the smaller uid, so that all agree."""
+        """A sort key by age: older objects first, ties broken by uid."""
         created, uid = (dig(self.tree, "metadata", field) for field in ("creationTimestamp", "uid"))
         return str(created or ""), str(uid or "")
 
@@ -78,7 +78,7 @@ class KindObject:
         return (self.kind, self.key) == (other.kind, other.key)
 
     def name_for(self, reader: Kind) -> str:
-        """What an object of the kind `reader` calls it: `default/shop`, of another kind `httproute default/shop`."""
+        """The name in messages for an object of the kind `reader`: `default/shop`, or `httproute default/shop` if they differ."""
         return str(self.key) if self.kind == reader else f"{self.kind.kind.lower()} {self.key}"
 
 
@@ -89,7 +89,7 @@ class _Index:
 
 
 class ObjectIndex:
-    """The objects of all kinds by shared values, and the means to wake them."""
+    """Indexes the objects of all kinds, and wakes those that share a value."""
 
     def __init__(self) -> None:
         self._indexes: dict[Kind, dict[str, _Index]] = {}
@@ -101,7 +101,7 @@ class ObjectIndex:
     # Kinds
 
     def add(self, kind: Kind, index: str, values: IndexValues, *, wakes: bool = False) -> None:
-        """Find objects of a kind by what `values` computes; if `wakes`, those that share a value wake each other."""
+        """Index the objects of a kind by `values`. If `wakes`, objects that share a value wake each other."""
         indexes = self._indexes.setdefault(kind, {})
         if index in indexes:
             raise ValueError(f"{kind.qualified_plural} already have an index {index!r}")
@@ -110,19 +110,19 @@ class ObjectIndex:
             store.add_index(index, values)
 
     def link(self, index: str, other: str) -> None:
-        """Values of both indexes mean the same: objects that share one across them wake each other, too."""
+        """Treat the values of two indexes as the same for waking."""
         self._linked[index].add(other)
         self._linked[other].add(index)
 
     def follow(self, kind: Kind, stores: Iterable[Store]) -> None:
-        """Know the objects of these stores from now on, and no others of the kind."""
+        """Use these stores for a kind, instead of any others."""
         self._stores[kind] = tuple(dict.fromkeys(stores))
         for store in self._stores[kind]:
             for name, index in self._indexes.get(kind, {}).items():
                 store.add_index(name, index.values)
 
     def attach(self, kind: Kind, informers: Iterable[Informer], wake: Wake) -> None:
-        """Follow the stores of a controller's informers, and wake its objects by changes of objects of any kind."""
+        """Use the informers of a controller for its kind, and wake its objects with `wake`."""
         self.detach(kind)
         watched = list(dict.fromkeys(informers))
         self.follow(kind, [informer.store for informer in watched])
@@ -130,7 +130,7 @@ class ObjectIndex:
         self._unsubscribe[kind] = [informer.subscribe(partial(self._changed, kind)) for informer in watched]
 
     def detach(self, kind: Kind) -> None:
-        """Know no objects of a kind any more."""
+        """Remove the objects of a kind."""
         for unsubscribe in self._unsubscribe.pop(kind, ()):
             unsubscribe()
         self._wakes.pop(kind, None)
@@ -148,7 +148,7 @@ class ObjectIndex:
         return [(kind, key) for kind, store in self._listed(index) for key in store.by_index(index, value)]
 
     def find(self, index: str, value: str, *, besides: KindObject) -> list[KindObject]:
-        """The other objects of any kind with a value. Raise NotSyncedError where they are not all known."""
+        """The other objects of any kind with a value. Raise NotSyncedError unless all objects are known."""
         return [
             KindObject(kind, key, tree)
             for kind, store in self._listed(index)
@@ -157,11 +157,11 @@ class ObjectIndex:
         ]
 
     def is_used(self, index: str, value: str) -> bool:
-        """Does any object have a value? If in doubt, it does."""
+        """Whether any object has a value. True if that is unknown."""
         return any(not store.synced or store.by_index(index, value) for _, store in self._indexed(index))
 
     def sharing(self, obj: KindObject) -> list[tuple[Kind, Key]]:
-        """The other objects of any kind that are to be woken when this one changes, as far as they are known."""
+        """The other objects of any kind, in synced stores, to wake when this one changes."""
         values = {
             (shared, value): None
             for name, index in self._indexes.get(obj.kind, {}).items()
@@ -175,11 +175,11 @@ class ObjectIndex:
     # Waking
 
     def wake(self, index: str, value: str) -> None:
-        """Ask for a pass of every object of any kind with a value."""
+        """Requeue all objects of any kind with a value."""
         self._wake_all(self._known_holders(index, value))
 
     def wake_kind(self, kind: Kind) -> None:
-        """Ask for a pass of every object of a kind."""
+        """Requeue all objects of a kind."""
         stores = [store for store in self._stores.get(kind, ()) if store.synced]
         self._wake_all((kind, key) for store in stores for key in store.keys())  # noqa: SIM118 - a store is no dict
 
@@ -204,7 +204,7 @@ class ObjectIndex:
         ]
 
     def _listed(self, index: str) -> Iterator[tuple[Kind, Store]]:
-        """The stores that have an index, without those whose kinds cannot be listed."""
+        """The stores with an index, except those of kinds that cannot be listed."""
         return ((kind, store) for kind, store in self._indexed(index) if store.state not in _UNLISTABLE)
 
     def _indexed(self, index: str) -> Iterator[tuple[Kind, Store]]:

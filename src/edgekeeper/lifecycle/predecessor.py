@@ -1,26 +1,26 @@
-"""The operator that kept these objects before us: while it is running, we write nothing.
+"""Detects the operator that managed these objects before: while it is running, edgekeeper writes nothing.
 
-Both know the same objects, finalizer and status, so that a fleet is taken over without an edit. For the same reason both
-must never work at once: each would undo the other's writes. Two things show that it is running, in the namespace where it
-was installed:
+Both operators use the same objects, finalizer and status, so that objects are taken over unchanged. They must not run at
+the same time, because each would revert the other's writes. The predecessor counts as running if one of these is found in
+the namespace where it was installed:
 
-    its Lease        has a holder and is renewed        by replicas that elect a leader
-    its Deployment   has available replicas             by one that runs without election
+    its Lease        has a holder and is renewed        it runs with leader election
+    its Deployment   has available replicas             it runs without leader election
 
 Expected flow
-    Both are watched, so that a predecessor that was never installed costs no request. Workers start after the first look
-    that finds neither, and later passes wait as soon as one of them is found again. The log says when that begins and
-    when it ends. Nothing else does: conditions are the predecessor's business for that time.
+    Both are watched, so a predecessor that was never installed costs no further requests. Workers start once neither is
+    found. If one is found later, passes wait. The beginning and the end are logged. Conditions are not changed, because
+    the predecessor writes them during that time.
 
 Guarantees
-    - A Lease that seems to have expired is read once more before we rely on that: a watch can end without notice.
+    - A Lease that seems expired is read from the server before it counts as expired, because a watch can break unnoticed.
     - While a watch is interrupted, the last result stays valid.
 
 Caveats
-    - Whether a Lease is being renewed is known only after watching it for a while. One that was renewed lately, by the
-      wall clock, makes us wait for its duration; one of long ago does not.
-    - What may not be read counts as absent, and the log says that it could not be read.
-    - A predecessor that is started while our watch is broken is seen when that is noticed, within 75 seconds.
+    - Whether a Lease is renewed is known only after watching it for its duration, unless its last renewal was more than
+      `LEASE_MAX_AGE` ago by the wall clock: then it counts as expired at once.
+    - A kind that may not be read counts as absent, and that is logged.
+    - A predecessor that starts while the watch is broken is detected within 75 seconds, when the watch is restarted.
 """
 
 from __future__ import annotations
@@ -57,49 +57,49 @@ from edgekeeper.runtime.contract import (
 
 log = get_logger(__name__)
 
-CANNOT_LOOK: Final = "Previous operator cannot be looked for"
-LOOK_EVERY: Final = timedelta(seconds=10)
-"""Also without a change, since a Lease expires by itself. It is our own stores that are looked at."""
-_FIRST_LOOKS: Final = timedelta(seconds=0.1)
-LONG_AGO: Final = timedelta(hours=1)
-"""No two clocks differ by so much: a Lease that was renewed before that has no holder any more."""
+CANNOT_CHECK: Final = "Cannot check for the previous operator"
+CHECK_INTERVAL: Final = timedelta(seconds=10)
+"""How often to check without a change, since a Lease expires without one. A check reads the local stores only."""
+_FIRST_CHECK_INTERVAL: Final = timedelta(seconds=0.1)
+LEASE_MAX_AGE: Final = timedelta(hours=1)
+"""A Lease that was renewed longer ago counts as expired: clocks do not differ by as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousOperator:
-    """How another operator is recognised."""
+    """How to recognise another operator."""
 
     name: str
-    """What log lines call it."""
+    """Its name in log messages."""
     lease_name: str = ""
-    """The Lease of its leader election; empty where it has none."""
+    """The name of its Lease; empty if it does not elect a leader."""
     deployment_labels: str = ""
-    """A label selector for its Deployment; empty where only the image tells."""
+    """A label selector for its Deployment; empty if it is recognised by its image only."""
     is_its_image: Callable[[str], bool] | None = None
-    """Whether an image is the operator's; None where the labels are enough."""
+    """Whether an image is that of the operator; None if the labels are sufficient."""
 
     def __post_init__(self) -> None:
         if not self.deployment_labels and self.is_its_image is None:
             raise ValueError(
-                "without labels and images, any Deployment would be taken for the previous operator"
+                "without labels and an image, every Deployment would match the previous operator"
             )
 
 
 class Predecessor:
-    """Watches one namespace for signs that a previous operator is running there."""
+    """Watches a namespace for a previous operator that is running there."""
 
     def __init__(self, services: Services, operator: PreviousOperator, namespace: str) -> None:
-        """An empty namespace says that there was no previous operator."""
+        """An empty namespace means that there was no previous operator."""
         self.sign: str | None = None if namespace else ""
-        """What shows that it is running, in words; empty where nothing does, None before the first look."""
+        """Why it counts as running; empty if it does not, None before the first check."""
         self._services = services
         self._operator = operator
         self._namespace = namespace
         self._lease_fields = f"metadata.name={operator.lease_name}"
         self._renewed: tuple[str, float] = ("", 0.0)
-        """The version of the Lease, and since when we have seen it."""
+        """The resourceVersion of the Lease, and when it was first seen (monotonic clock)."""
         self._expired = ""
-        """The version of the Lease that was not renewed in time, confirmed by the server."""
+        """The resourceVersion of a Lease that expired, as the server has confirmed."""
         self._unreadable: set[str] = set()
         self._changed = asyncio.Event()
         self._gone = asyncio.Event()
@@ -129,18 +129,18 @@ class Predecessor:
                 informers.release(informer)
 
     async def wait_gone(self) -> None:
-        """Return once nothing shows that it is running, or after `stop_waiting`."""
+        """Return once it is not running, or after `stop_waiting`."""
         await self._gone.wait()
 
     def stop_waiting(self) -> None:
-        """Release those who wait: this process is ending."""
+        """End `wait_gone`, because the process stops."""
         self._gone.set()
 
     def confirm_gone(self) -> None:
         """Raise Wait while it is running."""
         if self.sign != "":
-            sign = self.sign or "it was not looked for yet"
-            raise Wait(LOOK_EVERY, "PredecessorActive", f"the previous operator may be running: {sign}")
+            sign = self.sign or "the first check is not complete"
+            raise Wait(CHECK_INTERVAL, "PredecessorActive", f"the previous operator may be running: {sign}")
 
     def _acquire_leases(self) -> Informer | None:
         if not self._operator.lease_name:
@@ -150,9 +150,9 @@ class Predecessor:
     def _set_sign(self, sign: str) -> None:
         name = self._operator.name
         if sign and not self.sign:
-            log.warning("Holding back: the previous operator is still running", operator=name, sign=sign)
+            log.warning("Waiting: the previous operator is running", operator=name, sign=sign)
         elif self.sign and not sign:
-            log.info("The previous operator is gone: going on in its place", operator=name)
+            log.info("The previous operator has stopped: starting to reconcile", operator=name)
         self.sign = sign
         if sign:
             self._gone.clear()
@@ -160,8 +160,8 @@ class Predecessor:
             self._gone.set()
 
     async def _pause(self) -> None:
-        """Until something changes, but no longer than until the next look is due."""
-        pause = _FIRST_LOOKS if self.sign is None else LOOK_EVERY
+        """Wait for a change, or until the next check is due."""
+        pause = _FIRST_CHECK_INTERVAL if self.sign is None else CHECK_INTERVAL
         with suppress(TimeoutError):
             async with asyncio.timeout(pause.total_seconds()):
                 await self._changed.wait()
@@ -170,21 +170,21 @@ class Predecessor:
         try:
             signs = (await self._lease_sign(leases), self._deployment_sign(deployments))
         except ApiError as error:
-            # The last result stays valid: a server that does not answer says nothing about other operators.
-            log.debug(CANNOT_LOOK, operator=self._operator.name, error=str(error))
+            # The last result stays valid while the API server cannot be reached.
+            log.debug(CANNOT_CHECK, operator=self._operator.name, error=str(error))
             return
         sign = next(filter(None, signs), "")
         if sign or None not in signs:
             self._set_sign(sign)
 
     async def _lease_sign(self, informer: Informer | None) -> str | None:
-        """What the Lease shows: empty for nothing, None where that is not known."""
+        """Why the Lease counts as held; empty if it does not, None if that is unknown."""
         leases = [] if informer is None else self._objects(informer)
         if leases is None:
             self._renewed = (
                 "",
                 0.0,
-            )  # for how long it was not renewed is unknown while the watch is interrupted
+            )  # while the watch is interrupted, renewals are not seen
             return None
         for lease in leases:
             record = LeaseRecord.of(lease)
@@ -203,14 +203,14 @@ class Predecessor:
         return True
 
     def _unchanged_for(self, version: str) -> float:
-        """For how many seconds the Lease has had this version, as far as we have seen."""
+        """Seconds since this version of the Lease was first seen."""
         now = self._services.clock.monotonic()
         if self._renewed[0] != version:
             self._renewed = (version, now)
         return now - self._renewed[1]
 
     async def _is_latest(self, version: str) -> bool:
-        """Does the server itself have no newer version of the Lease?"""
+        """Whether the server has no newer version of the Lease."""
         pages = self._services.client.pages(LEASE, namespace=self._namespace, fields=self._lease_fields)
         async for page in pages:
             if any(peek(item).resource_version != version for item in page.items):
@@ -222,12 +222,12 @@ class Predecessor:
         renewed = dig(lease, "spec", "renewTime")
         now = self._services.clock.now()
         try:
-            return isinstance(renewed, str) and now - parse_timestamp(renewed) > LONG_AGO
+            return isinstance(renewed, str) and now - parse_timestamp(renewed) > LEASE_MAX_AGE
         except ValueError:
             return False
 
     def _deployment_sign(self, informer: Informer) -> str | None:
-        """What Deployments show: empty for nothing, None where that is not known."""
+        """Why a Deployment counts as running; empty if none does, None if that is unknown."""
         deployments = self._objects(informer)
         if deployments is None:
             return None
@@ -244,7 +244,7 @@ class Predecessor:
         )
 
     def _objects(self, informer: Informer) -> list[JsonObject] | None:
-        """The objects of an informer: none where we may not read them, None where they are not known."""
+        """The objects of an informer: an empty list if it may not be read, None if it is not synced."""
         if informer.is_denied:
             self._log_unreadable(informer)
             return []
@@ -256,7 +256,7 @@ class Predecessor:
         kind = informer.kind.kind
         if kind not in self._unreadable:
             self._unreadable.add(kind)
-            log.warning(CANNOT_LOOK, operator=self._operator.name, kind=kind, error=informer.trouble)
+            log.warning(CANNOT_CHECK, operator=self._operator.name, kind=kind, error=informer.trouble)
 
 
 class CompleteReconciler(Reconciler, Finalizing, Explaining, Pausing, Protocol):
@@ -265,7 +265,7 @@ class CompleteReconciler(Reconciler, Finalizing, Explaining, Pausing, Protocol):
 
 @dataclass(frozen=True)
 class Successor:
-    """A reconciler that does nothing while its predecessor is running."""
+    """Wraps a reconciler: passes wait while its predecessor is running."""
 
     reconciler: CompleteReconciler
     predecessor: Predecessor

@@ -1,7 +1,7 @@
-"""What a pass would do, for every object, without doing it: the same observation, the same decision, and no more.
+"""Previews of passes: observe and decide as a pass does, without performing anything.
 
-Objects are handed in rather than watched, so they may be ones that nobody has applied yet. All of the cluster's have to
-be among them: who may have a name is decided between them.
+The objects are passed in instead of watched, so they can be objects that are not applied yet. They must include all
+objects of the cluster, because claims are decided among all of them.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ from edgekeeper.lifecycle.controller import Runnable
 from edgekeeper.lifecycle.kind import BaseT, ExternalKind, SnapshotT
 from edgekeeper.runtime.contract import Request
 
-AT_ONCE: Final = 16
-"""Objects that are looked at together, as in the operator."""
+CONCURRENCY: Final = 16
+"""How many objects are previewed at a time, as in the operator."""
 
 
 class Verdict(StrEnum):
-    """What an object comes to."""
+    """The result of a preview."""
 
     CHANGES = "Changes"
-    """There is something to do."""
+    """Steps that change something are pending."""
     WAITING = "Waiting"
-    """All is done that we can do, and somebody else is at work."""
+    """Only steps that wait are pending."""
     SETTLED = "Settled"
-    """It is as declared."""
+    """The object is as declared."""
     DRIFTED = "Drifted"
-    """It is not as declared, and the policy says to leave it so."""
+    """The object differs from its spec, and its drift policy does not correct that."""
     PAUSED = "Paused"
     ORPHANED = "Orphaned"
-    """It is being deleted, and what it stands for stays."""
+    """The object is being deleted, and its external object is kept."""
     REFUSED = "Refused"
-    """A person must act first."""
+    """The user must act first."""
     FAILED = "Failed"
-    """It could not be found out."""
+    """The preview failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would be done for one object, and why."""
+    """What a pass would do for an object, and why."""
 
     kind: str
     key: Key
     verdict: Verdict
     policy: Policy | None = None
     change: Change | None = None
-    """Who changed what; None where the object is being deleted, or nobody has found out."""
+    """What was changed; None if the object is being deleted, or that is unknown."""
     deleting: bool = False
     steps: Sequence[Step] = ()
     differences: tuple[Difference, ...] = ()
-    """Where cloud and spec differ, whether or not anything is done about it."""
+    """The differences between cloud and spec, whether or not they are corrected."""
     error: PassError | None = None
 
     @classmethod
@@ -79,7 +79,7 @@ class Previewer(Generic[BaseT, SnapshotT]):
     kind: ExternalKind[BaseT, SnapshotT]
     objects: Store
     listed: Callable[[Request], Awaitable[None]]
-    """Waits until what an object depends on was listed, once an observation has asked for it."""
+    """Waits for the listings that an observation of the object has started."""
 
     async def preview_beside(
         self, account: Runnable, confirm: Callable[[], Awaitable[None]], keys: Sequence[Key]
@@ -94,14 +94,14 @@ class Previewer(Generic[BaseT, SnapshotT]):
             await asyncio.gather(running, return_exceptions=True)
 
     async def preview(self, keys: Sequence[Key]) -> list[Preview]:
-        """What would be done for these objects."""
-        turns = asyncio.Semaphore(AT_ONCE)
+        """Preview the objects with these keys."""
+        turns = asyncio.Semaphore(CONCURRENCY)
         return list(await asyncio.gather(*(self._in_turn(key, turns) for key in keys)))
 
     async def _in_turn(self, key: Key, turns: asyncio.Semaphore) -> Preview:
         async with turns:
             obj = self.objects.get(key)
-            assert obj is not None  # noqa: S101 - callers choose from the objects that they handed in
+            assert obj is not None  # noqa: S101 - callers pass keys of `objects`
             name, wishes = self.kind.name, Wishes.of(obj)
             request = Request(key, msgspec.json.encode(obj), obj, reconcile_id="")
             try:
@@ -122,7 +122,7 @@ class Previewer(Generic[BaseT, SnapshotT]):
         try:
             return await self._observe_once(request)
         except NotSyncedError:
-            # Only now, because nothing is listed for a spec that is refused.
+            # Only after the first attempt, because nothing is listed for a spec that is refused.
             await self.listed(request)
             return await self._observe_once(request)
 
@@ -166,4 +166,4 @@ def _verdict(plan: Plan[Step]) -> Verdict:
 
 
 def _no_pass() -> None:
-    """There is no pass to ask for."""
+    """Previews have no queue."""

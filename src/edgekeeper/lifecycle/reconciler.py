@@ -1,15 +1,15 @@
-"""The pass of an object that stands for something outside the cluster.
+"""The pass of an object that represents something outside the cluster.
 
-    observe    what is wanted and what is there        reads, mostly from memory
-    decide     the steps that are left                 pure
-    observe, decide once more, wholly from live reads  before an external object is changed, and before a conflict about
-                                                       one is reported
-    perform    the first of them                       at most one change in the cloud
-    report     one status, and what happened           at most one write of the object
+    observe    read the desired and the actual state     mostly from memory
+    decide     compute the steps that are left           pure
+    observe and decide again, with live reads only       before an external object is changed, and before a conflict about
+                                                         it is reported
+    perform    perform the first step                    at most one change in the cloud
+    report     write status and events                   at most one write of the object
 
-What goes wrong is one of the four errors; `status` says it in the conditions. Where the cloud cannot be used at all, an
-object that has something to do says so after a minute (`core.outages`). A deletion that keeps failing is given up after
-`cleanup_timeout`; the event lists what may remain.
+Failures are raised as one of the four errors, and `status` reports them in the conditions. If the cloud cannot be used at
+all, an object that has work reports that after a minute (`core.outages`). A deletion that keeps failing is abandoned after
+`cleanup_timeout`; its event lists what may remain.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Cause, Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import dig
-from edgekeeper.core.outages import outage_said, silence
+from edgekeeper.core.outages import no_response, reported_outage
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.core.steps import Plan, Sight, Step
 from edgekeeper.kube.kinds import Key
@@ -38,22 +38,22 @@ from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.status import StatusWriter
 from edgekeeper.runtime.contract import Request
 
-ORPHAN_PATIENCE: Final = timedelta(minutes=1)
-"""For how long an object that is to be orphaned is kept because our mark cannot be removed."""
+ORPHAN_TIMEOUT: Final = timedelta(minutes=1)
+"""How long the removal of the ownership mark may fail before an object is orphaned with the mark."""
 
 UNLISTED_PAUSE: Final = timedelta(seconds=2)
 """When to try again while other objects are not listed."""
 
 
 class WakeObject(Protocol):
-    """Asks for another pass of an object."""
+    """Requeues an object."""
 
     def __call__(self, key: Key, *, after: timedelta = ...) -> None: ...
 
 
 @dataclass(frozen=True)
 class ExternalReconciler(Generic[BaseT, SnapshotT]):
-    """Keeps the objects of one kind as declared."""
+    """Reconciles the objects of one kind."""
 
     kind: ExternalKind[BaseT, SnapshotT]
     memory: Memory
@@ -62,13 +62,13 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     wake: WakeObject
     intervals: Intervals
     cleanup_timeout: timedelta
-    """For how long a deletion may fail before it is given up; zero for ever."""
+    """How long a deletion may fail before it is abandoned; zero for no limit."""
 
     async def reconcile(self, request: Request) -> Outcome:
-        return await self._attempted(request, self._reconcile)
+        return await self._tracking_outage(request, self._reconcile)
 
     async def finalize(self, request: Request) -> Outcome:
-        return await self._attempted(request, self._finalize)
+        return await self._tracking_outage(request, self._finalize)
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         return self._status.explain(request, error)
@@ -97,12 +97,12 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         if report.is_correction:
             self.memory.corrections.note(_uid(result.obj))
         write = report.write or self._status.write(result.obj, report, conditions, outage)
-        return requeue(self.intervals.after(result.step)).writing(write).saying(*report.events)
+        return requeue(self.intervals.after(result.step)).writing(write).with_events(*report.events)
 
     # Deciding
 
     async def _decide(self, request: Request) -> tuple[SnapshotT, Plan[Step]]:
-        """What to do, and about what: nothing is changed, and no conflict reported, that was not looked at just now."""
+        """The snapshot and the plan. A change, or a conflict to report, is based on a live observation."""
         base = self.kind.begin(request, partial(self.wake, request.key))
         snapshot = await self._observe(base, request)
         try:
@@ -119,7 +119,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return confirmed, self.kind.decide(confirmed)
 
     async def _observe(self, base: BaseT, request: Request, *, live: bool = False) -> SnapshotT:
-        """Observe, but not for longer than it takes to say in time that there is no answer: reads change nothing."""
+        """Observe, but no longer than until an outage has to be reported. Reads can be cancelled safely."""
         left = (
             self.memory.outages.time_left(_uid(request.object))
             if self.kind.has_work(request.object)
@@ -131,7 +131,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise silence() from error
+            raise no_response() from error
 
     async def _perform(self, step: Step | None, snapshot: SnapshotT, request: Request) -> SnapshotT:
         if step is None:
@@ -139,16 +139,16 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return await self.kind.perform(step, snapshot, partial(self.wake, request.key))
 
     def _is_doubtful(self, snapshot: SnapshotT, refusal: Stall) -> bool:
-        """Could the conflict be over? What says whose an external object is may be cached for longer than the rest."""
+        """Whether a conflict may be outdated: the ownership mark may come from an older cache than the rest."""
         is_conflict = refusal.reason in self.kind.conflicts
         return is_conflict and snapshot.exists and snapshot.sight < Sight.LIVE
 
     # Outages
 
-    async def _attempted(
+    async def _tracking_outage(
         self, request: Request, attempt: Callable[[Request, float], Awaitable[Outcome]]
     ) -> Outcome:
-        """A pass that may find that the cloud cannot be used: that is told in time, and tried again for ever."""
+        """Run a pass, and record whether the cloud could be used. Raise the error of an outage that is due to be reported."""
         outages, uid = self.memory.outages, _uid(request.object)
         if self.kind.has_work(request.object) and (overdue := outages.due(uid)) is not None:
             raise overdue
@@ -158,7 +158,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         except PassError as error:
             if error.unavailable is not None:
                 self._note_outage(request, error, began)
-            elif error.error_type or isinstance(error, Stall):  # so there was an answer
+            elif error.error_type or isinstance(error, Stall):  # the cloud has responded
                 outages.clear(uid)
             raise
 
@@ -174,16 +174,16 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
     def _note_outage(self, request: Request, error: PassError, began: float) -> None:
         if self.kind.has_work(request.object):
             self.memory.outages.note(_uid(request.object), error, began)
-            self._come_back(request)
+            self._requeue_for_outage(request)
 
-    def _come_back(self, request: Request) -> None:
-        """Ask for the pass that tells of an outage, or finds that it is over, if no other comes first."""
+    def _requeue_for_outage(self, request: Request) -> None:
+        """Requeue the object in time to report the outage, or to see that it is over."""
         after = self.memory.outages.next_look(_uid(request.object))
         if after is not None:
             self.wake(request.key, after=after)
 
     def _outage_after(self, step: Step | None, after: SnapshotT, request: Request, began: float) -> str:
-        """What to say of an outage after a pass that did not fail: it may be one that needed no answer of the cloud."""
+        """The message of an outage to report after a pass that succeeded, possibly without a response of the cloud."""
         outages, uid = self.memory.outages, _uid(request.object)
         obstacle = self.kind.obstacle(step, after)
         is_answered = step is None or step.answered
@@ -194,8 +194,8 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             self._note_outage(request, obstacle, began)
         else:
             outages.expect(uid, began)
-            self._come_back(request)
-        return outages.message(uid, outage_said(request.object, SYNCED))
+            self._requeue_for_outage(request)
+        return outages.message(uid, reported_outage(request.object, SYNCED))
 
     # Deletion
 
@@ -210,14 +210,14 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             lasting = self.memory.failing_deletions.note(_uid(request.object))
             if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
                 raise
-            return self._given_up(request, error)
+            return self._abandon_cleanup(request, error)
 
     async def _remove(self, request: Request, began: float) -> Outcome:
         with acting_for(self._actor(request)):
             before, plan = await self._decide(request)
             if plan.next is None:
                 self._forget(request)
-                return done().saying(*self.kind.gone(before))
+                return done().with_events(*self.kind.gone(before))
             after = await self._perform(plan.next, before, request)
         if plan.next.answered:
             self.memory.failing_deletions.clear(_uid(request.object))
@@ -225,7 +225,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         return self._reported(Pass(request.object, before, after, plan, self.clock.now()), outage)
 
     async def _orphan(self, request: Request) -> Outcome:
-        """Leave everything as it is, without our mark: whoever has it next must not be told that it is ours."""
+        """Remove the ownership mark, so that others can adopt the external object, and nothing else."""
         noun = self.kind.noun
         try:
             with acting_for(self._actor(request)):
@@ -235,23 +235,23 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             raise
         except PassError as error:
             lasting = self.memory.failing_deletions.note(_uid(request.object))
-            if not isinstance(error, Stall) and lasting <= ORPHAN_PATIENCE:
+            if not isinstance(error, Stall) and lasting <= ORPHAN_TIMEOUT:
                 raise
             self._forget(request)
             message = (
                 f"{noun} are left as they are, but {self.kind.mark} could not be removed: {error.message}"
             )
-            return done().saying(Event("Warning", "Orphaned", message))
+            return done().with_events(Event("Warning", "Orphaned", message))
         self._forget(request)
-        return done().saying(Event("Normal", "Orphaned", f"{noun} are left as they are"))
+        return done().with_events(Event("Normal", "Orphaned", f"{noun} are left as they are"))
 
-    def _given_up(self, request: Request, error: PassError) -> Outcome:
-        """The object may go; what it leaves behind is told."""
+    def _abandon_cleanup(self, request: Request, error: PassError) -> Outcome:
+        """Let the object be deleted, with an event that lists what may remain."""
         self._forget(request)
         remains = ", ".join(self.kind.remains(request.object)) or "nothing"
         after = format_duration(self.cleanup_timeout)
         message = f"giving up after {after}: {error.message}; what may remain: {remains}"
-        return done().saying(Event("Warning", "CleanupAbandoned", message))
+        return done().with_events(Event("Warning", "CleanupAbandoned", message))
 
     def _forget(self, request: Request) -> None:
         uid = _uid(request.object)
@@ -264,9 +264,9 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
 
 
 def _is_certain(snapshot: SnapshotT, step: Step | None) -> bool:
-    """Was enough seen for a step? An object is let go of only after a live observation.
+    """Whether the snapshot is sufficient for a step. To finish a deletion, a live observation is required.
 
-    A listing is not enough for that: the answer to the creation of the external object may have been lost.
+    A listing is not sufficient for that, because the response to the creation of the external object may have been lost.
     """
     needed = (Sight.LIVE if snapshot.deleting else Sight.CACHED) if step is None else step.needs
     return snapshot.sight >= needed

@@ -1,10 +1,10 @@
-"""In whose inventory a Route 53 record is, and which hosted zones are in use, over all kinds of a process.
+"""Which inventory contains a Route 53 record, and which hosted zones are in use, across all kinds of a process.
 
-Route 53 records bear no mark: an object lists those that were written for it in its inventory. A record is in one
-inventory only. Where two objects have it in theirs, after a crash or because somebody has written a status, `recorder`
-says to which of them it belongs; both come to the same conclusion.
+Route 53 records cannot be tagged, so an object lists its records in its inventory. A record belongs to one inventory only.
+If two inventories contain it, after a crash or because somebody has edited a status, `recorder` decides to which object it
+belongs; the result is the same for both.
 
-Whoever asks for a hostname waits while its record is in another's inventory, so the two wake each other.
+An object that claims a hostname waits while its record is in another inventory, so the two objects wake each other.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.objects import HOSTNAME, KindObject, ObjectIndex
 
 RECORD: Final = "record"
-"""The index of the names of records in inventories."""
+"""The index of inventories by record name."""
 ZONE: Final = "zone"
-"""The index of hosted zones, each with the role with which it is reached."""
+"""The index of objects by hosted zone and role."""
 
 State: TypeAlias = Literal["Planned", "Written"]
-"""Whether a record was written, or is only about to be."""
+"""Whether a record was written, or is planned to be."""
 
 
 class ZoneUse(NamedTuple):
-    """A hosted zone as an object names it."""
+    """A hosted zone that an object uses."""
 
     zone: str
     """Its id, with or without the prefix `/hostedzone/`."""
     role: str = ""
-    """The ARN of the role with which it is reached; empty for our own identity."""
+    """The ARN of the role to assume for it; empty for the operator's own credentials."""
 
 
 def inventory_places(obj: JsonObject) -> dict[Place, State]:
-    """The places of the records in `status.inventory`, and whether they were written."""
+    """The records in `status.inventory` by place, and whether they were written."""
     places: dict[Place, State] = {}
     for entry in _entries(obj, "inventory"):
         zone, name, type_ = (str(entry.get(field)) for field in ("zone", "name", "type"))
@@ -53,20 +53,20 @@ def inventory_places(obj: JsonObject) -> dict[Place, State]:
 
 
 def status_zones(obj: JsonObject) -> Iterator[ZoneUse]:
-    """The zones of an object's records, and those with changes that may not have reached all name servers."""
+    """The zones of an object's records, and of its changes that may not be propagated yet."""
     for entry in (*_entries(obj, "inventory"), *_entries(obj, "dnsChanges")):
         yield ZoneUse(str(entry.get("zone")), str(entry.get("role") or ""))
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSource:
-    """A kind whose objects have records. What it computes from objects must expect anything in them."""
+    """A kind whose objects have records. Its functions must accept any content, since objects are not validated here."""
 
     kind: Kind
     places: Callable[[JsonObject], Mapping[Place, State]] = inventory_places
     """The records in an object's inventory."""
     zones: Callable[[JsonObject], Iterable[ZoneUse]] = status_zones
-    """All zones that an object needs: for records that it has, for those that it wants, and for changes it follows."""
+    """All zones that an object needs: of its records, of records that it wants, and of unpropagated changes."""
 
 
 class RecordClaims:
@@ -78,7 +78,7 @@ class RecordClaims:
         objects.link(RECORD, HOSTNAME)
 
     def register(self, source: RecordSource) -> None:
-        """Count the inventories of a kind from now on."""
+        """Include the inventories of a kind."""
         objects = self._objects
         objects.add(
             source.kind, RECORD, lambda obj: sorted({place[1] for place in source.places(obj)}), wakes=True
@@ -95,25 +95,25 @@ class RecordClaims:
         dns.zones.add_user(self.uses_zone)
 
     def recorder(self, subject: KindObject, place: Place, state: State) -> KindObject | None:
-        """Another object to which a record in the inventory of `subject` belongs, as far as the cluster can tell.
+        """The other object to which a record in the inventory of `subject` belongs; None if there is none.
 
-        It has the record in its inventory as well, and the better right: a record that it has written where this
-        object only meant to, or otherwise a hostname that this object does not ask for, or asked for later. Raise
-        NotSyncedError where not all inventories are known.
+        It has the record in its inventory as well and takes precedence: it has written a record that `subject` has only
+        planned; or, with equal states, it claims the hostname and `subject` does not, or is younger. Raise NotSyncedError
+        unless all inventories are known.
         """
         name = place[1]
-        asks = name in self._objects.values(subject, HOSTNAME)
+        is_claimant = name in self._objects.values(subject, HOSTNAME)
         for other, other_state in self._recorders(subject, place):
-            is_earlier = not asks or other.seniority < subject.seniority
+            is_earlier = not is_claimant or other.seniority < subject.seniority
             is_better = is_earlier and name in self._objects.values(other, HOSTNAME)
             if is_better if other_state == state else other_state == "Written":
                 return other
         return None
 
     def recorded(self, subject: KindObject, places: Iterable[Place]) -> dict[Place, str]:
-        """Which of these places are in the inventory of another object, and of which, for messages.
+        """The places that are in the inventory of another object, with the name of that object for messages.
 
-        Raise NotSyncedError where not all inventories are known.
+        Raise NotSyncedError unless all inventories are known.
         """
         return {
             place: other.name_for(subject.kind)
@@ -137,7 +137,7 @@ class RecordClaims:
         }
 
     def uses_zone(self, zone_id: str, role: Role) -> bool:
-        """Does any object need the zone, reached with the role? If in doubt, it does."""
+        """Whether any object needs the zone with the role. True if that is unknown."""
         return self._objects.is_used(ZONE, _zone_value(zone_id, role.arn))
 
     def _has_written(self, obj: KindObject, name: str) -> bool:

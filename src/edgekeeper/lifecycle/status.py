@@ -1,9 +1,9 @@
-"""The status of passes that fail, of pauses and of outages. What is told is told once per fact.
+"""The status and events of failed passes, pauses and outages.
 
 error                                    conditions
-Stall, and Wait that the kind tells      those that `blame` marks; the event once per fact
-an outage (`unavailable`) of a minute    Synced False/CloudUnavailable, where there is something to do: `core.outages`
-other Wait, Retry, Conflict              none: they pass by themselves, and are counted
+Stall, and Wait that the kind reports    those that `blame` marks, and an event if they changed
+outage (`unavailable`) of a minute       Synced=False/CloudUnavailable, if the object has work: `core.outages`
+other Wait, Retry, Conflict              unchanged: counted only
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from edgekeeper.core.clock import Clock, timestamp
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.core.outages import CLOUD_UNAVAILABLE, outage_said
+from edgekeeper.core.outages import CLOUD_UNAVAILABLE, reported_outage
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done
 from edgekeeper.lifecycle.kind import PAUSED, SYNCED, ExternalKind, KindMetrics, Report
 from edgekeeper.lifecycle.memory import Memory
@@ -27,7 +27,7 @@ _PAUSED: Final = "reconciliation is paused by the annotation edgekeeper.io/pause
 
 @dataclass(frozen=True)
 class StatusWriter:
-    """Makes of reports, errors and pauses the one write of a pass."""
+    """Creates the status write of a pass from its report, error or pause."""
 
     kind: ExternalKind[Any, Any]
     memory: Memory
@@ -35,41 +35,43 @@ class StatusWriter:
     clock: Clock
 
     def conditions(self, obj: JsonObject) -> Conditions:
-        """The conditions of an object that is not paused, and not kept waiting by an outage."""
+        """The conditions of an object, without those of a pause or an outage."""
         return resumed(self.kind.declaration, obj, self.clock.now())
 
     def write(self, obj: JsonObject, report: Report, conditions: Conditions, outage: str) -> StatusWrite:
-        """The status of a pass. `outage` is what is to be said of one that keeps the object waiting."""
+        """The status write of a pass. `outage` is the message of an outage to report; empty for none."""
         if report.keeps_conditions:
             present = dig_list(obj, "status", "conditions")
             marked = [condition for condition in present if not _is_pause(condition)]
         else:
             if outage:
-                self._tell_outage(obj, conditions, outage)
+                self._mark_outage(obj, conditions, outage)
             marked = conditions.to_list()
         return StatusWrite(_stamped({**report.status, "conditions": marked}, obj, report, self.clock.now()))
 
     def explain(self, request: Request, error: PassError) -> Outcome:
-        """The write and the event that tell of an error; the event once per fact."""
+        """The status write and the event for an error. The event is omitted if the status reports the error already."""
         if isinstance(error, Conflict):
             return done()
         if error.unavailable is not None:
             return self._explain_outage(request, error)
-        is_told = isinstance(error, Stall) or error.reason in self.kind.told_waits
-        is_known = is_told and self._is_known(request, error)
-        if error.error_type and not is_known:
+        is_reported = isinstance(error, Stall) or error.reason in self.kind.reported_waits
+        is_repeated = is_reported and self._is_already_reported(request, error)
+        if error.error_type and not is_repeated:
             self.metrics.error(error.error_type)
-        if not is_told:
+        if not is_reported:
             return done()
         conditions = self.conditions(request.object)
         self.kind.blame(error, request.object, conditions)
         outcome = done().writing(self._status(request, error, conditions))
         return (
-            outcome if is_known else outcome.saying(Event("Warning", error.reason, self.kind.describe(error)))
+            outcome
+            if is_repeated
+            else outcome.with_events(Event("Warning", error.reason, self.kind.describe(error)))
         )
 
     def pause(self, request: Request) -> Outcome:
-        """Say that the object is paused. What was known of it stays, as far as it speaks of the present spec."""
+        """Report the pause. Conditions stay if they are about the current generation."""
         declaration = self.kind.declaration
         conditions = Conditions.of(declaration, request.object, self.clock.now())
         before = conditions.before(READY)
@@ -84,28 +86,28 @@ class StatusWriter:
         )
 
     def _explain_outage(self, request: Request, error: PassError) -> Outcome:
-        """Say why nothing happens to an object that has something to do; the event once per outage."""
+        """Report the outage for an object that has work. The event is recorded once per outage."""
         if error.error_type:
             self.metrics.error(error.error_type)
         obj = request.object
-        said = outage_said(obj, SYNCED)
+        reported = reported_outage(obj, SYNCED)
         uid = str(dig(obj, "metadata", "uid") or "")
-        message = self.memory.outages.message(uid, said) if self.kind.has_work(obj) else ""
+        message = self.memory.outages.message(uid, reported) if self.kind.has_work(obj) else ""
         if not message:
             return done()
         conditions = self.conditions(obj)
-        self._tell_outage(obj, conditions, message)
+        self._mark_outage(obj, conditions, message)
         outcome = done().writing(self._status(request, None, conditions))
-        return outcome if said else outcome.saying(Event("Warning", CLOUD_UNAVAILABLE, message))
+        return outcome if reported else outcome.with_events(Event("Warning", CLOUD_UNAVAILABLE, message))
 
-    def _tell_outage(self, obj: JsonObject, conditions: Conditions, message: str) -> None:
-        """Say that the cloud cannot be used. What is known of the present spec stays in Ready, if anything ever was."""
+    def _mark_outage(self, obj: JsonObject, conditions: Conditions, message: str) -> None:
+        """Mark that the cloud cannot be used. Ready stays if it is about the current generation."""
         conditions.mark(SYNCED, False, CLOUD_UNAVAILABLE, message)
         ready = conditions.before(READY)
-        is_present = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
-        is_told = ready is not None and ready.reason == CLOUD_UNAVAILABLE
+        is_current = ready is not None and ready.observed_generation == dig(obj, "metadata", "generation")
+        was_unavailable = ready is not None and ready.reason == CLOUD_UNAVAILABLE
         for type_ in self.kind.declaration.unpublished:
-            if ready is None or not is_present or is_told or not self.kind.was_created(obj):
+            if ready is None or not is_current or was_unavailable or not self.kind.was_created(obj):
                 conditions.mark(type_, "Unknown", CLOUD_UNAVAILABLE, message)
             elif conditions.get(type_) is None:
                 conditions.mark(type_, ready.status, ready.reason, ready.message)
@@ -114,7 +116,7 @@ class StatusWriter:
         status = self.kind.status_after_error(request, error)
         return StatusWrite({**status, "conditions": conditions.to_list()})
 
-    def _is_known(self, request: Request, error: PassError) -> bool:
+    def _is_already_reported(self, request: Request, error: PassError) -> bool:
         ready = Conditions.of(self.kind.declaration, request.object, self.clock.now()).before(READY)
         return (
             ready is not None
@@ -124,7 +126,7 @@ class StatusWriter:
 
 
 def resumed(declaration: Declaration, obj: JsonObject, now: datetime) -> Conditions:
-    """The conditions of an object that is not paused, and not kept waiting by an outage."""
+    """The conditions of an object, without those of a pause or an outage."""
     conditions = Conditions.of(declaration, obj, now)
     conditions.forget(PAUSED)
     synced = conditions.get(SYNCED)
@@ -134,7 +136,7 @@ def resumed(declaration: Declaration, obj: JsonObject, now: datetime) -> Conditi
 
 
 def _stamped(status: JsonObject, obj: JsonObject, report: Report, now: datetime) -> JsonObject:
-    """With the times of the last look, moved only where something else has changed."""
+    """The status with its timestamp fields, which are updated only if anything else has changed."""
     present = dig_object(obj, "status")
     status |= {field: present[field] for field in report.timestamps if field in present}
     if status != present:

@@ -115,7 +115,7 @@ class Listener:
         self._flag = flag
         self._tls = tls
         self._limit = limit
-        self._silent: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        self._idle_timers: dict[web.RequestHandler, asyncio.TimerHandle] = {}
         """The connections that have not sent a request yet, with the timers that close them."""
         self._web: _Server | None = None
         self._sockets: asyncio.Server | None = None
@@ -172,27 +172,25 @@ class Listener:
         with suppress(TimeoutError):
             async with asyncio.timeout(_TLS_SHUTDOWN_SECONDS / 2):
                 await self._web.wait_closed()
-        for timer in self._silent.values():
+        for timer in self._idle_timers.values():
             timer.cancel()
-        self._silent.clear()
+        self._idle_timers.clear()
         self._sockets = None
 
     def _connect(self) -> web.RequestHandler:
         assert self._web is not None  # noqa: S101 - `start` has made it
         connection = self._web()
-        timer = asyncio.get_running_loop().call_later(
-            PATIENCE.total_seconds(), self._close_silent, connection
-        )
-        self._silent[connection] = timer
+        timer = asyncio.get_running_loop().call_later(PATIENCE.total_seconds(), self._close_idle, connection)
+        self._idle_timers[connection] = timer
         return connection
 
-    def _close_silent(self, connection: web.RequestHandler) -> None:
+    def _close_idle(self, connection: web.RequestHandler) -> None:
         """Close a connection whose first request is late. Between requests aiohttp's own timer does this."""
-        del self._silent[connection]
+        del self._idle_timers[connection]
         connection.force_close()
 
     async def _serve(self, request: web.BaseRequest) -> web.Response:
-        if timer := self._silent.pop(request.protocol, None):
+        if timer := self._idle_timers.pop(request.protocol, None):
             timer.cancel()
         try:
             async with asyncio.timeout(self._limit.total_seconds()):

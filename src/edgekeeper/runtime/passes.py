@@ -188,7 +188,7 @@ class PassRunner:
 
 
 def _warning(error: PassError) -> Outcome:
-    return done().saying(Event("Warning", error.reason, error.message))
+    return done().with_events(Event("Warning", error.reason, error.message))
 
 
 def _checked(outcome: object) -> Outcome:

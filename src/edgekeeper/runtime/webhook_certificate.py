@@ -132,7 +132,7 @@ class WebhookCertificate:
         self._following = asyncio.create_task(self._follow(), name=f"follow {FLAG}")
 
     async def stop(self) -> None:
-        """Follow nothing any more. What was registered for local use goes: nobody will answer there."""
+        """Stop watching, and remove webhooks that were registered for local use."""
         while self._stops:
             self._stops.pop()()
         if self._following is None:
@@ -261,7 +261,7 @@ def webhook_configuration(
 ) -> JsonObject:
     """A ValidatingWebhookConfiguration for these webhooks; `address` is the clientConfig for a path.
 
-    `failurePolicy` is that of each webhook: Fail refuses writes while nobody answers, Ignore lets them pass.
+    `failurePolicy` is that of each webhook: Fail refuses writes while no replica responds, Ignore admits them.
     """
     bundle = {"caBundle": _text(trusted)} if trusted else {}
     return {
@@ -294,7 +294,7 @@ def _at(port: int) -> Callable[[str], JsonObject]:
 
 
 def _trusting(configuration: JsonObject, bundle: str) -> list[JsonObject]:
-    """The operations of RFC 6902 that write the bundle into each webhook, if nobody has changed them meanwhile."""
+    """The operations of RFC 6902 that write the bundle into each webhook, with a test that they are unchanged."""
     version = configuration["metadata"]["resourceVersion"]
     changes: list[JsonObject] = [
         {"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": bundle}

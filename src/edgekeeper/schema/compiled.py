@@ -14,7 +14,7 @@ from edgekeeper.schema.field_error import FieldError, invalid_value
 from edgekeeper.schema.node import Definitions, Node
 from edgekeeper.schema.problem import NO_FIELD, Problem, dotted, prefixed
 from edgekeeper.schema.prune import Prune, compile_root_prune
-from edgekeeper.schema.ratchet import is_forgiven
+from edgekeeper.schema.ratchet import is_tolerated
 from edgekeeper.schema.rules import Budget, RuleCompiler, inspect_rules
 from edgekeeper.schema.table import Table
 from edgekeeper.schema.unique import inspect_uniqueness
@@ -70,7 +70,7 @@ class CompiledSchema:
     def validate(self, value: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
         """Return what is wrong with `value`; what an update leaves unchanged is forgiven."""
         problems = run(self._check, value)
-        errors = _errors(_blamed(self._root, problems, value, old)) if problems else []
+        errors = _errors(_introduced(self._root, problems, value, old)) if problems else []
         errors += walk(self._embedded, value)
         return self._finish(errors, value, old)
 
@@ -81,7 +81,7 @@ class CompiledSchema:
         if node is not None and "status" in value:
             problems = run(compile_check(node), value["status"])
             before = old.get("status") if old is not None else None
-            errors = prefixed(_errors(_blamed(node, problems, value["status"], before)), "status")
+            errors = prefixed(_errors(_introduced(node, problems, value["status"], before)), "status")
         return self._finish(errors, value, old)
 
     def type_errors(self, value: JsonObject) -> list[TypeMismatch]:
@@ -134,10 +134,10 @@ class CompiledSchema:
         return compile_walk(self._root, inspect_rules(self._rule_compiler, self._rule_budget))
 
 
-def _blamed(node: Node, problems: list[Problem], value: object, old: object) -> list[Problem]:
+def _introduced(node: Node, problems: list[Problem], value: object, old: object) -> list[Problem]:
     if old is None:
         return problems
-    return [problem for problem in problems if not is_forgiven(node, value, old, problem.blamed)]
+    return [problem for problem in problems if not is_tolerated(node, value, old, problem.tolerance_steps)]
 
 
 def _errors(problems: list[Problem]) -> list[FieldError]:

@@ -13,7 +13,7 @@ from edgekeeper.core.json import dig_list
 from edgekeeper.schema.formats import format_test
 from edgekeeper.schema.gotext import quote
 from edgekeeper.schema.node import Node
-from edgekeeper.schema.problem import Problem, blame_here, unattributed
+from edgekeeper.schema.problem import Problem, attribute_here, unattributed
 from edgekeeper.schema.table import TYPE_NAMES, Table
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
@@ -91,7 +91,7 @@ def _all_of(branches: list[Branch]) -> Check | None:
 
     def check(value: Any) -> list[Problem]:
         results = [_run(branch, value) for branch in branches]
-        problems = [problem for found in results for problem in blame_here(found)]
+        problems = [problem for found in results for problem in attribute_here(found)]
         if not problems:
             return []
         suffix = ". None validated" if all(results) else ""
@@ -112,7 +112,7 @@ def _none_of(node: Node, compile_branch: Compile) -> Check | None:
 
 def _best(failures: list[tuple[Branch, list[Problem]]], value: Any) -> list[Problem]:
     _, found = max(failures, key=lambda failure: _weight(failure[0][0], value))
-    return blame_here(found)
+    return attribute_here(found)
 
 
 def _weight(node: Node, value: Any) -> int:

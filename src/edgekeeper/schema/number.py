@@ -37,10 +37,10 @@ def check_number(node: Node, kind: type) -> Check | None:
         explanations.append(multiple)
     if not explanations:
         return None
-    intervals_tell_all = multiple is None and not (kind is float and "integer" in node.types)
+    is_range_sufficient = multiple is None and not (kind is float and "integer" in node.types)
 
     def check(value: float) -> list[Problem]:
-        if least <= value <= most and intervals_tell_all:
+        if least <= value <= most and is_range_sufficient:
             return []
         return [problem for explain in explanations for problem in explain(value)]
 

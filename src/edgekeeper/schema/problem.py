@@ -26,7 +26,7 @@ class Problem:
 
     steps: Steps
     render: Callable[[str], FieldError]
-    blamed: Steps = ()
+    tolerance_steps: Steps = ()
     """The node that must be unchanged for the problem to be forgiven: the same one, or the junctor that found it."""
 
     def error(self) -> FieldError:
@@ -39,12 +39,15 @@ NOTHING: list[Problem] = []
 
 def under(step: str | int, problems: Iterable[Problem]) -> list[Problem]:
     """The problems of a child, seen from its parent."""
-    return [Problem((step, *problem.steps), problem.render, (step, *problem.blamed)) for problem in problems]
+    return [
+        Problem((step, *problem.steps), problem.render, (step, *problem.tolerance_steps))
+        for problem in problems
+    ]
 
 
-def blame_here(problems: Iterable[Problem]) -> list[Problem]:
+def attribute_here(problems: Iterable[Problem]) -> list[Problem]:
     """Problems below a junctor are the junctor's: whether a branch fits is a question about the whole value."""
-    return [replace(problem, blamed=()) for problem in problems]
+    return [replace(problem, tolerance_steps=()) for problem in problems]
 
 
 def dotted(steps: Steps) -> str:

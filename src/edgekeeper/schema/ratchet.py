@@ -13,7 +13,7 @@ from edgekeeper.schema.node import Node
 from edgekeeper.schema.problem import Steps
 
 
-def is_forgiven(node: Node, value: Any, old: Any, steps: Steps) -> bool:
+def is_tolerated(node: Node, value: Any, old: Any, steps: Steps) -> bool:
     """Tell whether the value at `steps`, or one on the way there, is the same in the old object."""
     here: Node | None = node
     for step in steps:

@@ -23,7 +23,7 @@ from edgekeeper.core.annotations import KEYS
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.outages import CLOUD_UNAVAILABLE, WORDS
+from edgekeeper.core.outages import CAUSE_TEXTS, CLOUD_UNAVAILABLE
 from edgekeeper.lifecycle.preview import Verdict
 from kubesim.aws.control import COMMANDS
 
@@ -113,7 +113,7 @@ def test_troubleshooting_says_what_to_do_about_every_reason(reason: str) -> None
 
 def test_troubleshooting_has_the_words_of_every_outage() -> None:
     page = (DOCS / "troubleshooting.md").read_text()
-    assert [words for words in WORDS.values() if f"`{words}: …`" not in page] == []
+    assert [words for words in CAUSE_TEXTS.values() if f"`{words}: …`" not in page] == []
 
 
 @pytest.mark.parametrize("annotation", KEYS)

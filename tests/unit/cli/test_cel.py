@@ -138,9 +138,9 @@ def test_compile_error_shows_every_issue_with_its_place(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "last"),
     [
-        ("schema.spec.nope", "no such key: nope; data is pending and may arrive later"),
-        ("schema.spec.regions[7]", "index out of bounds: 7; data is pending and may arrive later"),
-        ("1 / 0", "division by zero; no data that may still arrive will help"),
+        ("schema.spec.nope", "no such key: nope; it depends on data that may still arrive"),
+        ("schema.spec.regions[7]", "index out of bounds: 7; it depends on data that may still arrive"),
+        ("1 / 0", "division by zero; it will fail with any further data, too"),
     ],
 )
 def test_evaluation_error_says_whether_data_is_pending(
@@ -236,7 +236,7 @@ def test_batch_stops_at_a_line_that_is_no_question(
     assert run(["cel", "--batch", str(file)]) == ExitCode.FAILED
     captured = capsys.readouterr()
     assert len(captured.out.splitlines()) == 1
-    assert f"line 2 of {file} is no question; each line is an object" in captured.err
+    assert f"line 2 of {file} is not a valid entry; each line is an object" in captured.err
 
 
 @pytest.mark.parametrize("arguments", [[], ["1", "--batch", __file__]], ids=["neither", "both"])
@@ -251,8 +251,8 @@ def test_either_an_expression_or_a_batch_is_asked_about(
     ("text", "complaint"),
     [
         ("a: [", "is not valid YAML"),
-        ("- 1", "is not one object"),
-        ("a: 1\n---\nb: 2", "is not one object"),
+        ("- 1", "must contain a single object"),
+        ("a: 1\n---\nb: 2", "must contain a single object"),
         ("a: &a [*a]", "it contains itself"),
         ("a: !!binary YQ==", "it has a value of type bytes"),
         ("a: {null: 2}", "it has a key of type NoneType"),

@@ -77,8 +77,7 @@ def test_second_server_leaves_the_file_of_the_first_alone(tmp_path: Path) -> Non
             with pytest.raises(CommandError) as caught:
                 attempt()
             assert str(caught.value) == (
-                f"{path} is the kubeconfig of another `edgekeeper up` that is running; "
-                "stop that one, or choose another --kubeconfig"
+                f"{path} is in use by another `edgekeeper up`; stop that one, or choose another --kubeconfig"
             )
         assert path.read_text() == OURS
     written(path, OURS)

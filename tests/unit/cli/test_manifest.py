@@ -46,7 +46,7 @@ def test_unquoted_date_stays_a_string(tmp_path: Path) -> None:
         ("kind: X\nmetadata: {name: a}", "document 1 has no apiVersion"),
         ("---\n---\napiVersion: v1\nmetadata: {name: a}", "document 2 has no kind"),
         ("apiVersion: v1\nkind: X\nmetadata: {name: 7}", r"document 1 has no metadata\.name"),
-        ("apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: 7}", "namespace that is no text"),
+        ("apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: 7}", "namespace that is not a string"),
         ("- just\n- a list", "document 1 has no apiVersion"),
     ],
     ids=[
@@ -69,5 +69,5 @@ def test_wrong_file_is_named_with_its_document(tmp_path: Path, text: str, compla
 def test_missing_file_and_empty_directory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         load_manifests([tmp_path / "absent.yaml"])
-    with pytest.raises(CommandError, match="holds no manifests"):
+    with pytest.raises(CommandError, match="contains no manifests"):
         load_manifests([tmp_path])

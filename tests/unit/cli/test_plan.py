@@ -19,7 +19,7 @@ from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.main import run
 from edgekeeper.cli.manifest import Manifest
-from edgekeeper.cli.plan import Question, answer, exit_code
+from edgekeeper.cli.plan import PlanRequest, answer, exit_code
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
 from edgekeeper.core.clock import SystemClock
@@ -50,14 +50,14 @@ async def planned(
     """The plans, after proof that making them has changed nothing anywhere."""
     before = deepcopy((list(scene.stage.objects()), scene.estate.state()))
     made = len(scene.cloud.journal.entries)
-    question = Question(
+    request = PlanRequest(
         tuple((MODULES[0], name) for name in names),
         tuple(Manifest(body, Path("x.yaml")) for body in manifests),
         namespace or KEY.namespace,
-        only_there=bool(namespace),
+        only_namespace=bool(namespace),
     )
     transport = InProcessTransport(scene.stage.plane)
-    previews = await answer(question, settings(**more), transport, scene.estate.clients())
+    previews = await answer(request, settings(**more), transport, scene.estate.clients())
     calls = list(scene.cloud.journal.entries)[made:]
     assert [one.operation for one in calls if not one.operation.startswith(READING)] == []
     assert (list(scene.stage.objects()), scene.estate.state()) == before

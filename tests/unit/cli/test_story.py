@@ -17,7 +17,7 @@ from edgekeeper.cli.embedded import PlaneOptions, open_server
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.simulated import SimulationOptions, simulating
-from edgekeeper.cli.story import Chapter, Story
+from edgekeeper.cli.story import Scenario, ScenarioRunner
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 HURRIED = SimulationOptions(
@@ -32,7 +32,7 @@ async def test_story_of_the_quickstart_is_told_to_its_end() -> None:
     async with open_server(PlaneOptions()) as server, simulating(server, HURRIED) as simulation:
         async with asyncio.timeout(60):
             await Applier(server, load_manifests([QUICKSTART]), lambda _: None).run()
-        await Story(server, simulation, Console(file=told, width=80)).tell()
+        await ScenarioRunner(server, simulation, Console(file=told, width=80)).run()
         cloudfront, route53 = simulation.cloud.cloudfront, simulation.cloud.route53
         assert sorted(one.name for one in cloudfront.tenants.values()) == ["docs", "shop"]
         assert cloudfront.tenant("shop").enabled
@@ -51,7 +51,7 @@ async def test_story_of_the_quickstart_is_told_to_its_end() -> None:
     assert repair.startswith("calls to AWS: 1 × UpdateDistributionTenant, and ")
 
 
-async def test_chapter_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_scenario_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story, "PATIENCE_SECONDS", 0.01)
 
     async def begin() -> str:
@@ -60,9 +60,9 @@ async def test_chapter_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatc
     async def is_over() -> str:
         return ""
 
-    class Endless(Story):
-        def _chapters(self) -> tuple[Chapter, ...]:
-            return (Chapter("Waiting", begin, is_over),)
+    class Endless(ScenarioRunner):
+        def _scenarios(self) -> tuple[Scenario, ...]:
+            return (Scenario("Waiting", begin, is_over),)
 
         def _calls(self) -> Counter[str]:
             return Counter()
@@ -72,5 +72,5 @@ async def test_chapter_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatc
 
     async with open_server(PlaneOptions()) as server:
         with pytest.raises(CommandError, match="timed out: waiting") as failure:
-            await Endless(server, None, Console(file=StringIO())).tell()  # type: ignore[arg-type] # not looked at
+            await Endless(server, None, Console(file=StringIO())).run()  # type: ignore[arg-type] # not looked at
     assert failure.value.code is ExitCode.NOT_READY

@@ -231,7 +231,7 @@ async def test_budget_slow_lane_tells_the_expected_wait() -> None:
 async def test_budget_caller_that_cannot_wait_so_long_is_told_at_once() -> None:
     budget = Budget({LANE: LaneRate(1 / 30)})
     await budget.acquire(ACCOUNT, LANE)
-    with pytest.raises(TooLongError, match="the turn is expected in 30s") as caught:
+    with pytest.raises(TooLongError, match="the call is expected to be sent in 30s") as caught:
         await budget.acquire(ACCOUNT, LANE, within=timedelta(seconds=29))
     assert caught.value.expected == timedelta(seconds=30)
     assert asyncio.get_running_loop().time() == 0
@@ -259,7 +259,7 @@ async def _persist(budget: Budget, namespace: str, caller: str) -> float:
             )
             return asyncio.get_running_loop().time()
         except TooLongError as error:
-            await asyncio.sleep(error.come_back_in.total_seconds())
+            await asyncio.sleep(error.retry_after.total_seconds())
 
 
 @virtual_time

@@ -58,7 +58,7 @@ def test_circuit_any_answer_starts_the_count_again(line: Line) -> None:
 
 def test_circuit_says_who_does_not_answer(line: Line) -> None:
     line.call(False, TOLERATED)
-    with pytest.raises(Wait, match="aws cloudfront has left 5 calls in a row without an answer") as caught:
+    with pytest.raises(Wait, match="aws cloudfront did not respond to 5 calls in a row") as caught:
         line.circuit.check()
     assert (caught.value.reason, caught.value.unavailable) == ("ProviderUnavailable", Cause.UNREACHABLE)
 

@@ -218,7 +218,9 @@ async def test_coalescer_change_that_was_written_before_is_written_again() -> No
 @virtual_time
 async def test_coalescer_drops_what_is_the_case_already() -> None:
     document = Document({f"name-{n}": str(n) for n in range(5)})
-    desk = Desk(document, already=lambda one: "kept" if document.records.get(one.name) == one.value else None)
+    desk = Desk(
+        document, find_result=lambda one: "kept" if document.records.get(one.name) == one.value else None
+    )
     async with desk.open():
         tickets = [desk.submit(record) for record in names(7)]
     assert [ticket.result() for ticket in tickets] == ["kept"] * 5 + ["wrote name-5", "wrote name-6"]
@@ -227,7 +229,7 @@ async def test_coalescer_drops_what_is_the_case_already() -> None:
 
 @virtual_time
 async def test_coalescer_writes_nothing_where_all_is_the_case_already() -> None:
-    desk = Desk(already=lambda _: "kept")
+    desk = Desk(find_result=lambda _: "kept")
     async with desk.open():
         tickets = [desk.submit(record) for record in names(7)]
     assert {ticket.result() for ticket in tickets} == {"kept"}
@@ -241,7 +243,7 @@ async def test_coalescer_comparison_that_fails_concerns_only_its_own_change() ->
             raise ValueError("cannot compare")
         return None
 
-    desk = Desk(already=compare)
+    desk = Desk(find_result=compare)
     async with desk.open():
         tickets = [desk.submit(record) for record in names(3)]
     with pytest.raises(ValueError, match="cannot compare"):

@@ -48,10 +48,10 @@ async def test_bad_change_among_five_hundred_delays_nobody_by_more_than_a_few_se
 
 @virtual_time
 async def test_bad_change_that_the_error_names_costs_two_more_writes() -> None:
-    def accuse(error: Exception, records: Sequence[Record]) -> list[int]:
+    def find_faulty(error: Exception, records: Sequence[Record]) -> list[int]:
         return [position for position, one in enumerate(records) if str(error).endswith(one.name)]
 
-    desk = Desk(Document(bad={"name-313"}), accuse=accuse)
+    desk = Desk(Document(bad={"name-313"}), find_faulty=find_faulty)
     async with desk.open():
         tickets = [desk.submit(record) for record in names(500)]
         await asyncio.sleep(0.1)
@@ -60,7 +60,7 @@ async def test_bad_change_that_the_error_names_costs_two_more_writes() -> None:
 
 
 @pytest.mark.parametrize(
-    "accused",
+    "faulty",
     [
         pytest.param([], id="nobody"),
         pytest.param([0, 1, 2, 3, 4, 5, 6, 7], id="everybody"),
@@ -68,9 +68,9 @@ async def test_bad_change_that_the_error_names_costs_two_more_writes() -> None:
         pytest.param([0], id="the wrong one"),
     ],
 )
-def test_bad_change_is_found_also_where_the_accusation_is_of_no_use(accused: list[int]) -> None:
+def test_bad_change_is_found_also_where_the_accusation_is_of_no_use(faulty: list[int]) -> None:
     async def scenario() -> None:
-        desk = Desk(Document(bad={"name-5"}), accuse=lambda *_: accused)
+        desk = Desk(Document(bad={"name-5"}), find_faulty=lambda *_: faulty)
         async with desk.open():
             for record in names(8):
                 desk.submit(record)
@@ -81,10 +81,10 @@ def test_bad_change_is_found_also_where_the_accusation_is_of_no_use(accused: lis
 
 @virtual_time
 async def test_bad_change_is_found_also_where_the_accusation_fails() -> None:
-    def accuse(*_: object) -> list[int]:
+    def find_faulty(*_: object) -> list[int]:
         raise ValueError("cannot read the error")
 
-    desk = Desk(Document(bad={"name-5"}), accuse=accuse)
+    desk = Desk(Document(bad={"name-5"}), find_faulty=find_faulty)
     async with desk.open():
         for record in names(8):
             desk.submit(record)

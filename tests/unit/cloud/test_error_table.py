@@ -76,5 +76,5 @@ def test_error_row_may_be_about_the_provider_as_a_whole() -> None:
 
 
 def test_error_row_that_waits_without_a_time_is_refused() -> None:
-    with pytest.raises(ValueError, match="says when to look again"):
+    with pytest.raises(ValueError, match="needs a requeue time"):
         ErrorRow(Wait, "Throttled", "throttling")

@@ -23,7 +23,7 @@ class Scene:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.outbox: Outbox[Place, str, str] = Outbox(self.clock, self._excuse)
+        self.outbox: Outbox[Place, str, str] = Outbox(self.clock, self._counts_as_made)
         self.woken: list[str] = []
 
     def submit(
@@ -46,7 +46,7 @@ class Scene:
         return failure
 
     @staticmethod
-    def _excuse(change: str, error: PassError) -> bool:
+    def _counts_as_made(change: str, error: PassError) -> bool:
         return change == "remove" and error.reason == "NoZone"
 
 

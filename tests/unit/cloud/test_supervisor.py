@@ -69,7 +69,7 @@ async def test_supervisor_refuses_a_key_that_is_in_use() -> None:
     supervisor = _supervisor()
     async with running(supervisor):
         supervisor.start("Z1", Job().run)
-        with pytest.raises(ValueError, match="zones: Z1 runs already"):
+        with pytest.raises(ValueError, match="zones: Z1 is already running"):
             supervisor.start("Z1", Job().run)
 
 

@@ -15,8 +15,8 @@ from edgekeeper.core.outages import (
     SERIES_GAP,
     Outages,
     has_work,
-    outage_said,
-    silence,
+    no_response,
+    reported_outage,
 )
 
 UID = "6f1c"
@@ -184,7 +184,7 @@ def test_answer_is_waited_for_no_longer_than_there_is_time(obj: Object) -> None:
     assert obj.outages.time_left(UID) == PATIENCE - timedelta(seconds=30)
     obj.clock.advance(timedelta(hours=1))
     assert obj.outages.time_left(UID) is None
-    assert silence().unavailable is Cause.UNREACHABLE
+    assert no_response().unavailable is Cause.UNREACHABLE
 
 
 # Who has something to do
@@ -245,5 +245,5 @@ def test_who_has_something_to_do(obj: JsonObject, expected: bool) -> None:
 
 def test_what_was_said_is_found_for_whichever_generation() -> None:
     condition = {**fact("Synced", "False", "CloudUnavailable", 1), "message": "why"}
-    assert outage_said(thing(7, fact("Ready", "True", "Deployed"), condition), "Synced") == "why"
-    assert outage_said(thing(fact("Synced", "False", "DriftDetected")), "Synced") == ""
+    assert reported_outage(thing(7, fact("Ready", "True", "Deployed"), condition), "Synced") == "why"
+    assert reported_outage(thing(fact("Synced", "False", "DriftDetected")), "Synced") == ""

@@ -47,10 +47,10 @@ def test_second_write_is_refused(first: Write, second: Write) -> None:
 
 def test_events_add_up_in_order() -> None:
     events = [Event("Normal", reason, "") for reason in ("A", "B", "C")]
-    assert done().saying(events[0]).saying(*events[1:]).events == tuple(events)
+    assert done().with_events(events[0]).with_events(*events[1:]).events == tuple(events)
 
 
 def test_outcomes_are_not_changed_by_what_is_built_on_them() -> None:
     first = done()
-    first.saying(Event("Warning", "A", "")).writing(WRITES[0])
+    first.with_events(Event("Warning", "A", "")).writing(WRITES[0])
     assert first == done()

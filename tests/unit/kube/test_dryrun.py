@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.dryrun import imagine_applied, imagine_created, imagine_merged, imagine_patched
+from edgekeeper.kube.dryrun import simulate_apply, simulate_create, simulate_merge, simulate_patch
 from edgekeeper.kube.errors import InvalidError, NotFoundError, StaleError
 from kubesim.plane.errors import StatusError
 from kubesim.plane.patch.json_patch import json_patch
@@ -49,7 +49,7 @@ _OPERATIONS = st.lists(
 
 @given(live=_TREES, patch=_TREES)
 def test_merge_patch_is_imagined_as_the_server_does_it(live: JsonObject, patch: JsonObject) -> None:
-    assert imagine_merged(live, patch) == merge_patch(deepcopy(live), deepcopy(patch))
+    assert simulate_merge(live, patch) == merge_patch(deepcopy(live), deepcopy(patch))
 
 
 @given(live=_TREES, operations=_OPERATIONS)
@@ -59,7 +59,7 @@ def test_json_patch_is_imagined_as_the_server_does_it(live: JsonObject, operatio
     except StatusError:
         expected = None
     try:
-        imagined: JsonObject | None = imagine_patched(live, operations)
+        imagined: JsonObject | None = simulate_patch(live, operations)
     except InvalidError:
         imagined = None
     # The server may refuse a little more, or less; where both have an answer it is the same.
@@ -82,7 +82,7 @@ def test_json_patch_is_imagined_as_the_server_does_it(live: JsonObject, operatio
     ids=["append", "insert", "remove", "replace", "copy", "move", "escaped", "test"],
 )
 def test_json_patch_operation_changes_what_it_says(operation: JsonObject, path: str, expected: Any) -> None:
-    assert imagine_patched(LIVE, [operation])["metadata"][path] == expected
+    assert simulate_patch(LIVE, [operation])["metadata"][path] == expected
 
 
 @pytest.mark.parametrize(
@@ -105,21 +105,21 @@ def test_json_patch_operation_changes_what_it_says(operation: JsonObject, path: 
 def test_json_patch_that_does_not_apply_is_refused_as_a_whole(operation: JsonObject) -> None:
     live = deepcopy(LIVE)
     with pytest.raises(InvalidError):
-        imagine_patched(live, [{"op": "add", "path": "/spec/new", "value": 1}, operation])
+        simulate_patch(live, [{"op": "add", "path": "/spec/new", "value": 1}, operation])
     assert live == LIVE
 
 
 def test_merge_patch_with_a_stale_resource_version_is_refused() -> None:
     with pytest.raises(StaleError):
-        imagine_merged(LIVE, {"metadata": {"resourceVersion": "4"}})
+        simulate_merge(LIVE, {"metadata": {"resourceVersion": "4"}})
     assert (
-        imagine_merged(LIVE, {"metadata": {"resourceVersion": "5"}, "spec": {"size": 2}})["spec"]["size"] == 2
+        simulate_merge(LIVE, {"metadata": {"resourceVersion": "5"}, "spec": {"size": 2}})["spec"]["size"] == 2
     )
 
 
 def test_created_object_has_all_that_a_server_adds() -> None:
     tree = widget("a", size=1)
-    created = imagine_created(WIDGET, tree, "default", 7, NOW)
+    created = simulate_create(WIDGET, tree, "default", 7, NOW)
     assert created == {
         "apiVersion": "example.com/v1",
         "kind": "Widget",
@@ -137,18 +137,18 @@ def test_created_object_has_all_that_a_server_adds() -> None:
 
 
 def test_created_object_gets_a_name_where_it_only_has_the_beginning_of_one() -> None:
-    created = imagine_created(WIDGET, {"metadata": {"generateName": "w-"}}, "default", 7, NOW)
+    created = simulate_create(WIDGET, {"metadata": {"generateName": "w-"}}, "default", 7, NOW)
     assert created["metadata"]["name"] == "w-00007"
 
 
 def test_applied_object_is_made_where_it_is_missing() -> None:
-    applied = imagine_applied(WIDGET, KEY, None, {"spec": {"size": 2}}, 7, NOW)
+    applied = simulate_apply(WIDGET, KEY, None, {"spec": {"size": 2}}, 7, NOW)
     assert (applied["metadata"]["name"], applied["metadata"]["namespace"]) == ("one", "default")
     assert applied["spec"] == {"size": 2}
 
 
 def test_applied_fields_are_added_to_what_is_there() -> None:
-    applied = imagine_applied(WIDGET, KEY, LIVE, {"spec": {"color": "red"}}, 7, NOW)
+    applied = simulate_apply(WIDGET, KEY, LIVE, {"spec": {"color": "red"}}, 7, NOW)
     assert applied["spec"] == LIVE["spec"] | {"color": "red"}
 
 

@@ -23,7 +23,10 @@ def test_list_that_is_set_is_complete(values: set[str], is_allowed: bool) -> Non
 
 def test_refusal_of_a_list_names_field_value_and_flag() -> None:
     (refusal,) = AllowList("--allowed-things", frozenset()).refusals("spec.thing", "x")
-    assert refusal == "spec.thing 'x' is not among --allowed-things: name one that is, or have it added there"
+    assert (
+        refusal
+        == "spec.thing 'x' is not allowed by --allowed-things: use an allowed value, or have an administrator add this one"
+    )
 
 
 @pytest.mark.parametrize(

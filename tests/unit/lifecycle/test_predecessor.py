@@ -113,7 +113,7 @@ async def test_watches_of_a_predecessor_end_with_it() -> None:
 
 
 def test_operator_that_any_deployment_would_match_is_refused() -> None:
-    with pytest.raises(ValueError, match="any Deployment"):
+    with pytest.raises(ValueError, match="every Deployment"):
         PreviousOperator("old", "old-leader")
 
 
@@ -148,7 +148,7 @@ async def test_successor_only_explains_while_its_predecessor_is_running() -> Non
     async with world() as place:
         recording = Recording()
         successor = Successor(recording, Predecessor(place.services(), BY_LABELS, "default"))
-        with pytest.raises(Wait, match="it was not looked for yet"):
+        with pytest.raises(Wait, match="the first check is not complete"):
             await successor.reconcile(REQUEST)
         with pytest.raises(Wait, match="may be running"):
             await successor.finalize(REQUEST)

@@ -233,7 +233,7 @@ async def test_events_are_told_once_the_write_has_succeeded() -> None:
     async def act(request: Request) -> Outcome:
         if len(toy.requests) == 1:
             await place.patch({"metadata": {"labels": {"somebody": "was-quicker"}}})
-        return done().writing(StatusWrite({"size": 1})).saying(told)
+        return done().writing(StatusWrite({"size": 1})).with_events(told)
 
     async with world() as place:
         toy = Toy(act)

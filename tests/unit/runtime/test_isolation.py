@@ -133,7 +133,7 @@ class Talkative(Toy):
         if self.broken:
             raise KeyError("no words")
         status = {"why": error.reason, "message": error.message}
-        return done().writing(StatusWrite(status)).saying(Event("Warning", error.reason, "as above"))
+        return done().writing(StatusWrite(status)).with_events(Event("Warning", error.reason, "as above"))
 
 
 @pytest.mark.parametrize(

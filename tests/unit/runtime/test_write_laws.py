@@ -256,7 +256,9 @@ async def test_object_that_the_server_refuses_stalls() -> None:
 async def test_status_that_is_no_json_is_a_mistake_like_any_other() -> None:
     async def act(request: Request) -> Outcome:
         return (
-            done().writing(StatusWrite({"size": object()})).saying(Event("Normal", "Grown", "it has grown"))
+            done()
+            .writing(StatusWrite({"size": object()}))
+            .with_events(Event("Normal", "Grown", "it has grown"))
         )
 
     async with world() as place:

@@ -37,9 +37,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import gc
+import math
 import random
 import selectors
 import time
+from asyncio.base_events import MAXIMUM_SELECT_TIMEOUT  # type: ignore[attr-defined]
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from dataclasses import dataclass
@@ -114,12 +116,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._elapsed = 0.0
         self._idle_turns = 0
         super().__init__(_JumpingSelector(self._turn))
-        # After some months the base's nanosecond is less than the distance of two floats, and no timer is ever due.
-        self._clock_resolution = 1e-6
+        self._set_time(0.0)
         self.set_exception_handler(lambda _, context: self.failures.append(context))
 
     def time(self) -> float:
         return self._elapsed
+
+    def _set_time(self, elapsed: float) -> None:
+        """Let it be exactly this time. Timers that are due at a later one, by however little, are not called yet."""
+        self._elapsed = elapsed
+        self._clock_resolution = math.ulp(elapsed)
+
+    def _next_timer(self) -> asyncio.TimerHandle:
+        timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]  # asyncio's own heap
+        return timers[0]
 
     def forgive(self) -> None:
         """Lift the limits, so that what has been stopped by one can clean up."""
@@ -181,7 +191,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 f"everybody waits and no timer is set, nothing will ever happen again:\n{self._waiting()}"
             )
         if timeout > 0:
-            self._elapsed += timeout
+            is_cut = timeout >= MAXIMUM_SELECT_TIMEOUT
+            self._set_time(self._elapsed + timeout if is_cut else self._next_timer().when())
             self._idle_turns = 0
         else:
             self._idle_turns += 1

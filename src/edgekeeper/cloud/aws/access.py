@@ -1,13 +1,13 @@
-"""How adapters call AWS: through the transport, with answers that are parsed as part of the call.
+"""Sends AWS calls with the transport, and parses the responses as part of the call.
 
     aws = AwsAccess(transport, AwsClients(), clock)
     cloudfront = aws.caller()
     zone = aws.caller(role=Role("arn:aws:iam::222222222222:role/dns"))
-    tenant = await cloudfront.find(Ask(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
+    tenant = await cloudfront.find(AwsCall(GET_TENANT, name, {"Identifier": name}, parse_tenant), "EntityNotFound")
 
-An answer that lacks a required field is an error, and nothing is concluded from it. `find` returns None for what is not
-there. A denied read of one object is not sent again for some minutes, however many objects need it; this holds neither
-for listings, which mirrors pace, nor for mutations.
+A response that lacks a required field is an error. `find` returns None for an object that does not exist. A denied read of
+a single object is not repeated for some minutes, however many objects need it; this applies neither to listings, whose
+rate mirrors limit, nor to mutations.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError
 
 
 @dataclass(frozen=True)
-class Ask(Generic[T]):
-    """One call: what is asked, about what, and how its answer is read."""
+class AwsCall(Generic[T]):
+    """A call: its operation, its request, and how to parse the response."""
 
     operation: Operation
     subject: str
-    """The object in question, for logs and audit."""
+    """The object that the call is about, for logs and audit."""
     request: JsonObject
     parse: Callable[[JsonObject], T]
     special: Mapping[str, ErrorRow] = field(default_factory=dict)
-    """Rows for error codes that mean something else for this call; they go before the tables."""
+    """Rows for error codes with another meaning in this call; they take precedence over the tables."""
     cost: int = 1
-    """What it takes from its lane of the budget."""
+    """The number of tokens that the call takes from its lane."""
 
     async def send(self, client: Any) -> JsonObject:
         answer: JsonObject = await getattr(client, xform_name(self.operation.name))(**self.request)
@@ -90,7 +90,7 @@ class AwsAccess:
     async def identify(self) -> str:
         """Learn our own account, so that a role in it shares its budget."""
         self.account = await self.caller().call(
-            Ask(GET_CALLER_IDENTITY, "", {}, lambda answer: str(answer["Account"]))
+            AwsCall(GET_CALLER_IDENTITY, "", {}, lambda answer: str(answer["Account"]))
         )
         return self.account
 
@@ -105,7 +105,7 @@ class AwsAccess:
         return await self.clients.get(service, region, role, credentials)
 
     async def release(self, role: Role) -> None:
-        """Forget a role that nobody calls as any more: its session, and the clients that sign with it."""
+        """Release a role that is no longer used: drop its session, and close its clients."""
         self._roles.release(role)
         await self.clients.release(role)
 
@@ -126,7 +126,7 @@ class AwsAccess:
         }
         if role.external_id:
             request["ExternalId"] = role.external_id
-        return await self.caller().call(Ask(ASSUME_ROLE, role.arn, request, _parse_session))
+        return await self.caller().call(AwsCall(ASSUME_ROLE, role.arn, request, _parse_session))
 
 
 class AwsCaller:
@@ -137,47 +137,47 @@ class AwsCaller:
         self._role = role
         self._region = region
 
-    async def call(self, ask: Ask[T]) -> T:
+    async def call(self, call: AwsCall[T]) -> T:
         """Send a request and parse its answer."""
-        client = await self._client(ask.operation)
+        client = await self._client(call.operation)
 
         async def send() -> T:
-            return ask.parsed(await ask.send(client))
+            return call.parsed(await call.send(client))
 
-        return await self._hand_over(ask, send)
+        return await self._send(call, send)
 
-    async def read(self, ask: Ask[T]) -> T:
-        """The same for a read of one object, which is not sent where it was denied a moment ago."""
-        return await self._unless_denied(ask, lambda: self.call(ask))
+    async def read(self, call: AwsCall[T]) -> T:
+        """The same for a read of one object, which is not sent if it was denied recently."""
+        return await self._unless_denied(call, lambda: self.call(call))
 
-    async def find(self, ask: Ask[T], *absent: str, unless: str = "") -> T | None:
-        """The same for an object that may not exist: None where AWS answers with one of the codes `absent`.
+    async def find(self, call: AwsCall[T], *absent: str, unless: str = "") -> T | None:
+        """The same for an object that may not exist: None if AWS returns one of the error codes `absent`.
 
-        Where a code has several meanings, `unless` is part of the message of the others.
+        If a code has several meanings, `unless` is a part of the messages of the other meanings.
         """
-        if ask.operation.mutating:
-            return await self._find(ask, absent, unless)
-        return await self._unless_denied(ask, lambda: self._find(ask, absent, unless))
+        if call.operation.mutating:
+            return await self._find(call, absent, unless)
+        return await self._unless_denied(call, lambda: self._find(call, absent, unless))
 
-    async def _find(self, ask: Ask[T], absent: Collection[str], unless: str) -> T | None:
-        client = await self._client(ask.operation)
+    async def _find(self, call: AwsCall[T], absent: Collection[str], unless: str) -> T | None:
+        client = await self._client(call.operation)
 
         async def send() -> T | None:
             try:
-                answer = await ask.send(client)
+                answer = await call.send(client)
             except ClientError as error:
                 if code_of(error) not in absent or (unless and unless in message_of(error)):
                     raise
                 return None
-            return ask.parsed(answer)
+            return call.parsed(answer)
 
-        return await self._hand_over(ask, send)
+        return await self._send(call, send)
 
-    async def pages(self, ask: Ask[T], tokens: Mapping[str, str]) -> AsyncIterator[T]:
+    async def pages(self, call: AwsCall[T], tokens: Mapping[str, str]) -> AsyncIterator[T]:
         """All pages of a listing, each a call. `tokens` maps fields of an answer to the parameters of the next request."""
         position: JsonObject = {}
         while True:
-            page, following = await self.call(_one_page(ask, position, tokens))
+            page, following = await self.call(_one_page(call, position, tokens))
             yield page
             if not following:
                 return
@@ -190,9 +190,9 @@ class AwsCaller:
         account = f"{credential}/{region}" if region else credential
         return self._access.transport.budget.expected_wait(account, operation.lane)
 
-    async def _unless_denied(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
+    async def _unless_denied(self, call: AwsCall[Any], send: Callable[[], Awaitable[S]]) -> S:
         refusals = self._access.refusals
-        read = Read(self._role, self._region, ask.operation.name, ask.subject)
+        read = Read(self._role, self._region, call.operation.name, call.subject)
         refusals.check(read)
         try:
             return await send()
@@ -213,29 +213,31 @@ class AwsCaller:
             access.transport.report(operation, credential, failure)
             raise failure.error from error
 
-    async def _hand_over(self, ask: Ask[Any], send: Callable[[], Awaitable[S]]) -> S:
-        service = ask.operation.service
+    async def _send(self, call: AwsCall[Any], send: Callable[[], Awaitable[S]]) -> S:
+        service = call.operation.service
         return await self._access.transport.call(
-            ask.operation,
-            ask.subject,
+            call.operation,
+            call.subject,
             send,
             credential=self._access.credential(self._role),
             region=self._access.clients.budget_region(service, self._region),
-            classify=partial(classify, special=ask.special),
-            cost=ask.cost,
+            classify=partial(classify, special=call.special),
+            cost=call.cost,
         )
 
 
-def _one_page(ask: Ask[T], position: JsonObject, tokens: Mapping[str, str]) -> Ask[tuple[T, JsonObject]]:
+def _one_page(
+    call: AwsCall[T], position: JsonObject, tokens: Mapping[str, str]
+) -> AwsCall[tuple[T, JsonObject]]:
     """The request for the page at a position; its answer has the next position."""
 
     def parse(answer: JsonObject) -> tuple[T, JsonObject]:
         following = {parameter: answer[output] for output, parameter in tokens.items() if answer.get(output)}
         if following and following == position:
             raise BrokenAnswerError("the next page is the same as this one")
-        return ask.parse(answer), following
+        return call.parse(answer), following
 
-    return Ask(ask.operation, ask.subject, {**ask.request, **position}, parse, ask.special, ask.cost)
+    return AwsCall(call.operation, call.subject, {**call.request, **position}, parse, call.special, call.cost)
 
 
 def _role_refused(service: str, refusal: Stall) -> RoleRefusedError:

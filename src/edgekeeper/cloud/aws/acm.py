@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Final
 
 from edgekeeper.cloud.aws import operations as op
-from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.access import AwsCall, AwsCaller
 from edgekeeper.cloud.aws.coverage import uncovered
 from edgekeeper.cloud.aws.dns.records import Record, normalise_name
 from edgekeeper.core.json import JsonObject
@@ -97,7 +97,7 @@ class Acm:
         self._aws = caller
 
     async def find(self, arn: str) -> Certificate | None:
-        ask = Ask(op.DESCRIBE_CERTIFICATE, arn, {"CertificateArn": arn}, _parse_certificate)
+        ask = AwsCall(op.DESCRIBE_CERTIFICATE, arn, {"CertificateArn": arn}, _parse_certificate)
         return await self._aws.find(ask, "ResourceNotFoundException")
 
     async def certificates(
@@ -111,7 +111,7 @@ class Acm:
             request["CertificateStatuses"] = list(statuses)
         if managed_by:
             request["Includes"]["managedBy"] = managed_by
-        ask = Ask(op.LIST_CERTIFICATES, "", request, _parse_certificates)
+        ask = AwsCall(op.LIST_CERTIFICATES, "", request, _parse_certificates)
         async for page in self._aws.pages(ask, {"NextToken": "NextToken"}):
             yield page
 
@@ -128,12 +128,12 @@ class Acm:
         if tags:
             request["Tags"] = [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
         return await self._aws.call(
-            Ask(op.REQUEST_CERTIFICATE, names[0], request, lambda answer: str(answer["CertificateArn"]))
+            AwsCall(op.REQUEST_CERTIFICATE, names[0], request, lambda answer: str(answer["CertificateArn"]))
         )
 
     async def delete(self, arn: str) -> bool:
-        """Delete a certificate that nobody uses. False says that it was gone already."""
-        ask = Ask(op.DELETE_CERTIFICATE, arn, {"CertificateArn": arn}, lambda _: True)
+        """Delete a certificate that is not in use. Return False if it did not exist."""
+        ask = AwsCall(op.DELETE_CERTIFICATE, arn, {"CertificateArn": arn}, lambda _: True)
         return await self._aws.find(ask, "ResourceNotFoundException") is not None
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.cloud.aws import operations as op
-from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.access import AwsCall, AwsCaller
 from edgekeeper.core.json import JsonObject
 
 AVAILABLE: Final = "AVAILABLE"
@@ -83,23 +83,25 @@ class ApiGateway:
         request: JsonObject = {"DomainName": name, "DomainNameConfigurations": [_build_settings(settings)]}
         if tags:
             request["Tags"] = dict(tags)
-        return await self._aws.call(Ask(op.CREATE_DOMAIN, name, request, _parse_domain))
+        return await self._aws.call(AwsCall(op.CREATE_DOMAIN, name, request, _parse_domain))
 
     async def find_domain(self, name: str) -> GatewayDomain | None:
-        return await self._aws.find(Ask(op.GET_DOMAIN, name, {"DomainName": name}, _parse_domain), _ABSENT)
+        return await self._aws.find(
+            AwsCall(op.GET_DOMAIN, name, {"DomainName": name}, _parse_domain), _ABSENT
+        )
 
     async def update_domain(self, name: str, settings: DomainSettings) -> GatewayDomain:
         request = {"DomainName": name, "DomainNameConfigurations": [_build_settings(settings)]}
-        return await self._aws.call(Ask(op.UPDATE_DOMAIN, name, request, _parse_domain))
+        return await self._aws.call(AwsCall(op.UPDATE_DOMAIN, name, request, _parse_domain))
 
     async def delete_domain(self, name: str) -> bool:
         """Delete a domain name with its mappings. False says that it was gone already."""
-        ask = Ask(op.DELETE_DOMAIN, name, {"DomainName": name}, lambda _: True)
+        ask = AwsCall(op.DELETE_DOMAIN, name, {"DomainName": name}, lambda _: True)
         return await self._aws.find(ask, _ABSENT) is not None
 
     async def domains(self) -> AsyncIterator[dict[str, GatewayDomain]]:
         """All domain names, page by page."""
-        ask = Ask(op.LIST_DOMAINS, "", {"MaxResults": PAGE_SIZE}, _parse_domains)
+        ask = AwsCall(op.LIST_DOMAINS, "", {"MaxResults": PAGE_SIZE}, _parse_domains)
         async for page in self._aws.pages(ask, _TOKENS):
             yield page
 
@@ -107,12 +109,14 @@ class ApiGateway:
 
     async def mappings(self, domain: str) -> tuple[ApiMapping, ...]:
         """All mappings of a domain name. botocore knows no paginator for them, though they come in pages."""
-        ask = Ask(op.LIST_MAPPINGS, domain, {"DomainName": domain, "MaxResults": PAGE_SIZE}, _parse_mappings)
+        ask = AwsCall(
+            op.LIST_MAPPINGS, domain, {"DomainName": domain, "MaxResults": PAGE_SIZE}, _parse_mappings
+        )
         return tuple([mapping async for page in self._aws.pages(ask, _TOKENS) for mapping in page])
 
     async def create_mapping(self, domain: str, api_id: str, stage: str, key: str = "") -> ApiMapping:
         request = {"DomainName": domain, "ApiId": api_id, "Stage": stage, "ApiMappingKey": key}
-        return await self._aws.call(Ask(op.CREATE_MAPPING, domain, request, _parse_mapping))
+        return await self._aws.call(AwsCall(op.CREATE_MAPPING, domain, request, _parse_mapping))
 
     async def update_mapping(self, domain: str, mapping: ApiMapping) -> ApiMapping:
         """Change what a mapping leads to, or its key."""
@@ -123,13 +127,14 @@ class ApiGateway:
             "Stage": mapping.stage,
             "ApiMappingKey": mapping.key,
         }
-        return await self._aws.call(Ask(op.UPDATE_MAPPING, domain, request, _parse_mapping))
+        return await self._aws.call(AwsCall(op.UPDATE_MAPPING, domain, request, _parse_mapping))
 
     async def delete_mapping(self, domain: str, mapping_id: str) -> bool:
         """Delete a mapping. False says that it was gone already."""
         request = {"DomainName": domain, "ApiMappingId": mapping_id}
         return (
-            await self._aws.find(Ask(op.DELETE_MAPPING, domain, request, lambda _: True), _ABSENT) is not None
+            await self._aws.find(AwsCall(op.DELETE_MAPPING, domain, request, lambda _: True), _ABSENT)
+            is not None
         )
 
 

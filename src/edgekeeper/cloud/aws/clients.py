@@ -150,7 +150,7 @@ class AwsClients:
         try:
             return await asyncio.shield(making)
         except Exception:
-            self._making.pop(key, None)  # whoever comes next tries again
+            self._making.pop(key, None)  # the next caller tries again
             raise
 
     async def warm_up(self, *services: str) -> None:
@@ -158,7 +158,7 @@ class AwsClients:
             await self.get(service)
 
     async def release(self, role: Role) -> None:
-        """Close the clients of a role that nobody uses any more. Whoever asks for one later gets a new one."""
+        """Close the clients of a role that is no longer used. Later calls create new ones."""
         self._sessions.pop(role, None)
         await self._close([key for key in self._making if key[2] == role])
 

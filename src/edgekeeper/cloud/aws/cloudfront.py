@@ -1,11 +1,10 @@
 """CloudFront, as far as tenants need it.
 
-A tenant is created under a name that nobody else in the account has, and there is no token that would make a second
-attempt harmless: whoever does not know whether a create took effect looks the name up first (`find_tenant` takes an id,
-an ARN or a name). Updates replace everything, so they start from `DistributionTenant.settings`, and they and deletions
+A tenant's name is unique in the account, and creating it is not idempotent: if it is unknown whether a create took effect,
+the name is looked up first (`find_tenant` takes an id, an ARN or a name). Updates replace everything, so they start from `DistributionTenant.settings`, and they and deletions
 carry the ETag of what was read: a stale one is a `Conflict`.
 
-That a tenant, a group or a certificate is not there is an answer here (None), except where a write depends on it.
+A missing tenant, group or certificate is returned as None, except if a write depends on it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Final
 
 from edgekeeper.cloud.aws import operations as op
-from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.access import AwsCall, AwsCaller
 from edgekeeper.cloud.aws.distributions import (
     ConnectionGroup,
     Distribution,
@@ -66,16 +65,16 @@ class CloudFront:
         if certificate is not None:
             request["ManagedCertificateRequest"] = build_certificate_request(certificate)
         special = _while_unvalidated(certificate)
-        return await self._aws.call(Ask(op.CREATE_TENANT, name, request, parse_tenant, special))
+        return await self._aws.call(AwsCall(op.CREATE_TENANT, name, request, parse_tenant, special))
 
     async def find_tenant(self, identifier: str) -> DistributionTenant | None:
         """A tenant by id, ARN or name."""
-        ask = Ask(op.GET_TENANT, identifier, {"Identifier": identifier}, parse_tenant)
+        ask = AwsCall(op.GET_TENANT, identifier, {"Identifier": identifier}, parse_tenant)
         return await self._aws.find(ask, _ABSENT)
 
     async def find_tenant_by_domain(self, domain: str) -> DistributionTenant | None:
         """The tenant of this account that has a domain."""
-        ask = Ask(op.GET_TENANT_BY_DOMAIN, domain, {"Domain": domain}, parse_tenant)
+        ask = AwsCall(op.GET_TENANT_BY_DOMAIN, domain, {"Domain": domain}, parse_tenant)
         return await self._aws.find(ask, _ABSENT)
 
     async def update_tenant(
@@ -91,12 +90,12 @@ class CloudFront:
         if certificate is not None:
             request["ManagedCertificateRequest"] = build_certificate_request(certificate)
         special = _while_unvalidated(certificate)
-        return await self._aws.call(Ask(op.UPDATE_TENANT, tenant_id, request, parse_tenant, special))
+        return await self._aws.call(AwsCall(op.UPDATE_TENANT, tenant_id, request, parse_tenant, special))
 
     async def delete_tenant(self, tenant_id: str, etag: str) -> bool:
         """Delete a tenant, which must be disabled and deployed. False says that it was gone already."""
         request = {"Id": tenant_id, "IfMatch": etag}
-        ask = Ask(op.DELETE_TENANT, tenant_id, request, lambda _: True)
+        ask = AwsCall(op.DELETE_TENANT, tenant_id, request, lambda _: True)
         return await self._aws.find(ask, _ABSENT) is not None
 
     async def tenants(self, distribution_id: str = "") -> AsyncIterator[dict[str, TenantSummary]]:
@@ -105,46 +104,46 @@ class CloudFront:
         if distribution_id:
             request["AssociationFilter"] = {"DistributionId": distribution_id}
         async for page in self._aws.pages(
-            Ask(op.LIST_TENANTS, distribution_id, request, _parse_tenants), _MARKERS
+            AwsCall(op.LIST_TENANTS, distribution_id, request, _parse_tenants), _MARKERS
         ):
             yield page
 
     async def find_managed_certificate(self, identifier: str) -> ManagedCertificate | None:
         """The certificate that CloudFront manages for a tenant, if it does."""
-        ask = Ask(op.GET_MANAGED_CERTIFICATE, identifier, {"Identifier": identifier}, _parse_certificate)
+        ask = AwsCall(op.GET_MANAGED_CERTIFICATE, identifier, {"Identifier": identifier}, _parse_certificate)
         return await self._aws.find(ask, _ABSENT)
 
     # Tags, which an update does not touch
 
     async def tags(self, arn: str) -> dict[str, str]:
         return await self._aws.read(
-            Ask(op.LIST_TAGS, arn, {"Resource": arn}, lambda answer: parse_tags(answer["Tags"]))
+            AwsCall(op.LIST_TAGS, arn, {"Resource": arn}, lambda answer: parse_tags(answer["Tags"]))
         )
 
     async def tag(self, arn: str, tags: Mapping[str, str]) -> None:
         """Add tags, and replace those that have another value."""
         request = {"Resource": arn, "Tags": build_tags(tags)}
-        await self._aws.call(Ask(op.TAG_RESOURCE, arn, request, _nothing))
+        await self._aws.call(AwsCall(op.TAG_RESOURCE, arn, request, _nothing))
 
     async def untag(self, arn: str, keys: Iterable[str]) -> None:
         request = {"Resource": arn, "TagKeys": {"Items": sorted(keys)}}
-        await self._aws.call(Ask(op.UNTAG_RESOURCE, arn, request, _nothing))
+        await self._aws.call(AwsCall(op.UNTAG_RESOURCE, arn, request, _nothing))
 
     # Connection groups and distributions
 
     async def connection_groups(self) -> AsyncIterator[dict[str, ConnectionGroup]]:
         """All connection groups by id, page by page. An account without tenants has none."""
-        ask = Ask(op.LIST_CONNECTION_GROUPS, "", {"MaxItems": PAGE_SIZE}, _parse_groups)
+        ask = AwsCall(op.LIST_CONNECTION_GROUPS, "", {"MaxItems": PAGE_SIZE}, _parse_groups)
         async for page in self._aws.pages(ask, _MARKERS):
             yield page
 
     async def find_connection_group(self, identifier: str) -> ConnectionGroup | None:
         """A connection group by id, ARN or name."""
-        ask = Ask(op.GET_CONNECTION_GROUP, identifier, {"Identifier": identifier}, _parse_group)
+        ask = AwsCall(op.GET_CONNECTION_GROUP, identifier, {"Identifier": identifier}, _parse_group)
         return await self._aws.find(ask, _ABSENT)
 
     async def find_distribution(self, distribution_id: str) -> Distribution | None:
-        ask = Ask(op.GET_DISTRIBUTION, distribution_id, {"Id": distribution_id}, parse_distribution)
+        ask = AwsCall(op.GET_DISTRIBUTION, distribution_id, {"Id": distribution_id}, parse_distribution)
         return await self._aws.find(ask, "NoSuchDistribution")
 
 

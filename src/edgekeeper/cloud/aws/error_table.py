@@ -190,7 +190,7 @@ BY_SERVICE: Final[Mapping[str, Mapping[str, ErrorRow]]] = {
         **_same(DNS_INVALID, *_INVALID_CODES, "InvalidInput", "InvalidChangeBatch", "InvalidDomainName"),
         **_same(DNS_NO_ZONE, "NoSuchHostedZone", "HostedZoneNotFound"),
         **_same(DNS_UNKNOWN, "NoSuchHealthCheck", "NoSuchDelegationSet", "DelegationSetNotReusable"),
-        # The change is older than Route 53's memory: whoever waits for it looks at the zone again.
+        # Route 53 no longer has the change: the zone is read instead.
         "NoSuchChange": STALE,
     },
     "acm": {

@@ -2,7 +2,7 @@
 
 Nothing is assumed about what arrives from the network:
 
- - redirects are not followed: AWS sends none, and a signed request must not reach anybody else;
+ - redirects are not followed: AWS sends none, and a signed request must not be sent to another host;
  - an answer has a largest size and is never decompressed (we ask for none that is compressed);
  - aiohttp repeats a GET, PUT or DELETE by itself when a kept connection turns out to be dead. That would be a call
    without a number, so it is prevented, and the transport decides;

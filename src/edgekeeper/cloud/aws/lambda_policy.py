@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from edgekeeper.cloud.aws import operations as op
-from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.access import AwsCall, AwsCaller
 from edgekeeper.cloud.aws.error_table import TAKEN_NAME
 from edgekeeper.cloud.error_table import error_for
 from edgekeeper.core.errors import Conflict
@@ -95,7 +95,7 @@ class LambdaPolicies:
 
     async def read(self, function: str) -> FunctionPolicy:
         """A function's policy; an empty one where it has none. Raise Retry where there is no such function."""
-        ask = Ask(op.GET_POLICY, function, {"FunctionName": function}, _parse_policy)
+        ask = AwsCall(op.GET_POLICY, function, {"FunctionName": function}, _parse_policy)
         policy = await self._aws.find(ask, _ABSENT, unless="Function not found")
         return policy or FunctionPolicy()
 
@@ -104,14 +104,14 @@ class LambdaPolicies:
         request = {"FunctionName": function, **_build_statement(statement)}
         if revision_id:
             request["RevisionId"] = revision_id
-        await self._aws.call(Ask(op.ADD_PERMISSION, f"{function} {statement.id}", request, _done))
+        await self._aws.call(AwsCall(op.ADD_PERMISSION, f"{function} {statement.id}", request, _done))
 
     async def remove(self, function: str, statement_id: str, *, revision_id: str = "") -> bool:
         """Remove a statement. False says that it was gone already."""
         request = {"FunctionName": function, "StatementId": statement_id}
         if revision_id:
             request["RevisionId"] = revision_id
-        ask = Ask(op.REMOVE_PERMISSION, f"{function} {statement_id}", request, _done)
+        ask = AwsCall(op.REMOVE_PERMISSION, f"{function} {statement_id}", request, _done)
         return await self._aws.find(ask, _ABSENT) is not None
 
     async def apply(

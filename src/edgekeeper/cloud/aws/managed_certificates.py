@@ -15,8 +15,8 @@ from edgekeeper.cloud.aws.acm import NEVER_ISSUED, Acm, Certificate, Certificate
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.tenants import ManagedCertificate, TenantSummary
+from edgekeeper.cloud.cache import LookupCache
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.core.errors import Stall
 
 REGION: Final = "us-east-1"
@@ -50,7 +50,7 @@ class ManagedCertificates:
         self._acm = Acm(shared.access.caller(region=REGION))
         self._cloudfront = cloudfront
         self._rights = shared.rights
-        self._descriptions: Remembered[str, _Description] = Remembered(self._describe, shared.clock)
+        self._descriptions: LookupCache[str, _Description] = LookupCache(self._describe, shared.clock)
 
     async def run(self) -> None:
         """Keep the mirror fresh until cancelled."""

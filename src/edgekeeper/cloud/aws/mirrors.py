@@ -6,12 +6,11 @@
     ConnectionGroups        those that are in no listing, read now and then
     (records of a zone are with their writer, in `zone`)
 
-Listing tenants is what replaces a read per tenant every few minutes. A listing lacks parameters and tags, but it has the
-ETag: while it stays the same nothing else has changed, and where it has changed the tenant is read. Where we
-may not list, tenants are read one by one.
+Listings replace periodic reads of each tenant. A listing lacks parameters and tags, but has the ETag: a tenant is read only
+if its ETag has changed. If listing is denied, tenants are read one by one.
 
-For a while after an own write CloudFront may show the past, in listings as well as in reads. A tenant has the time of its
-last change, so what is older than what we wrote is not believed.
+For a while after an own write, listings and reads may return the previous state. A tenant has the time of its last
+change, so a state older than the last own write is ignored.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from typing import Final
 from edgekeeper.cloud.aws.cloudfront import PAGE_SIZE, CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup, Distribution
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
+from edgekeeper.cloud.cache import DEFAULT_LIFETIME, LookupCache
 from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Handler, Mirror, MirrorOptions
-from edgekeeper.cloud.remembered import LASTING, Remembered
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
 
-SELDOM: Final = MirrorOptions(slow=timedelta(minutes=10))
+RARE_LISTINGS: Final = MirrorOptions(slow=timedelta(minutes=10))
 """For what people change now and then, and no drift is looked for."""
 GRACE: Final = timedelta(minutes=2)
 """How long CloudFront may show what was before an own write: no tenant, another one, or one that is gone."""
@@ -54,7 +53,7 @@ class Tenants:
         *,
         options: MirrorOptions | None = None,
     ) -> None:
-        self.is_blind = False
+        self.is_listing_denied = False
         """Whether we may not list tenants."""
         self.mirror: Mirror[str, TenantSummary] = Mirror(
             "tenants",
@@ -106,24 +105,24 @@ class Tenants:
 
     async def find_by_name(self, name: str) -> TenantSummary | None:
         """The same where tenants may not be listed, too: then it is read."""
-        return await self.read(name) if self.is_blind else self.get_by_name(name)
+        return await self.read(name) if self.is_listing_denied else self.get_by_name(name)
 
     def holder_of(self, domain: str) -> TenantSummary | None:
         """The tenant that serves a domain, as it was listed last; CloudFront lets no two have the same.
 
         Raise NotSyncedError where nothing was listed yet. None where tenants may not be listed.
         """
-        return None if self.is_blind else self.mirror.get(self._ids_by_domain.get(domain, ""))
+        return None if self.is_listing_denied else self.mirror.get(self._ids_by_domain.get(domain, ""))
 
     async def details(self, tenant_id: str) -> DistributionTenant | None:
         """A tenant with its parameters and tags: read live if its ETag is another than at the last reading."""
-        if not self.is_blind and self.mirror.get(tenant_id) is None:
+        if not self.is_listing_denied and self.mirror.get(tenant_id) is None:
             return None
         return self.recall(tenant_id) or await self.read(tenant_id)
 
     def recall(self, tenant_id: str) -> DistributionTenant | None:
         """The same without a call; None where it takes one."""
-        if self.is_blind or self.is_doubted(tenant_id):
+        if self.is_listing_denied or self.is_doubted(tenant_id):
             return None
         details, summary = self._details.get(tenant_id), self.mirror.get(tenant_id)
         if details is None or summary is None or details.etag != summary.etag:
@@ -143,7 +142,7 @@ class Tenants:
             self.mirror.remove(tenant_id)
         return tenant
 
-    def doubt(self, tenant_id: str) -> None:
+    def mark_uncertain(self, tenant_id: str) -> None:
         """A write of ours had no answer: the copy may be outdated until the tenant is read again."""
         self._doubted.add(tenant_id)
 
@@ -179,7 +178,7 @@ class Tenants:
         while True:
             await self._news.wait()
             await asyncio.sleep(self._followed_every.total_seconds())
-            if len(self._unfinished) > 1 + self.mirror.count // PAGE_SIZE and not self.is_blind:
+            if len(self._unfinished) > 1 + self.mirror.count // PAGE_SIZE and not self.is_listing_denied:
                 self.mirror.hasten()
                 continue
             for tenant_id in sorted(self._unfinished):
@@ -202,11 +201,11 @@ class Tenants:
                 listed.update(page)
                 yield self._present(page)
         except Stall as refusal:
-            if not self.is_blind and refusal.error_type == "access_denied":
+            if not self.is_listing_denied and refusal.error_type == "access_denied":
                 log.warning("Tenants may not be listed and are read one by one", error=refusal.message)
-                self.is_blind = True
+                self.is_listing_denied = True
             raise
-        self.is_blind = False
+        self.is_listing_denied = False
         yield self._present(dict.fromkeys(self._written.keys() - listed))
 
     def _present(self, shown: Mapping[str, TenantSummary | None]) -> dict[str, TenantSummary]:
@@ -258,14 +257,14 @@ def _completed(details: DistributionTenant, summary: TenantSummary) -> Distribut
     return replace(details, **{field.name: getattr(summary, field.name) for field in fields(summary)})
 
 
-class Distributions(Remembered[str, Distribution | None]):
+class Distributions(LookupCache[str, Distribution | None]):
     """Distributions, at most a few minutes old: all their tenants ask for the same few."""
 
     def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
         super().__init__(cloudfront.find_distribution, clock, _lasting)
 
 
-class ConnectionGroups(Remembered[str, ConnectionGroup | None]):
+class ConnectionGroups(LookupCache[str, ConnectionGroup | None]):
     """Connection groups that no listing shows: it is too old for them, or we may not list."""
 
     def __init__(self, cloudfront: CloudFront, clock: Clock) -> None:
@@ -276,11 +275,11 @@ def _lasting(answer: Distribution | ConnectionGroup | None) -> timedelta:
     """How long an answer counts."""
     if answer is None or (isinstance(answer, ConnectionGroup) and not answer.routing_endpoint):
         return ABSENCE_REMEMBERED
-    return LASTING
+    return DEFAULT_LIFETIME
 
 
 def connection_groups(
-    cloudfront: CloudFront, clock: Clock, metrics: CloudMetrics, *, options: MirrorOptions = SELDOM
+    cloudfront: CloudFront, clock: Clock, metrics: CloudMetrics, *, options: MirrorOptions = RARE_LISTINGS
 ) -> Mirror[str, ConnectionGroup]:
     """The connection groups of an account, by id."""
     return Mirror(

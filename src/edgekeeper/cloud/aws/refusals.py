@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from edgekeeper.cloud.aws.error_table import DENIED, DNS_DENIED
 from edgekeeper.cloud.aws.roles import Role
-from edgekeeper.cloud.remembered import Expiring
+from edgekeeper.cloud.cache import ExpiringCache
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import STALL_INTERVAL, Stall, fresh
 
@@ -34,7 +34,7 @@ class Refusals:
     """Denied reads, with an expiry."""
 
     def __init__(self, clock: Clock) -> None:
-        self._denied: Expiring[Read, Stall] = Expiring(clock)
+        self._denied: ExpiringCache[Read, Stall] = ExpiringCache(clock)
 
     def __len__(self) -> int:
         return len(self._denied)

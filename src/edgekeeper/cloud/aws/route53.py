@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from edgekeeper.cloud.aws import operations as op
-from edgekeeper.cloud.aws.access import Ask, AwsCaller
+from edgekeeper.cloud.aws.access import AwsCall, AwsCaller
 from edgekeeper.cloud.aws.dns.changes import Change, build_batch, tokens
 from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name, parse_record
 from edgekeeper.core.json import JsonObject
@@ -64,18 +64,18 @@ class Route53:
     async def zones(self) -> AsyncIterator[dict[str, HostedZone]]:
         """All zones by id, page by page."""
         async for page in self._aws.pages(
-            Ask(op.LIST_ZONES, "", {"MaxItems": "100"}, _parse_zones), _ZONE_TOKENS
+            AwsCall(op.LIST_ZONES, "", {"MaxItems": "100"}, _parse_zones), _ZONE_TOKENS
         ):
             yield page
 
     async def find_zone(self, zone_id: str) -> HostedZone | None:
-        ask = Ask(op.GET_ZONE, zone_id, {"Id": zone_id}, lambda answer: _parse_zone(answer["HostedZone"]))
+        ask = AwsCall(op.GET_ZONE, zone_id, {"Id": zone_id}, lambda answer: _parse_zone(answer["HostedZone"]))
         return await self._aws.find(ask, "NoSuchHostedZone")
 
     async def records(self, zone_id: str) -> AsyncIterator[dict[RecordKey, Record]]:
         """All records of a zone, page by page."""
         request = {"HostedZoneId": zone_id, "MaxItems": str(RECORDS_PER_PAGE)}
-        ask = Ask(op.LIST_RECORDS, zone_id, request, _parse_records)
+        ask = AwsCall(op.LIST_RECORDS, zone_id, request, _parse_records)
         async for page in self._aws.pages(ask, _RECORD_TOKENS):
             yield page
 
@@ -89,19 +89,21 @@ class Route53:
         }
         if key.set_identifier:
             request["StartRecordIdentifier"] = key.set_identifier
-        records = await self._aws.read(Ask(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records))
+        records = await self._aws.read(
+            AwsCall(op.LIST_RECORDS, f"{zone_id} {key.name}", request, _parse_records)
+        )
         return records.get(key)
 
     async def change(self, zone_id: str, changes: Sequence[Change]) -> ChangeReceipt:
         """Write a batch, whole or not at all. Not idempotent: after no answer, look at the zone first."""
         request = {"HostedZoneId": zone_id, "ChangeBatch": build_batch(changes, COMMENT)}
         return await self._aws.call(
-            Ask(op.CHANGE_RECORDS, zone_id, request, _parse_receipt, cost=tokens(changes))
+            AwsCall(op.CHANGE_RECORDS, zone_id, request, _parse_receipt, cost=tokens(changes))
         )
 
     async def find_change(self, change_id: str) -> ChangeReceipt | None:
         """The state of a batch. None where Route 53 does not know it any more."""
-        ask = Ask(op.GET_CHANGE, change_id, {"Id": change_id}, _parse_receipt)
+        ask = AwsCall(op.GET_CHANGE, change_id, {"Id": change_id}, _parse_receipt)
         return await self._aws.find(ask, "NoSuchChange")
 
 

@@ -1,12 +1,12 @@
-"""Sessions of assumed roles: one per role, shared by all its clients, renewed before it ends.
+"""Sessions of assumed roles: one per role, shared by all its clients, renewed before it expires.
 
-    left of the hour      whoever makes a call
+    remaining lifetime    a call
     over 15 min           uses the session
-    15 to 10 min          renews it, if nobody does so already; if that fails, there is still time
-    under 10 min          waits for the new one
+    15 to 10 min          renews it, unless another call does; if that fails, the call uses the old session
+    under 10 min          waits for the new session
 
-All who wait share one AssumeRole. A failure is remembered for a moment, and a refusal for some minutes, because a thousand
-objects that name the same wrong role would otherwise ask a thousand times.
+Concurrent callers share one AssumeRole. Failures are cached briefly and refusals for some minutes, so that many objects
+with the same invalid role do not cause as many calls.
 """
 
 from __future__ import annotations

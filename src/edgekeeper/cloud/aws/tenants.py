@@ -1,6 +1,6 @@
 """CloudFront's distribution tenants as typed values: what can be written, what is read, and their wire forms.
 
-    TenantSettings           what an update replaces, whole: whoever changes one field sends all the others again
+    TenantSettings           the settings, which an update replaces as a whole
     TenantSummary            a tenant as it is listed: with its ETag, without parameters and tags
     DistributionTenant       a tenant as it is read by itself
 

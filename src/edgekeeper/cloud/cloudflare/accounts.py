@@ -1,22 +1,22 @@
-"""Cloudflare for all kinds of this process: several accounts and tokens at once, one writer for each shared document.
+"""Cloudflare accounts of a process: several accounts and tokens, and one writer for each shared document.
 
     cloudflare = Cloudflare(transport, HttpSender(), clock, metrics)
-    cloudflare.add_user(tenants.use_account)                            asked before an account is released
+    cloudflare.add_user(tenants.use_account)                            called before an account is released
     group.create_task(cloudflare.run())
     …
-    account = cloudflare.account(credential, account_id)                the same for everybody
+    account = cloudflare.account(credential, account_id)                the same for all callers
     zone = account.zone_of("app.example.com")                           from a mirror
-    account.tunnel(tunnel_id).submit(HostnameChange(…), wake=…)         one write for all who ask meanwhile
+    account.tunnel(tunnel_id).submit(HostnameChange(…), wake=…)         one write for all pending changes
     account.zone(zone.id).submit(RecordChange(…), wake=…)
     await account.access.create_application(…)
 
 *Guarantees*
- - One set of mirrors and writers per credential and account: nobody reads or changes through another's token what its own
-   would not allow. Budgets go by the token itself, also where two Secrets hold the same one.
- - A tunnel or zone that several credentials reach is written by one at a time, and each writer takes into account what the
-   others have written (`cloud.write_lock`).
- - Mirrors and writers are started when they are first asked for, so that a token needs no right that nobody uses. They run
-   for as long as their account is needed: see `cloud.registry`.
+ - Each credential has its own mirrors and writers per account, so that permissions of one token are never used for
+   another. Rate limits apply to the token itself, also if two Secrets contain the same token.
+ - A tunnel or zone that is written with several credentials is written by one at a time, and each writer takes into
+   account what the others have written (`cloud.write_lock`).
+ - Mirrors and writers are started on first use, so that a token needs only the permissions that are used. They run as
+   long as their account is needed: see `cloud.registry`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import NamedTuple
 
+from edgekeeper.cloud.cache import LookupCache
 from edgekeeper.cloud.cloudflare import tunnel_writer
 from edgekeeper.cloud.cloudflare.access import Access
 from edgekeeper.cloud.cloudflare.application_index import ApplicationIndex
@@ -56,7 +57,6 @@ from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS as USUAL_PACE
 from edgekeeper.cloud.mirror import K, Lister, Mirror, MirrorOptions, V
 from edgekeeper.cloud.registry import Registry
-from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.cloud.shared_run import SharedRun
 from edgekeeper.cloud.supervisor import Supervisor
 from edgekeeper.cloud.transport import Transport
@@ -67,12 +67,12 @@ from edgekeeper.core.errors import Stall, fresh
 
 @dataclass(frozen=True, slots=True)
 class CloudflareOptions:
-    """Settings that hold for all accounts."""
+    """Settings of all accounts."""
 
     base_url: str = BASE_URL
     pace: MirrorOptions = USUAL_PACE
     window: timedelta = timedelta(seconds=1)
-    """How long a change waits for others to be written with."""
+    """How long a change waits for others, to be written with them."""
     longest: timedelta = timedelta(seconds=30)
     """How long it waits at most while others keep coming."""
 
@@ -113,7 +113,7 @@ class Cloudflare:
         return self._accounts.get(AccountKey(credential, account_id))
 
     def add_user(self, user: Callable[[AccountKey], bool]) -> None:
-        """Ask `user` before an account is released. Without any user, accounts stay until the end."""
+        """Call `user` before an account is released: True keeps it. Without any user, accounts are not released."""
         self._accounts.add_user(user)
 
     def mirror(self, name: str, lister: Lister[K, V]) -> Mirror[K, V]:
@@ -136,7 +136,7 @@ class Account:
         self._cloudflare = cloudflare
         self._tasks: Supervisor[str] = Supervisor(f"account {account_id} by {client.credential.name}")
         self.run = self._tasks.run
-        self._organization: Remembered[str, Organization | Stall] = Remembered(
+        self._organization: LookupCache[str, Organization | Stall] = LookupCache(
             self._ask_organization, cloudflare.clock
         )
         self._tags: set[str] = set()
@@ -154,10 +154,10 @@ class Account:
         return not any(writer.pending for writer in writers)
 
     async def verify(self) -> TokenStatus:
-        """What Cloudflare says about the token. Raise Stall where it does not work."""
+        """The status of the token. Raise Stall if it is not usable."""
         return await verify(self.client, self.id)
 
-    # What the account holds, as last seen
+    # Mirrors of the account
 
     @cached_property
     def zones(self) -> Mirror[str, Zone]:
@@ -221,13 +221,13 @@ class Account:
         self._tags.discard(name)
 
     def zone_of(self, hostname: str) -> Zone | None:
-        """The active zone that a hostname belongs to. Raise NotSyncedError where the zones are not known yet."""
+        """The active zone that a hostname belongs to. Raise NotSyncedError if the zones are not listed yet."""
         return zone_of(hostname, (zone for _, zone in self.zones.items() if zone.status == "active"))
 
-    # What many share
+    # Writers of shared documents
 
     def zone(self, zone_id: str) -> ZoneWriter:
-        """The writer of a zone's records, and through it their mirror."""
+        """The writer of a zone's records, which also has their mirror."""
         writer = self._zone_writers.get(zone_id)
         if writer is None:
             records = Records(self.client, zone_id)
@@ -242,7 +242,7 @@ class Account:
         return writer
 
     def tunnel(self, tunnel_id: str) -> TunnelWriter:
-        """The writer of a tunnel's rules, and through it their mirror."""
+        """The writer of a tunnel's rules, which also has their mirror."""
         writer = self._tunnel_writers.get(tunnel_id)
         if writer is None:
             mirror = self._mirror(f"tunnel {tunnel_id}", tunnel_writer.lister(self.tunnels, tunnel_id))
@@ -256,7 +256,7 @@ class Account:
         return writer
 
     def _mirror(self, what: str, lister: Lister[K, V]) -> Mirror[K, V]:
-        """A mirror that is kept fresh from now on."""
+        """Create and start a mirror."""
         name = f"cloudflare {what} of {self.id} by {self.client.credential.name}"
         mirror = self._cloudflare.mirror(name, lister)
         self._tasks.start(f"mirror of {what}", mirror.run)

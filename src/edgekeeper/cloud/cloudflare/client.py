@@ -1,8 +1,7 @@
-"""The client: one request function and one paginator. Everything else here is data.
+"""The API client: requests and pagination.
 
-A request goes through `cloud.transport`, which numbers, limits, repeats and records it; through the `Sender`, which
-carries its bytes; and through `reply`, which believes nothing. The token is asked for at every attempt, so that a
-Secret that was changed is used by the very next one.
+A request is sent with `cloud.transport`, which numbers, rate-limits, retries and audits it, and with the `Sender`; `reply`
+validates the response. The token is read for every attempt, so that a changed Secret is used immediately.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One request, as an operation of this package puts it."""
+class CloudflareCall:
+    """A request to an endpoint."""
 
     endpoint: Endpoint
     ids: Mapping[str, str]
     query: Mapping[str, str] | None = None
     body: Any = None
-    """Without a null anywhere: to Cloudflare, null is a value."""
+    """Must not contain null, which Cloudflare treats as a value."""
 
     @property
     def subject(self) -> str:
@@ -47,7 +46,7 @@ class Question:
 
 
 class CloudflareClient:
-    """Asks Cloudflare in the name of one credential."""
+    """Calls Cloudflare with one credential."""
 
     def __init__(
         self, transport: Transport, sender: Sender, credential: Credential, base_url: str = BASE_URL
@@ -57,66 +56,66 @@ class CloudflareClient:
         self._sender = sender
         self._base_url = checked_base(base_url)
 
-    async def ask(self, question: Question, type_: type[T]) -> T:
-        """The result as that type. Raise one of the four errors where there is none."""
+    async def call(self, call: CloudflareCall, type_: type[T]) -> T:
+        """Send a request, and return the result as `type_`. Raise one of the four errors if it fails."""
 
         async def send() -> T:
-            return (await self._send(question)).read(type_)
+            return (await self._send(call)).read(type_)
 
-        return await self._call(question, send)
+        return await self._via_transport(call, send)
 
-    async def ask_for(self, question: Question, type_: type[T]) -> T | None:
-        """The result as that type, or None where the provider says that there is no such object."""
+    async def find(self, call: CloudflareCall, type_: type[T]) -> T | None:
+        """Send a request for an object, and return it as `type_`, or None if it does not exist."""
 
         async def send() -> T | None:
             try:
-                return (await self._send(question)).read(type_)
+                return (await self._send(call)).read(type_)
             except RefusedError as error:
                 if is_absent(error):
                     return None
                 raise
 
-        return await self._call(question, send)
+        return await self._via_transport(call, send)
 
-    async def pages(self, question: Question, type_: type[T], per_page: int) -> AsyncIterator[list[T]]:
-        """All objects of a collection, page by page. Ends normally only after the last one."""
+    async def pages(self, call: CloudflareCall, type_: type[T], per_page: int) -> AsyncIterator[list[T]]:
+        """All objects of a collection, page by page. Ends normally only after the last page."""
         seen = 0
         for page in range(1, _MOST_PAGES + 1):
             numbers = {"page": str(page), "per_page": str(per_page)}
-            paged = Question(question.endpoint, question.ids, {**(question.query or {}), **numbers})
+            paged = CloudflareCall(call.endpoint, call.ids, {**(call.query or {}), **numbers})
             items, info = await self._page(paged, type_)
             seen += len(items)
             last = _is_last(items, seen, info, per_page)
             yield items
             if last:
                 return
-        raise unreadable(f"{question.subject} has more than {_MOST_PAGES} pages")
+        raise unreadable(f"{call.subject} has more than {_MOST_PAGES} pages")
 
-    async def _page(self, question: Question, type_: type[T]) -> tuple[list[T], PageInfo]:
+    async def _page(self, call: CloudflareCall, type_: type[T]) -> tuple[list[T], PageInfo]:
         async def send() -> tuple[list[T], PageInfo]:
-            reply = await self._send(question)
+            reply = await self._send(call)
             return reply.read_list(type_), reply.info or PageInfo()
 
-        return await self._call(question, send)
+        return await self._via_transport(call, send)
 
-    async def _send(self, question: Question) -> Reply:
-        query = f"?{urlencode(question.query)}" if question.query else ""
-        url = f"{self._base_url}{question.subject}{query}"
+    async def _send(self, call: CloudflareCall) -> Reply:
+        query = f"?{urlencode(call.query)}" if call.query else ""
+        url = f"{self._base_url}{call.subject}{query}"
         headers = {
             "authorization": self.credential.token().header,
             "user-agent": USER_AGENT,
             "accept": "application/json",
         }
         body = b""
-        if question.body is not None:
-            body = msgspec.json.encode(question.body)
+        if call.body is not None:
+            body = msgspec.json.encode(call.body)
             headers["content-type"] = "application/json"
-        return parse_reply(*await self._sender(question.endpoint.method, url, headers, body))
+        return parse_reply(*await self._sender(call.endpoint.method, url, headers, body))
 
-    async def _call(self, question: Question, send: Callable[[], Awaitable[T]]) -> T:
+    async def _via_transport(self, call: CloudflareCall, send: Callable[[], Awaitable[T]]) -> T:
         return await self._transport.call(
-            question.endpoint.operation,
-            question.subject,
+            call.endpoint.operation,
+            call.subject,
             send,
             credential=self.credential.token().fingerprint,
             classify=classify,
@@ -124,9 +123,9 @@ class CloudflareClient:
 
 
 def _is_last(items: Sequence[object], seen: int, info: PageInfo, requested: int) -> bool:
-    """Whether a page is the last one. Raise Retry where it ends before all that it promises.
+    """Whether a page is the last one. Raise Retry if there are fewer objects than its total count.
 
-    Servers may cut pages shorter than asked, and leave out how many there are in all.
+    Servers may return shorter pages than requested, and omit the total count.
     """
     size = info.per_page if info.per_page is not None and info.per_page > 0 else requested
     if len(items) >= size and (info.total_count is None or seen < info.total_count):
@@ -137,8 +136,8 @@ def _is_last(items: Sequence[object], seen: int, info: PageInfo, requested: int)
 
 
 def checked_base(base_url: str) -> str:
-    """The base address without its last slash. Raise ValueError where a token would travel in the clear."""
+    """The base URL without a trailing slash. Raise ValueError if a token would be sent unencrypted."""
     parts = urlsplit(base_url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        raise ValueError(f"an API token is sent by https only, not to {base_url!r}")
+        raise ValueError(f"an API token is only sent over https, not to {base_url!r}")
     return base_url.rstrip("/")

@@ -1,7 +1,7 @@
-"""API tokens by reference: who holds one holds a way to ask for it, so that a changed Secret is used at once.
+"""References to API tokens. A token is read when it is used, so that a changed Secret is used immediately.
 
-Cloudflare counts calls per token. Two Secrets may hold the same one, and one Secret another one tomorrow, so budgets
-go by a fingerprint of the token itself. It tells tokens apart and says nothing about them.
+Cloudflare limits calls per token. Two Secrets may contain the same token, and the token of a Secret may change, so rate
+limits use a fingerprint of the token itself, from which the token cannot be derived.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from hashlib import sha256
 from edgekeeper.core.errors import Stall
 
 _USABLE = re.compile(r"[!-~]{1,512}")
-"""What may stand in a header: visible ASCII, no blank among it."""
+"""Characters that are valid in a header: visible ASCII without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Where an API token is to be had."""
+    """A reference to an API token."""
 
     name: str
-    """The Secret and its key, as `namespace/name/key`: for people, and what tells credentials apart."""
+    """The Secret and its key, as `namespace/name/key`. Identifies the credential, also in messages."""
     read: Callable[[], str] = field(repr=False, compare=False)
-    """Returns the token as it is now; raises one of the four errors where there is none."""
+    """Returns the current token. Raises one of the four errors if there is none."""
 
     def token(self) -> Token:
-        """The token as it is now. Raise Stall where it is none."""
+        """The current token. Raise Stall if it is invalid."""
         value = self.read().strip()
         if not _USABLE.fullmatch(value):
-            state = "holds no API token" if not value else "holds something that cannot be an API token"
+            state = "contains no API token" if not value else "contains an invalid API token"
             raise Stall("CredentialInvalid", f"Secret {self.name} {state}")
         return Token(value)
 
@@ -47,5 +47,5 @@ class Token:
 
     @property
     def fingerprint(self) -> str:
-        """Names the token in budgets and audit lines."""
+        """Identifies the token in rate limits and audit lines."""
         return f"cloudflare:{sha256(self.value.encode()).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""Passes own writes to the mirror of what was written, where there is one, so that the next pass sees them."""
+"""Applies own writes to the mirror, if there is one, so that the next pass reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Echo(Generic[V]):
-    """Called by an adapter after a write. The mirror is set when it is first asked for."""
+    """Called by an adapter after a write. The mirror is set on its first use."""
 
     def __init__(self) -> None:
         self.mirror: Mirror[str, V] | None = None

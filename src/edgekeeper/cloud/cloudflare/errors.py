@@ -1,7 +1,7 @@
-"""What every error of Cloudflare means, as a table: see `cloud.error_table` for how it is looked up.
+"""The error table of Cloudflare; see `cloud.error_table` for the lookup.
 
-429 is throttling whatever its code. A code that is in no table is decided by its status: 401 and 403 are about the token,
-anything else below 500 waits for a person.
+429 is throttling, whatever its code. Unknown codes are classified by their status: 401 and 403 concern the token, any
+other below 500 stalls the object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
 
 BLOCKED: Final = timedelta(minutes=5)
-"""How long a token is shut out where the answer does not say."""
+"""How long a token is blocked if the response does not specify it."""
 _QUOTA_PAUSE: Final = timedelta(minutes=30)
 _CONNECTED_PAUSE: Final = timedelta(minutes=1)
 
@@ -42,14 +42,14 @@ _INVALID = ErrorRow(Stall, INVALID_SPEC, "invalid_spec")
 _INVALID_RECORD = ErrorRow(Stall, INVALID_SPEC, "dns_invalid_input")
 _RECORD_CONFLICT = ErrorRow(Stall, RECORD_CONFLICT, "domain_conflict")
 _STALE = ErrorRow(Conflict, "Conflict", "stale")
-"""What we know is out of date: something is there already, or is gone. Look, and decide anew."""
+"""Our state is outdated: an object exists already, or no longer exists. Read again, and decide again."""
 _TUNNEL_GONE = ErrorRow(Stall, TUNNEL_NOT_FOUND, "not_found")
 _NO_ROUTE = ErrorRow(Stall, NOT_FOUND, "not_found")
 _QUOTA = ErrorRow(Stall, QUOTA_EXCEEDED, "quota", _QUOTA_PAUSE)
 _UNKNOWN = ErrorRow(Stall, API_ERROR, "unknown")
 
 ABSENT: Final = frozenset({81044, 1002, 1003, 1055, 11021, 12045, 12135, 12152})
-"""Codes that say: there is no such object. For a delete that is success, for a read it is an answer."""
+"""Codes for an object that does not exist. For a delete that is a success."""
 
 CODES: Mapping[int, ErrorRow] = MappingProxyType(
     {
@@ -120,12 +120,12 @@ TABLE: Final = ErrorTable((CODES,), _by_message, _by_status)
 
 
 def is_absent(error: Exception) -> bool:
-    """Whether the provider says that there is no such object."""
+    """Whether the error means that the object does not exist."""
     return isinstance(error, RefusedError) and error.status < 429 and error.has_code(ABSENT)
 
 
 def classify(operation: Operation, error: Exception) -> Failure | None:
-    """Translate what a request raised; None where it is no doing of the provider."""
+    """Classify an exception of a request; None if it is not an error of the provider."""
     if isinstance(error, BrokenReplyError):
         message = f"no answer to {operation.name}: {error}"
         return Failure(Retry(message, UNREACHABLE), "retryable", Verdict.UNANSWERED)
@@ -141,21 +141,21 @@ def classify(operation: Operation, error: Exception) -> Failure | None:
     return Failure(error_for(row, f"cannot {_verb(operation.name)}: {error.text}"), row.error_type)
 
 
-def may_be_one_changes_fault(error: Stall) -> bool:
-    """Whether a write of many changes may have been refused because of one of them.
+def may_concern_one_change(error: Stall) -> bool:
+    """Whether one of several changes may have caused the refusal.
 
-    Everything else (the token, a tunnel that is gone, a quota) would meet each of them as well, one call at a time.
+    Other errors (the token, a missing tunnel, a quota) would occur for each change separately as well.
     """
     return error.reason in (INVALID_SPEC, RECORD_CONFLICT, API_ERROR)
 
 
 def unreadable(message: str) -> Retry:
-    """An answer that cannot be true, found out after it was read."""
+    """The error for an inconsistent response, detected after it was parsed."""
     error = Retry(message, UNREACHABLE)
     error.error_type = "retryable"
     return error
 
 
 def _verb(name: str) -> str:
-    """An operation in words: `PutTunnelConfiguration` as "put tunnel configuration"."""
+    """The name of an operation as text: "put tunnel configuration" for `PutTunnelConfiguration`."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()

@@ -1,4 +1,4 @@
-"""Hostnames as Cloudflare compares them: lower case, ASCII, without the dot at the end; and the zone that holds one."""
+"""Normalises hostnames (lower case, punycode, without the final dot), and finds the zone of a hostname."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 253
 
 
 def normalise(hostname: str) -> str:
-    """The one spelling of a hostname, `*.` before it allowed. Raise Stall where it is none."""
+    """The normalised hostname, which may be a wildcard. Raise Stall if it is invalid."""
     ascii_name = hostname.strip().rstrip(".").lower()
     if not ascii_name.isascii():
         ascii_name = _punycode(ascii_name)
@@ -28,7 +28,7 @@ def is_wildcard(hostname: str) -> bool:
 
 
 def covers(pattern: str, hostname: str) -> bool:
-    """Whether cloudflared takes a request for `hostname` to be meant by `pattern`: `*.` stands for several labels."""
+    """Whether `pattern` matches `hostname` in cloudflared, where `*.` matches one or more labels."""
     if pattern in ("", "*"):
         return True
     if is_wildcard(pattern):
@@ -37,7 +37,7 @@ def covers(pattern: str, hostname: str) -> bool:
 
 
 def zone_of(hostname: str, zones: Iterable[Zone]) -> Zone | None:
-    """The zone that a hostname belongs to: of all whose name it ends with, the longest."""
+    """The zone of a hostname: the one with the longest matching name."""
     name = hostname.removeprefix("*.")
     holding = [zone for zone in zones if name == zone.name or name.endswith(f".{zone.name}")]
     return max(holding, key=lambda zone: len(zone.name), default=None)

@@ -14,7 +14,7 @@ from edgekeeper.core.redaction import REDACTED
 
 
 class SecretText:
-    """A text that is not shown in logs or reprs; `reveal` returns it."""
+    """A string that is not included in logs or reprs; `reveal` returns it."""
 
     __slots__ = ("_text",)
 
@@ -52,7 +52,7 @@ class Zone(msgspec.Struct, frozen=True):
 
 
 class DnsRecord(msgspec.Struct, frozen=True):
-    """A DNS record as it is."""
+    """A DNS record."""
 
     id: str
     name: str
@@ -65,7 +65,7 @@ class DnsRecord(msgspec.Struct, frozen=True):
 
 
 class BatchResult(msgspec.Struct, frozen=True):
-    """What a batch did. Cloudflare leaves out, or says null, where it had nothing to do."""
+    """The result of a batch. Cloudflare omits empty lists, or sets them to null."""
 
     deletes: list[DnsRecord] | None = None
     patches: list[DnsRecord] | None = None
@@ -74,7 +74,7 @@ class BatchResult(msgspec.Struct, frozen=True):
 
 
 class TunnelConfiguration(msgspec.Struct, frozen=True):
-    """The configuration of a tunnel: null until it was written for the first time."""
+    """The configuration of a tunnel: null until it is first written."""
 
     tunnel_id: str
     version: int
@@ -82,7 +82,7 @@ class TunnelConfiguration(msgspec.Struct, frozen=True):
 
 
 class Tunnel(msgspec.Struct, frozen=True):
-    """A tunnel. A deleted one can still be looked at."""
+    """A tunnel. Deleted tunnels can still be read."""
 
     id: str
     name: str
@@ -106,7 +106,7 @@ class Tunnel(msgspec.Struct, frozen=True):
 
 
 class AttachedPolicy(msgspec.Struct, frozen=True):
-    """A policy as an application shows it: written out, even where it is a reusable one."""
+    """A policy of an application, with all fields even if it is a reusable policy."""
 
     id: str
     name: str = ""
@@ -129,7 +129,7 @@ class Application(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     policies: tuple[AttachedPolicy, ...] = ()
     document: dict[str, Any] = {}
-    """All that was shown, unknown fields too."""
+    """The complete response, including unknown fields."""
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -162,7 +162,7 @@ class IdentityProvider(msgspec.Struct, frozen=True):
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """A tag that applications may carry."""
+    """A tag for applications."""
 
     name: str
 
@@ -174,7 +174,7 @@ class Organization(msgspec.Struct, frozen=True):
 
     @property
     def team(self) -> str:
-        """The team's name, as cloudflared wants it."""
+        """The team's name, as in the configuration of cloudflared."""
         return self.auth_domain.removesuffix(".cloudflareaccess.com")
 
 
@@ -190,7 +190,7 @@ class ServiceToken(msgspec.Struct, frozen=True):
 
 
 class Issued(msgspec.Struct, frozen=True):
-    """A service token with its secret, as it is on the wire and nowhere else."""
+    """The response for a service token with its secret. Converted to `IssuedToken` immediately."""
 
     id: str
     client_id: str
@@ -208,7 +208,7 @@ class Issued(msgspec.Struct, frozen=True):
 
 
 class IssuedToken(msgspec.Struct, frozen=True):
-    """A service token that was just made or rotated: the only time that its secret is shown."""
+    """A service token that was created or rotated. Its secret is returned only this once."""
 
     id: str
     client_id: str
@@ -218,7 +218,7 @@ class IssuedToken(msgspec.Struct, frozen=True):
 
 
 class TokenStatus(msgspec.Struct, frozen=True):
-    """What the API says about the API token that asks."""
+    """The status of the API token of the request."""
 
     id: str
     status: str

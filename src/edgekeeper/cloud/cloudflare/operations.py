@@ -1,8 +1,8 @@
-"""The operations that are used, in one table: address, whether it may be repeated blindly, name in metrics and audit.
+"""The table of operations: path, idempotency, name in metrics and audit.
 
-Reading, deleting, and writing the whole of an object that has one writer are idempotent. A POST is not, for Cloudflare
-knows no idempotency key: after a lost answer somebody has to look. Nor is writing the configuration of a tunnel, which
-others write as well: a late repetition would undo what they did in between.
+Reading, deleting, and replacing an object with a single writer are idempotent. A POST is not, because Cloudflare has no
+idempotency keys: after a lost response the state must be read first. Nor is writing the configuration of a tunnel, which
+others write as well: a late retry would revert their changes.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from edgekeeper.core.errors import Stall
 _DEADLINE = timedelta(seconds=60)
 _PLACE = re.compile(r"\{(\w+)\}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Ids are hexadecimal or UUIDs, and people write them into specs: nothing else gets into an address."""
+"""Ids are hexadecimal or UUIDs. They come from specs, so they are validated before they are part of a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an operation is to be found."""
+    """An operation with its method and path."""
 
     method: str
     template: str
     operation: Operation
 
     def path(self, ids: Mapping[str, str]) -> str:
-        """The path with these ids in it. Raise Stall where one of them would lead elsewhere."""
+        """The path with these ids. Raise Stall if an id is invalid."""
         return _PLACE.sub(lambda place: _piece(place[1], ids[place[1]]), self.template)
 
 
 def _piece(name: str, value: str) -> str:
     if not _ID.fullmatch(value):
-        raise Stall("InvalidSpec", f"{value[:100]!r} is no id of a {name}")
+        raise Stall("InvalidSpec", f"{value[:100]!r} is not the id of a {name}")
     return value
 
 
@@ -95,6 +95,6 @@ CREATE_SERVICE_TOKEN = _endpoint("CreateServiceToken", "POST", f"{_ACCESS}/servi
 GET_SERVICE_TOKEN = _endpoint("GetServiceToken", "GET", _SERVICE_TOKEN)
 PUT_SERVICE_TOKEN = _endpoint("PutServiceToken", "PUT", _SERVICE_TOKEN)
 DELETE_SERVICE_TOKEN = _endpoint("DeleteServiceToken", "DELETE", _SERVICE_TOKEN)
-# Twice refreshed is as good as once: it only moves the end of the token's life.
+# Idempotent: a refresh only extends the lifetime of the token.
 REFRESH_SERVICE_TOKEN = _endpoint("RefreshServiceToken", "POST", f"{_SERVICE_TOKEN}/refresh", idempotent=True)
 ROTATE_SERVICE_TOKEN = _endpoint("RotateServiceToken", "POST", f"{_SERVICE_TOKEN}/rotate")

@@ -1,7 +1,7 @@
-"""What to do about the records of one name: a pure function from what is wanted and what is there.
+"""Plans the changes to the records of one name, from the desired and the existing records. Pure.
 
-Ours are the records whose comment begins with our mark. Records of others are left alone: where one is in the way, the
-change is refused, and the reason names it. One that is already exactly as wanted gets our mark.
+Records whose comment begins with our ownership mark are ours. Other records are not changed: if one conflicts, the change
+is refused with a message that names it. A record that is already as desired gets our mark.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 
 LONGEST_COMMENT = 100
-"""On any plan."""
+"""The limit of all Cloudflare plans."""
 _SHORTEST_TTL, _LONGEST_TTL = 60, 86_400
 _TYPES = frozenset({"A", "AAAA", "CNAME"})
-"""Types that get into each other's way. Others of the same name, such as TXT, are nobody's concern here."""
+"""Types that conflict with each other. Other types, such as TXT, are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRecord:
-    """A record as it should be."""
+    """A desired record."""
 
     type: str
     content: str
     proxied: bool = False
     ttl: int = 1
-    """1 is automatic, as it always is for proxied records."""
+    """1 means automatic, which is required for proxied records."""
 
     def __post_init__(self) -> None:
-        """Spell the content as Cloudflare will. Raise Stall where it would not be taken."""
+        """Normalise the content. Raise Stall if it is invalid."""
         object.__setattr__(self, "content", _canonical(self.type, self.content))
         if self.ttl != 1 and not _SHORTEST_TTL <= self.ttl <= _LONGEST_TTL:
             raise Stall(
                 INVALID_SPEC,
-                f"a TTL of {self.ttl} is neither 1 nor between {_SHORTEST_TTL} and {_LONGEST_TTL}",
+                f"a TTL of {self.ttl} must be 1 or between {_SHORTEST_TTL} and {_LONGEST_TTL}",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """What the address records of one name should be."""
+    """The desired address records of a name."""
 
     name: str
-    """As `hostnames.normalise` spells it."""
+    """Normalised by `hostnames.normalise`."""
     mark: str
-    """The first words of the comments of our records: who the owner is."""
+    """The ownership mark: the beginning of the comment of our records."""
     wanted: tuple[WantedRecord, ...] = ()
-    """None at all withdraws the name."""
+    """Empty to delete our records."""
     comment: str = ""
-    """The whole comment; the mark alone where empty. Cut after 100 characters."""
+    """The complete comment; the mark if empty. Truncated to 100 characters."""
     written: frozenset[tuple[str, str]] | None = None
-    """For a withdrawal: type and content of what we wrote. What is different now is not deleted."""
+    """For a deletion: type and content of the records that we wrote. Records that differ are not deleted."""
     adopt: bool = False
-    """Whether records of others may be taken over."""
+    """Whether records of others may be adopted."""
     known: frozenset[str] = frozenset()
     """Ids of records that are ours though they bear no mark: an operator that came before us wrote them."""
     others: str = ""
@@ -67,11 +67,11 @@ class RecordChange:
     """For a withdrawal: whether the records stay, without our mark."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError where what we write would not be known as ours again."""
+        """Raise ValueError if written records would not be recognised as ours."""
         if not self.mark or len(self.mark) > LONGEST_COMMENT:
-            raise ValueError("a mark has to be there, and to fit into a comment")
+            raise ValueError("a mark is required, and must fit into a comment")
         if not self.marks(self.whole_comment) or not self.whole_comment.isprintable():
-            raise ValueError(f"the comment does not begin with the mark {self.mark!r}, or is no line of text")
+            raise ValueError(f"the comment must begin with the mark {self.mark!r}, and be a single line")
 
     def marks(self, comment: str | None) -> bool:
         """Whether a record with this comment is ours."""
@@ -96,7 +96,7 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
-    """What a batch has to hold for one change."""
+    """The operations of a batch for one change."""
 
     kept: tuple[DnsRecord, ...] = ()
     deletes: tuple[DnsRecord, ...] = ()
@@ -119,14 +119,14 @@ def _canonical(kind: str, content: str) -> str:
     try:
         address = ipaddress.ip_address(content)
     except ValueError as error:
-        raise Stall(INVALID_SPEC, f"{content[:300]!r} is no address") from error
+        raise Stall(INVALID_SPEC, f"{content[:300]!r} is not an IP address") from error
     if versions.get(kind) != address.version:
         raise Stall(INVALID_SPEC, f"{content} cannot be the content of a record of type {kind}")
     return str(address)
 
 
 def plan_change(change: RecordChange, same_name: Iterable[DnsRecord]) -> RecordPlan:
-    """What to do, given the records of that name. Raise Stall where others are in the way."""
+    """Plan a change, given the records of that name. Raise Stall if records of others conflict."""
     existing = [record for record in same_name if record.type in _TYPES]
     if not change.wanted:
         ours = [record for record in existing if change.owns(record)]
@@ -148,7 +148,7 @@ def plan_change(change: RecordChange, same_name: Iterable[DnsRecord]) -> RecordP
 def _match_exactly(
     change: RecordChange, left: list[DnsRecord]
 ) -> tuple[list[DnsRecord], list[tuple[DnsRecord, JsonObject]], list[WantedRecord]]:
-    """Find for each wanted record the one with its type and content, and take it out of `left`."""
+    """Match each desired record with an existing one of the same type and content, and remove that from `left`."""
     kept: list[DnsRecord] = []
     patches: list[tuple[DnsRecord, JsonObject]] = []
     unmatched: list[WantedRecord] = []
@@ -177,13 +177,13 @@ def _withdrawal(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
             if (record.type, record.content) not in change.written:
                 raise Stall(
                     RECORD_CONFLICT,
-                    f"the record {record.type} {record.name} is not deleted: somebody has changed it to {record.content}",
+                    f"the record {record.type} {record.name} is not deleted: it was changed to {record.content}",
                 )
     return RecordPlan(deletes=tuple(ours))
 
 
 def _check_foreign(change: RecordChange, existing: Sequence[DnsRecord]) -> None:
-    """Raise Stall where a record of others would have to be changed. One that is as wanted may get our mark."""
+    """Raise Stall if a record of others would have to be changed, except to mark one that is as desired."""
     for record in existing:
         if change.is_anothers(record):
             raise Stall(

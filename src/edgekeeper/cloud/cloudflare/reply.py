@@ -1,7 +1,7 @@
-"""Reads the envelope of Cloudflare's answers.
+"""Parses Cloudflare's responses.
 
-An HTML page, a truncated document, a list that is null, a redirect: each raises. None is ever read as an empty result,
-which could lead to deletions.
+An HTML page, a truncated document, null instead of a list and a redirect raise an error. They are never treated as an
+empty result, which could lead to deletions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class PageInfo(msgspec.Struct, frozen=True):
-    """Where a page stands among the others. Any part of it may be missing."""
+    """The position of a page. Any field may be missing."""
 
     page: int | None = None
     per_page: int | None = None
@@ -51,18 +51,18 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A successful answer."""
+    """A successful response."""
 
     result: msgspec.Raw
     info: PageInfo | None
 
     def read(self, type_: type[T]) -> T:
-        """The result as that type. Raise BrokenReplyError where it is something else."""
+        """The result as `type_`. Raise BrokenReplyError if it has another form."""
         result: T = self._decode(type_)
         return result
 
     def read_list(self, type_: type[T]) -> list[T]:
-        """The result as a list of that type; null, for one, is none."""
+        """The result as a list of `type_`. Raise BrokenReplyError if it has another form, such as null."""
         items: list[T] = self._decode(GenericAlias(list, (type_,)))
         return items
 
@@ -70,11 +70,11 @@ class Reply:
         try:
             return msgspec.json.decode(self.result, type=type_)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise BrokenReplyError(f"the result is not as expected: {error}") from error
+            raise BrokenReplyError(f"the result has an unexpected form: {error}") from error
 
 
 class BrokenReplyError(Exception):
-    """An unreadable answer. The request may have taken effect."""
+    """The response cannot be parsed. The request may have taken effect."""
 
 
 class RefusedError(Exception):
@@ -92,34 +92,34 @@ class RefusedError(Exception):
     def text(self) -> str:
         """The provider's message."""
         words = "; ".join(f"{problem.message.strip()} ({problem.code})" for problem in self.problems)
-        return words[:_LONGEST_MESSAGE] or f"HTTP {self.status} without a reason"
+        return words[:_LONGEST_MESSAGE] or f"HTTP {self.status} without an error message"
 
     def has_code(self, codes: frozenset[int]) -> bool:
         return any(problem.code in codes for problem in self.problems)
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
-    """The answer, where it is successful. Raise RefusedError for a refusal, BrokenReplyError for anything else."""
+    """Parse a successful response. Raise RefusedError for a refusal, BrokenReplyError for anything else."""
     if 300 <= status < 400:
         raise BrokenReplyError(f"a redirect ({status}), which is not followed")
     try:
         envelope = msgspec.json.decode(body, type=_Envelope)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        if 400 <= status < 500:  # refused before it came to the API: by a proxy, or by the edge
+        if 400 <= status < 500:  # refused by a proxy or by the edge, before it reached the API
             raise RefusedError(status, (), _retry_after(headers)) from error
-        raise BrokenReplyError(f"HTTP {status} without a readable answer: {error}") from error
+        raise BrokenReplyError(f"HTTP {status} with an unreadable response: {error}") from error
     if status >= 500:
         words = RefusedError(status, envelope.errors or ()).text
         raise BrokenReplyError(f"HTTP {status}: {words}")
     if status >= 400 or not envelope.success:
         raise RefusedError(status, envelope.errors or (), _retry_after(headers))
     if not bytes(envelope.result):
-        raise BrokenReplyError("the answer has no result")
+        raise BrokenReplyError("the response has no result")
     return Reply(envelope.result, envelope.result_info)
 
 
 def _retry_after(headers: Mapping[str, str]) -> timedelta | None:
-    """Seconds, as Cloudflare sends them. Anything else, or more than an hour, is no answer to the question."""
+    """Seconds, as Cloudflare sends them; None for anything else, or for more than an hour."""
     text: Any = headers.get("retry-after", "")
     if not text.isdecimal() or len(text) > 6:
         return None

@@ -1,9 +1,8 @@
-"""Sends requests to Cloudflare: by aiohttp in production, straight into the simulation in tests.
+"""Sends HTTP requests to Cloudflare with aiohttp. Tests send them to the simulation instead.
 
-Nothing is assumed about what arrives: answers have a limit of size, compressed and decompressed; redirects are not
-followed, because the token must not reach anybody else; cookies are not kept. Timeouts are the transport's. aiohttp would
-repeat a request by itself when a kept connection turns out to be dead; that would be a call without a number, so it is
-prevented here.
+Responses are not trusted: their size is limited, compressed and decompressed; redirects are not followed, because the
+token must not be sent to another host; cookies are not stored. The transport sets timeouts. aiohttp's own retry on a closed
+connection is disabled, because it would bypass the transport.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _GZIP = zlib.MAX_WBITS | 16
 class Sender(Protocol):
     """Sends one request and returns status, headers by lower-case name, and body.
 
-    Raises OSError where there was no answer, or none that may be looked at.
+    Raises OSError if there was no response, or one that is refused.
     """
 
     async def __call__(
@@ -37,7 +36,7 @@ class Sender(Protocol):
 
 
 class NoAnswerError(OSError):
-    """The connection failed or broke, or what came is more than we want to read."""
+    """The connection failed, or the response is too large or cannot be decompressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,14 @@ class SenderOptions:
     """Bytes. A page of 5,000 records is between two and three megabytes."""
     connect: timedelta = timedelta(seconds=10)
     proxy_from_environment: bool = True
-    """Whether `HTTPS_PROXY` and `NO_PROXY` count."""
+    """Whether to use `HTTPS_PROXY` and `NO_PROXY`."""
 
 
 DEFAULT_OPTIONS = SenderOptions()
 
 
 class HttpSender:
-    """The sender of production. Made anywhere, used within one running event loop."""
+    """The sender for production. It may be created anywhere, and is used in one event loop."""
 
     def __init__(self, options: SenderOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
@@ -69,7 +68,7 @@ class HttpSender:
             async with self._opened().request(
                 method,
                 URL(url, encoded=True),
-                data=BytesIO(body) if body else None,  # in pieces: a tunnel's rules may be megabytes
+                data=BytesIO(body) if body else None,  # in chunks: the rules of a tunnel may have megabytes
                 headers={**headers, "accept-encoding": "gzip"},
                 allow_redirects=False,
             ) as response:
@@ -108,28 +107,28 @@ class HttpSender:
         return b"".join(parts)
 
     def _unpacked(self, raw: bytes, encoding: str) -> bytes:
-        """The body as it was before it was packed, by no more than the limit."""
+        """The decompressed body. Raise NoAnswerError if it exceeds the limit, or is invalid."""
         if encoding.lower() in ("", "identity"):
             return raw
         if encoding.lower() != "gzip":
-            raise NoAnswerError(f"the answer is encoded in a way that was not asked for: {encoding[:40]!r}")
+            raise NoAnswerError(f"the response has an unsupported encoding: {encoding[:40]!r}")
         unpacking = zlib.decompressobj(_GZIP)
         try:
             body = unpacking.decompress(raw, self._options.largest_answer)
         except zlib.error as error:
-            raise NoAnswerError(f"the answer cannot be unpacked: {error}") from error
+            raise NoAnswerError(f"the response cannot be decompressed: {error}") from error
         if unpacking.unconsumed_tail:
             raise self._too_large()
         if not unpacking.eof:
-            raise NoAnswerError("the answer cannot be unpacked: its end is missing")
+            raise NoAnswerError("the response cannot be decompressed: it is truncated")
         return body
 
     def _too_large(self) -> NoAnswerError:
-        return NoAnswerError(f"the answer is larger than {self._options.largest_answer} bytes")
+        return NoAnswerError(f"the response is larger than {self._options.largest_answer} bytes")
 
 
 async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending a request again, by an error that it does not know."""
+    """Disable aiohttp's own retry, by raising an error that it does not handle."""
     try:
         return await handler(request)
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:

@@ -1,7 +1,7 @@
-"""Service tokens: made, refreshed before they end, rotated with a time in which both secrets work.
+"""Service tokens: created, refreshed before they expire, rotated with a period in which both secrets are valid.
 
-A secret is shown once, when it is made. Making one is not repeatable, so a caller looks a token up by its name first;
-and where the secret of a token that exists was lost, it rotates the token rather than making another.
+A secret is returned only once, when it is created. Creating a token is not idempotent, so callers look for its name first;
+if the secret of an existing token was lost, they rotate it instead of creating another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.echo import Echo
 from edgekeeper.cloud.cloudflare.models import Issued, IssuedToken, SecretText, ServiceToken
 from edgekeeper.cloud.cloudflare.operations import Endpoint
@@ -31,68 +31,66 @@ class ServiceTokens:
 
     async def pages(self) -> AsyncIterator[Mapping[str, ServiceToken]]:
         """All tokens by id, page by page."""
-        question = Question(operations.LIST_SERVICE_TOKENS, {"account": self._account})
-        async for page in self._client.pages(question, ServiceToken, _PER_PAGE):
+        call = CloudflareCall(operations.LIST_SERVICE_TOKENS, {"account": self._account})
+        async for page in self._client.pages(call, ServiceToken, _PER_PAGE):
             yield {token.id: token for token in page}
 
     async def find(self, name: str) -> list[ServiceToken]:
         """The tokens of a name. There may be several: names are not known to be unique."""
-        question = Question(operations.LIST_SERVICE_TOKENS, {"account": self._account}, {"name": name})
-        pages = self._client.pages(question, ServiceToken, _PER_PAGE)
+        call = CloudflareCall(operations.LIST_SERVICE_TOKENS, {"account": self._account}, {"name": name})
+        pages = self._client.pages(call, ServiceToken, _PER_PAGE)
         return [token async for page in pages for token in page if token.name == name]
 
     async def get(self, token_id: str) -> ServiceToken | None:
-        """The token, or None where there is none."""
-        return await self._client.ask_for(
-            self._question(operations.GET_SERVICE_TOKEN, token_id), ServiceToken
-        )
+        """The token, or None if it does not exist."""
+        return await self._client.find(self._call_to(operations.GET_SERVICE_TOKEN, token_id), ServiceToken)
 
     async def create(self, name: str, duration: str) -> IssuedToken:
-        """Make a token. Look for one of that name first: this is not repeatable."""
+        """Create a token. Not idempotent: look for a token of that name first."""
         body = {"name": name, "duration": duration}
-        question = Question(operations.CREATE_SERVICE_TOKEN, {"account": self._account}, body=body)
-        token = await self._client.ask(question, Issued)
+        call = CloudflareCall(operations.CREATE_SERVICE_TOKEN, {"account": self._account}, body=body)
+        token = await self._client.call(call, Issued)
         self.written.put(token.id, token.without_secret())
         return _issued(token)
 
     async def update(self, token_id: str, name: str, duration: str) -> ServiceToken:
         """Change name and duration. When the token expires is changed by `refresh`. Raise Conflict where it is gone."""
         body = {"name": name, "duration": duration, "enabled": True}
-        token = await self._client.ask_for(
-            self._question(operations.PUT_SERVICE_TOKEN, token_id, body), ServiceToken
+        token = await self._client.find(
+            self._call_to(operations.PUT_SERVICE_TOKEN, token_id, body), ServiceToken
         )
         if token is None:
             raise self._gone(token_id)
         return self.written.put(token_id, token)
 
     async def refresh(self, token_id: str) -> ServiceToken:
-        """Let the token live for its whole duration again. Its secret stays. Raise Conflict where it is gone."""
-        question = self._question(operations.REFRESH_SERVICE_TOKEN, token_id)
-        token = await self._client.ask_for(question, ServiceToken)
+        """Extend the lifetime of a token by its duration, with the same secret. Raise Conflict if it does not exist."""
+        call = self._call_to(operations.REFRESH_SERVICE_TOKEN, token_id)
+        token = await self._client.find(call, ServiceToken)
         if token is None:
             raise self._gone(token_id)
         return self.written.put(token_id, token)
 
     async def rotate(self, token_id: str, *, old_until: datetime) -> IssuedToken:
-        """Make a new secret. The old one works until then. Raise Conflict where the token is gone."""
+        """Create a new secret. The old one is valid until `old_until`. Raise Conflict if the token does not exist."""
         body = {"previous_client_secret_expires_at": timestamp(old_until)}
-        question = self._question(operations.ROTATE_SERVICE_TOKEN, token_id, body)
-        token = await self._client.ask_for(question, Issued)
+        call = self._call_to(operations.ROTATE_SERVICE_TOKEN, token_id, body)
+        token = await self._client.find(call, Issued)
         if token is None:
             raise self._gone(token_id)
         return _issued(token)
 
     async def delete(self, token_id: str) -> None:
-        """Delete the token. One that is gone already counts as deleted."""
-        await self._client.ask_for(self._question(operations.DELETE_SERVICE_TOKEN, token_id), dict)
+        """Delete the token, if it exists."""
+        await self._client.find(self._call_to(operations.DELETE_SERVICE_TOKEN, token_id), dict)
         self.written.remove(token_id)
 
     def _gone(self, token_id: str) -> Conflict:
         self.written.remove(token_id)
-        return Conflict(f"there is no service token {token_id} any more")
+        return Conflict(f"the service token {token_id} no longer exists")
 
-    def _question(self, endpoint: Endpoint, token_id: str, body: JsonObject | None = None) -> Question:
-        return Question(endpoint, {"account": self._account, "token": token_id}, body=body)
+    def _call_to(self, endpoint: Endpoint, token_id: str, body: JsonObject | None = None) -> CloudflareCall:
+        return CloudflareCall(endpoint, {"account": self._account, "token": token_id}, body=body)
 
 
 def _issued(token: Issued) -> IssuedToken:

@@ -1,25 +1,25 @@
-"""Whether an API token works, and for how long: asked when an account is first used, and when its Secret changes."""
+"""Verifies API tokens: on the first use of an account, and when its Secret changes."""
 
 from __future__ import annotations
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.errors import AUTH_FAILED
 from edgekeeper.cloud.cloudflare.models import TokenStatus
 from edgekeeper.core.errors import Stall
 
 
 async def verify(client: CloudflareClient, account_id: str) -> TokenStatus:
-    """What Cloudflare says about the token. Raise Stall where it does not work.
+    """The status of the token. Raise Stall if it is not usable.
 
-    Tokens belong to an account or to a user, and each kind has an address that knows nothing of the other.
+    Tokens belong to an account or to a user, each with its own endpoint, so both are tried.
     """
     try:
-        status = await client.ask(
-            Question(operations.VERIFY_ACCOUNT_TOKEN, {"account": account_id}), TokenStatus
+        status = await client.call(
+            CloudflareCall(operations.VERIFY_ACCOUNT_TOKEN, {"account": account_id}), TokenStatus
         )
     except Stall:
-        status = await client.ask(Question(operations.VERIFY_USER_TOKEN, {}), TokenStatus)
+        status = await client.call(CloudflareCall(operations.VERIFY_USER_TOKEN, {}), TokenStatus)
     if status.status != "active":
         raise Stall(AUTH_FAILED, f"the API token of {client.credential.name} is {status.status}")
     return status

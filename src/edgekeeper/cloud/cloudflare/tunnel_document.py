@@ -1,12 +1,12 @@
-"""Merging changes into the configuration of a tunnel, which people and other programs write as well.
+"""Merges changes into the configuration of a tunnel, which other clients write as well.
 
-The configuration is one document, and the first rule that matches wins. So:
+The configuration is one document, and the first matching rule applies. So the order is:
 
     exact hostnames ─► wildcards, the longer first ─► the rule for everything else
 
-What is not ours stays as it is: rules of other hostnames in the order that they have among themselves, `warp-routing`,
-the global `originRequest`, and whatever Cloudflare may invent. Ours are put in front of what would take their requests
-away. A hostname that somebody else has a rule for is not touched, unless the change says that it is ours.
+Everything else is kept: rules of other hostnames in their relative order, `warp-routing`, the global `originRequest` and
+unknown fields. Our rules are inserted before rules that would match their requests. Rules of others for the same hostname
+are not changed, unless the change allows to adopt them.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
 
 CATCH_ALL: JsonObject = {"service": "http_status:404"}
-"""What a tunnel that has no rule for everything else gets: a wildcard DNS record must not lead anywhere."""
+"""The catch-all rule that is added if there is none, for requests of wildcard DNS records."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostnameChange:
-    """What the rules of one hostname should be."""
+    """The desired rules of a hostname."""
 
     hostname: str
     rules: tuple[TunnelRule, ...] = ()
-    """In the order in which they are tried. None at all withdraws the hostname."""
+    """In the order in which they are tried. Empty to remove the hostname."""
     ours: bool = False
-    """Whether rules that are there already are ours, or may be taken over."""
+    """Whether existing rules are ours, or may be adopted."""
 
 
 def check_change(change: HostnameChange) -> None:
-    """Raise Stall where cloudflared would not take the rules, or they are about something else."""
+    """Raise Stall if cloudflared would refuse the rules, or they are for another hostname."""
     if normalise(change.hostname) != change.hostname:
-        raise Stall(INVALID_SPEC, f"{change.hostname!r} is not written as Cloudflare writes it")
+        raise Stall(INVALID_SPEC, f"{change.hostname!r} is not a normalised hostname")
     for rule in change.rules:
         check_rule(rule)
         if rule.hostname != change.hostname:
-            raise Stall(INVALID_SPEC, f"a rule for {rule.hostname} is no rule for {change.hostname}")
+            raise Stall(INVALID_SPEC, f"a rule for {rule.hostname} is not a rule for {change.hostname}")
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A configuration with changes in it."""
+    """A configuration with merged changes."""
 
     config: JsonObject | None
-    """The very same one where nothing had to be changed."""
+    """The original document itself if nothing had to be changed."""
     refused: Mapping[str, Stall]
-    """By hostname: changes that would touch what is not ours."""
+    """Changes that would modify rules of others, by hostname."""
 
 
 def merge(config: JsonObject | None, changes: Sequence[HostnameChange]) -> Merged:
@@ -87,7 +87,7 @@ def rules_by_hostname(config: JsonObject | None) -> dict[str, tuple[JsonObject, 
 
 
 class _Shadows:
-    """Which rules there are, and which of them never get a request because an earlier wildcard takes it."""
+    """The existing rules, and which of them are shadowed by an earlier wildcard."""
 
     def __init__(self, rules: Iterable[JsonObject]) -> None:
         self._rules: dict[str, list[JsonObject]] = {}
@@ -125,8 +125,8 @@ def _placed(present: list[JsonObject], changed: Mapping[str, HostnameChange]) ->
 
 
 def _place_of_wildcard(rules: list[JsonObject], hostname: str) -> int:
-    """Before the first rule that would take its requests away, and so behind every exact hostname but those that
-    never get one."""
+    """The position before the first rule that would match its requests, and after all exact hostnames that are not
+    shadowed."""
     for index, rule in enumerate(rules):
         if not _is_exact(rule) and covers(rule.get("hostname", ""), hostname):
             return index
@@ -147,12 +147,12 @@ def _documents(change: HostnameChange) -> list[JsonObject]:
 
 
 def _in_order(rules: Iterable[TunnelRule]) -> list[TunnelRule]:
-    """As given, but rules for all paths last: the first that matches wins, and only their author knows the expressions."""
+    """In the given order, but rules for all paths last, because the first match applies."""
     return sorted(rules, key=lambda rule: not rule.path)
 
 
 def _without_nulls(value: Any) -> Any:
-    """A copy without a null in it: written back, null would be a value."""
+    """A copy without nulls, because Cloudflare treats null as a value."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""One rule of a tunnel, checked as cloudflared will check it, so that a bad one is refused without a call."""
+"""A rule of a tunnel, with the validation of cloudflared, so that invalid rules are refused without a call."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SECONDS = ("connectTimeout", "tlsTimeout", "tcpKeepAlive", "keepAliveTimeout")
 
 @dataclass(frozen=True, slots=True)
 class TunnelRule:
-    """Where requests for a hostname, and a path of it, go to."""
+    """The service for requests to a hostname and path."""
 
     hostname: str
     service: str
     path: str = ""
-    """A regular expression as Go understands it; empty for all paths."""
+    """A Go regular expression; empty for all paths."""
     origin_request: Mapping[str, Any] = field(default_factory=dict)
 
     def document(self) -> JsonObject:
-        """The rule as the API takes it: what is empty is left out, and nothing is null."""
+        """The rule as JSON, without empty fields and nulls."""
         rule: JsonObject = {"hostname": self.hostname, "service": self.service}
         if self.path:
             rule["path"] = self.path
@@ -39,14 +39,14 @@ class TunnelRule:
 
 
 def check_rule(rule: TunnelRule) -> None:
-    """Raise Stall where cloudflared would not take the rule."""
+    """Raise Stall if cloudflared would refuse the rule."""
     if normalise(rule.hostname) != rule.hostname:
-        raise _invalid(rule, "its hostname is not written as Cloudflare writes it")
+        raise _invalid(rule, "its hostname is not normalised")
     _check_service(rule)
     try:
         re2.compile(rule.path)
     except re2.error as error:
-        raise _invalid(rule, f"its path is no regular expression: {error}") from error
+        raise _invalid(rule, f"its path is not a regular expression: {error}") from error
     for name in _SECONDS:
         seconds = rule.origin_request.get(name, 0)
         if isinstance(seconds, bool) or not isinstance(seconds, int):
@@ -60,14 +60,14 @@ def _check_service(rule: TunnelRule) -> None:
         parts = urlsplit(rule.service)
         complete = bool(parts.scheme and parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise _invalid(rule, f"its service is no address: {error}") from error
+        raise _invalid(rule, f"its service is not a URL: {error}") from error
     if not complete or rule.service != rule.service.strip():
-        raise _invalid(rule, "its service is no address with a scheme and a host")
+        raise _invalid(rule, "its service is not a URL with a scheme and a host")
     if parts.path or parts.query or parts.fragment:
-        raise _invalid(rule, "its service has a path, even if it is only a slash, and cloudflared takes none")
+        raise _invalid(rule, "its service must not have a path, not even a slash")
     if parts.username is not None:
-        raise _invalid(rule, "its service holds credentials")
+        raise _invalid(rule, "its service must not contain credentials")
 
 
 def _invalid(rule: TunnelRule, why: str) -> Stall:
-    return Stall("InvalidSpec", f"the tunnel rule for {rule.hostname[:300]!r} cannot work: {why}")
+    return Stall("InvalidSpec", f"the tunnel rule for {rule.hostname[:300]!r} is invalid: {why}")

@@ -1,18 +1,17 @@
 """The writer of a tunnel's configuration, with a mirror of its rules.
 
 *Expected flow* of a batch
- 1. Read the configuration, merge the changes in, and compare: what is in effect already is not written.
- 2. Write it as a whole. The version in the answer has to be the next one. If it is not, somebody else wrote in between:
-    read again, merge again, write again, a few times.
- 3. Where no answer came to the write, the same: what has been written will be found.
+ 1. Read the configuration, merge the changes, and compare: nothing is written if it is in effect already.
+ 2. Write the complete document. If the version in the response is not the next one, another client has written in
+    between: read, merge and write again, a few times.
+ 3. If there was no response, do the same: the read shows whether the write took effect.
 
 *Guarantees*
- - Whoever uses this tunnel in this process, with whatever credential, waits for the others (`lock`).
- - A change is confirmed only after a write that nobody came between, or a read that shows it.
+ - Writers of the same tunnel in this process, with any credential, write one at a time (`lock`).
+ - A change is confirmed only by a write without a concurrent one, or by a read that contains it.
 
 *Caveats*
- - What somebody else writes between our read and our write is lost, because the API knows no precondition. The time
-   between the two is one call, and the log says when it happened.
+ - A write of another client between our read and our write is lost, because the API has no preconditions. This is logged.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 
-from edgekeeper.cloud.cloudflare.errors import may_be_one_changes_fault
+from edgekeeper.cloud.cloudflare.errors import may_concern_one_change
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange, check_change, merge, rules_by_hostname
 from edgekeeper.cloud.cloudflare.tunnels import Tunnels
 from edgekeeper.cloud.coalescer import Coalescer, CoalescerOptions, Ticket
@@ -35,7 +34,7 @@ log = get_logger(__name__)
 WINDOW = timedelta(seconds=1)
 """How long a change waits for others."""
 _HEAVIEST = 10_000
-"""Everything that is waiting goes into one write: it replaces the whole document anyway."""
+"""No limit: one write replaces the complete document anyway."""
 _ATTEMPTS = 4
 
 Rules = tuple[JsonObject, ...]
@@ -72,9 +71,9 @@ class TunnelWriter:
         return self._coalescer.pending
 
     def submit(self, change: HostnameChange, *, wake: Callable[[], None] | None = None) -> Ticket[Rules]:
-        """Submit what the rules of a hostname should be. Raise Stall where cloudflared would not take them.
+        """Submit the desired rules of a hostname. Raise Stall if cloudflared would refuse them.
 
-        The result is the rules as they are then.
+        The result is the rules after the write.
         """
         check_change(change)
         return self._coalescer.submit(change, wake=wake)
@@ -84,7 +83,7 @@ class TunnelWriter:
             async with self._lock.lock:
                 config, refused = await self._settle(changes)
         except Stall as error:
-            if may_be_one_changes_fault(error):
+            if may_concern_one_change(error):
                 raise
             return [error] * len(changes)
         by_hostname = rules_by_hostname(config)
@@ -98,7 +97,7 @@ class TunnelWriter:
     async def _settle(
         self, changes: Sequence[HostnameChange]
     ) -> tuple[JsonObject | None, Mapping[str, PassError]]:
-        """Write the changes, and return the configuration that has them."""
+        """Write the changes, and return the resulting configuration."""
         for _ in range(_ATTEMPTS):
             live = await self._tunnels.configuration(self._tunnel)
             merged = merge(live.config, changes)
@@ -107,19 +106,23 @@ class TunnelWriter:
             try:
                 stored = await self._tunnels.put_configuration(self._tunnel, merged.config)
             except Retry as error:
-                log.info("Tunnel configuration: no answer, looking", tunnel=self._tunnel, error=error.message)
+                log.info(
+                    "No response to a write of the tunnel configuration: reading it",
+                    tunnel=self._tunnel,
+                    error=error.message,
+                )
                 continue
             if stored.version == live.version + 1:
                 return stored.config, merged.refused
             log.warning(
-                "Tunnel configuration is written by somebody else too",
+                "The tunnel configuration was written by another client at the same time",
                 tunnel=self._tunnel,
                 expected=live.version + 1,
                 version=stored.version,
             )
         raise Retry(
             f"the configuration of tunnel {self._tunnel} could not be written in {_ATTEMPTS} attempts, "
-            "because others write it at the same time or no answer came",
+            "because other clients write it at the same time, or there was no response",
             "TunnelConfigContended",
         )
 
@@ -131,7 +134,7 @@ class TunnelWriter:
 
 
 def lister(tunnels: Tunnels, tunnel_id: str) -> Callable[[], AsyncIterator[Mapping[str, Rules]]]:
-    """How a mirror lists the rules of a tunnel, by hostname."""
+    """The lister of a mirror with the rules of a tunnel, by hostname."""
 
     async def pages() -> AsyncIterator[Mapping[str, Rules]]:
         yield rules_by_hostname((await tunnels.configuration(tunnel_id)).config)

@@ -1,12 +1,11 @@
-"""Tunnels and their configurations, as the API offers them. Use `tunnel_writer` to write."""
+"""Tunnels and their configurations. Use `tunnel_writer` to write."""
 
 from __future__ import annotations
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.models import Tunnel, TunnelConfiguration
 from edgekeeper.core.json import JsonObject
-
 
 _PER_PAGE = 1_000
 
@@ -19,25 +18,25 @@ class Tunnels:
         self._account = account_id
 
     async def get(self, tunnel_id: str) -> Tunnel | None:
-        """The tunnel; None where there is none, or it was deleted."""
-        question = Question(operations.GET_TUNNEL, self._ids(tunnel_id))
-        tunnel = await self._client.ask_for(question, Tunnel)
+        """The tunnel; None if it does not exist or was deleted."""
+        call = CloudflareCall(operations.GET_TUNNEL, self._ids(tunnel_id))
+        tunnel = await self._client.find(call, Tunnel)
         return tunnel if tunnel is not None and tunnel.deleted_at is None else None
 
     async def all(self) -> list[Tunnel]:
         """All tunnels that were not deleted."""
-        question = Question(operations.LIST_TUNNELS, {"account": self._account}, {"is_deleted": "false"})
-        return [tunnel async for page in self._client.pages(question, Tunnel, _PER_PAGE) for tunnel in page]
+        call = CloudflareCall(operations.LIST_TUNNELS, {"account": self._account}, {"is_deleted": "false"})
+        return [tunnel async for page in self._client.pages(call, Tunnel, _PER_PAGE) for tunnel in page]
 
     async def configuration(self, tunnel_id: str) -> TunnelConfiguration:
-        """The configuration as it is. Raise Stall where there is no such tunnel."""
-        question = Question(operations.GET_CONFIGURATION, self._ids(tunnel_id))
-        return await self._client.ask(question, TunnelConfiguration)
+        """The current configuration. Raise Stall if the tunnel does not exist."""
+        call = CloudflareCall(operations.GET_CONFIGURATION, self._ids(tunnel_id))
+        return await self._client.call(call, TunnelConfiguration)
 
     async def put_configuration(self, tunnel_id: str, config: JsonObject) -> TunnelConfiguration:
-        """Replace the configuration as a whole. There is no precondition: the version in the answer tells."""
-        question = Question(operations.PUT_CONFIGURATION, self._ids(tunnel_id), body={"config": config})
-        return await self._client.ask(question, TunnelConfiguration)
+        """Replace the configuration. There is no precondition: the returned version reveals concurrent writes."""
+        call = CloudflareCall(operations.PUT_CONFIGURATION, self._ids(tunnel_id), body={"config": config})
+        return await self._client.call(call, TunnelConfiguration)
 
     def _ids(self, tunnel_id: str) -> dict[str, str]:
         return {"account": self._account, "tunnel": tunnel_id}

@@ -1,16 +1,18 @@
 """The writer of a zone's address records, with a mirror of them.
 
 *Expected flow* of a batch
- 1. What is in effect already by the mirror is not written; what conflicts with records of others is refused (`already`).
- 2. Where records that exist are to be changed or deleted, the zone is listed first, because a mirror may be old.
- 3. One call writes everything. What it stored goes into the mirror.
- 4. Where Cloudflare says that something is in the way, or gone, the mirror was wrong: the zone is listed, and the rest
-    is written without the change that cannot be. So one bad record costs the others two calls.
- 5. Where the zone is full, as many as fit are written. What concerns all, such as a refused token, is reported to all at once.
+ 1. Changes that are in effect already by the mirror are not written; conflicts with records of others are refused
+    (`_find_result`).
+ 2. If existing records are changed or deleted, the zone is listed first, because the mirror may be outdated.
+ 3. One call writes all changes. The result is applied to the mirror.
+ 4. If Cloudflare reports that a record exists or is missing, the mirror was outdated: the zone is listed, and the other
+    changes are written without the one that is impossible, with two further calls.
+ 5. If the zone is full, as many changes as fit are written. Errors that concern all changes, such as a refused token, are
+    returned for all at once.
 
 *Guarantees*
- - After a call without an answer nothing is written before the zone was listed.
- - Writers of the same zone with other credentials write one at a time, and know what the others wrote.
+ - After a call without a response the zone is listed before the next write.
+ - Writers of the same zone with other credentials write one at a time, and their writes are applied to this mirror, too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from edgekeeper.cloud.cloudflare.errors import (
     INVALID_SPEC,
     QUOTA_EXCEEDED,
     RECORD_CONFLICT,
-    may_be_one_changes_fault,
+    may_concern_one_change,
     unreadable,
 )
 from edgekeeper.cloud.cloudflare.hostnames import normalise
@@ -36,7 +38,7 @@ from edgekeeper.cloud.write_lock import WriteLock
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 
 BATCH = 200
-"""Operations in one call, on any plan."""
+"""Operations per call, the limit of all Cloudflare plans."""
 WINDOW = timedelta(seconds=1)
 """How long a change waits for others."""
 
@@ -62,13 +64,13 @@ class ZoneWriter:
         self._index: dict[str, dict[str, DnsRecord]] = {}
         mirror.subscribe(self._follow)
         self._unsure = False
-        """Whether the last call, by whichever writer of the zone, had no answer."""
+        """Whether the last call, of any writer of the zone, had no response."""
         self._coalescer: Coalescer[RecordChange, Stored] = Coalescer(
             f"zone {name}",
             self._write,
             key=lambda change: change.name,
             weigh=self._weigh,
-            already=self._already,
+            find_result=self._find_result,
             options=CoalescerOptions(window, BATCH, longest),
         )
 
@@ -83,16 +85,16 @@ class ZoneWriter:
         return self._coalescer.pending
 
     def submit(self, change: RecordChange, *, wake: Callable[[], None] | None = None) -> Ticket[Stored]:
-        """Submit what the address records of a name should be. Raise Stall where it is no name.
+        """Submit the desired address records of a name. Raise Stall if the name is not normalised.
 
-        The result is the records as they are then.
+        The result is the records after the write.
         """
         if normalise(change.name) != change.name:
-            raise Stall(INVALID_SPEC, f"{change.name!r} is not written as Cloudflare writes it")
+            raise Stall(INVALID_SPEC, f"{change.name!r} is not a normalised hostname")
         return self._coalescer.submit(change, wake=wake)
 
     def records_of(self, name: str) -> Stored:
-        """The records of a name, as the mirror knows them. Raise NotSyncedError where it does not know yet."""
+        """The records of a name in the mirror. Raise NotSyncedError if it is not synced."""
         if not self.mirror.synced:
             raise NotSyncedError(self.mirror.name)
         return tuple(self._index.get(name, {}).values())
@@ -114,7 +116,7 @@ class ZoneWriter:
         except PassError:
             return max(1, len(change.wanted))
 
-    def _already(self, change: RecordChange) -> Stored | None:
+    def _find_result(self, change: RecordChange) -> Stored | None:
         plan = plan_change(change, self.records_of(change.name))
         return plan.kept if plan.size == 0 and not self._unsure else None
 
@@ -128,7 +130,7 @@ class ZoneWriter:
         try:
             return await self._write_all(changes)
         except Stall as error:
-            if may_be_one_changes_fault(error):
+            if may_concern_one_change(error):
                 raise
             if error.reason == QUOTA_EXCEEDED and len(changes) > 1:
                 return await self._write_what_fits(changes, error)
@@ -148,7 +150,7 @@ class ZoneWriter:
     async def _write_what_fits(
         self, changes: Sequence[RecordChange], full: Stall
     ) -> list[Stored | PassError]:
-        """The zone has not enough room for all: write the first half of them, or of that half, and so on."""
+        """Write as many changes as the zone has room for: the first half, or half of that, and so on."""
         count = len(changes) // 2
         while count:
             try:
@@ -173,11 +175,11 @@ class ZoneWriter:
     async def _plan_live(self, changes: Sequence[RecordChange]) -> list[RecordPlan | PassError]:
         live = await self._records.all()
         self._unsure = False
-        self.mirror.poke()  # let it see what we have just read
+        self.mirror.poke()  # apply what was just read
         return self._plan(changes, by_name(live))
 
     async def _perform(self, plans: Sequence[RecordPlan | PassError]) -> list[Stored | PassError]:
-        """Carry out the plans, in as few calls as possible."""
+        """Perform the plans, in as few calls as possible."""
         outcomes: list[Stored | PassError] = [
             plan if isinstance(plan, PassError) else plan.kept for plan in plans
         ]
@@ -192,30 +194,30 @@ class ZoneWriter:
             stored = _stored(plans, result)
         except (Retry, asyncio.CancelledError):
             for writer in self._lock.writers:
-                writer.doubt()
+                writer.mark_uncertain()
             raise
         for writer in self._lock.writers:
-            writer.learn(zip(plans, stored, strict=True))
+            writer.record_written(zip(plans, stored, strict=True))
         return stored
 
     # What this writer or another one of the same zone has done
 
-    def learn(self, written: Iterable[tuple[RecordPlan, Stored]]) -> None:
-        """Plans were carried out, with these records as the result. The mirror shows them from now on."""
+    def record_written(self, written: Iterable[tuple[RecordPlan, Stored]]) -> None:
+        """Apply the results of plans to the mirror."""
         for plan, records in written:
             for record in plan.deletes:
                 self.mirror.remove(record.id)
             for record in records:
                 self.mirror.put(record.id, record)
 
-    def doubt(self) -> None:
-        """A call was sent and its answer never came: the zone has to be listed before it is written again."""
+    def mark_uncertain(self) -> None:
+        """Require a listing of the zone before the next write, because a response was lost."""
         self._unsure = True
         self.mirror.poke()
 
 
 def _batches(plans: Sequence[RecordPlan | PassError]) -> Iterator[dict[int, RecordPlan]]:
-    """Plans by position, as many as fit into a call. A plan stays whole: a record is replaced in one go or not at all."""
+    """Plans by position, as many as fit into a call. A plan is never split, so that records are replaced atomically."""
     batch: dict[int, RecordPlan] = {}
     room = BATCH
     for position, plan in enumerate(plans):
@@ -231,7 +233,7 @@ def _batches(plans: Sequence[RecordPlan | PassError]) -> Iterator[dict[int, Reco
 
 
 def _stored(plans: Sequence[RecordPlan], result: BatchResult) -> list[Stored]:
-    """The records of each plan after the call. Raise Retry where the answer lacks some of them."""
+    """The records of each plan after the call. Raise Retry if the response lacks some of them."""
     changed = {record.id: record for record in result.patches or ()}
     created = {(record.type, record.name, record.content): record for record in result.posts or ()}
     try:
@@ -244,4 +246,4 @@ def _stored(plans: Sequence[RecordPlan], result: BatchResult) -> list[Stored]:
             for plan in plans
         ]
     except KeyError as error:
-        raise unreadable(f"the answer to a change of DNS records lacks one of them: {error}") from error
+        raise unreadable(f"the response to a change of DNS records lacks one of them: {error}") from error

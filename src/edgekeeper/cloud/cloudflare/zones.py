@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient
 from edgekeeper.cloud.cloudflare.models import Zone
 
 _PER_PAGE = 50
-"""The most that this listing allows."""
+"""The largest page size of this listing."""
 
 
 class Zones:
@@ -21,6 +21,6 @@ class Zones:
 
     async def pages(self) -> AsyncIterator[Mapping[str, Zone]]:
         """All zones by id, page by page."""
-        question = Question(operations.LIST_ZONES, {}, {"account.id": self._account})
-        async for page in self._client.pages(question, Zone, _PER_PAGE):
+        call = CloudflareCall(operations.LIST_ZONES, {}, {"account.id": self._account})
+        async for page in self._client.pages(call, Zone, _PER_PAGE):
             yield {zone.id: zone for zone in page}

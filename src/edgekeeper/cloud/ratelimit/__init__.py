@@ -1,1 +1,1 @@
-"""The rate limiter of one lane: a token bucket, a fair queue, and reservations for callers that were told to come back."""
+"""The rate limiter of one lane: a token bucket, a fair queue, and reservations for callers that will retry."""

@@ -4,7 +4,7 @@
     SWEEP    (no namespace): …
 
 Within a priority namespaces are served in turn, however many calls each has waiting, and each namespace in the order of
-its calls. While both priorities wait, every tenth turn is a sweep's: without fresh mirrors, changes would soon be wrong.
+its calls. While both priorities wait, every tenth call is a sweep, because changes depend on up-to-date mirrors.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from edgekeeper.cloud.call_context import Priority
 T = TypeVar("T")
 
 SWEEP_TURN = 10
-"""While users and sweeps wait, one turn in this many is a sweep's."""
+"""While both priorities wait, one call in this many is a sweep."""
 
 
 class FairQueue(Generic[T]):
-    """Items, each pushed once, in the order that the module describes."""
+    """A queue of items with the order described above. Each item is pushed once."""
 
     def __init__(self) -> None:
         self._lines: dict[Priority, dict[str, dict[T, int]]] = {priority: {} for priority in Priority}
         """By priority and namespace, the items in order, each with its cost. The first namespace is next."""
-        self._passed_over = 0
+        self._turns_since_sweep = 0
         """Turns of users since the last sweep, while sweeps were waiting."""
 
     def __bool__(self) -> bool:
@@ -35,7 +35,7 @@ class FairQueue(Generic[T]):
         self._lines[priority].setdefault(namespace, {})[item] = cost
 
     def head(self) -> tuple[T, int]:
-        """The item whose turn it is, and its cost. It may change when an item is pushed."""
+        """The next item and its cost. It may change when an item is pushed."""
         namespaces = self._lines[self._served()]
         return next(iter(next(iter(namespaces.values())).items()))
 
@@ -48,8 +48,8 @@ class FairQueue(Generic[T]):
         del line[item], namespaces[namespace]
         if line:
             namespaces[namespace] = line
-        was_passed_over = served is Priority.USER and bool(self._lines[Priority.SWEEP])
-        self._passed_over = self._passed_over + 1 if was_passed_over else 0
+        is_sweep_waiting = served is Priority.USER and bool(self._lines[Priority.SWEEP])
+        self._turns_since_sweep = self._turns_since_sweep + 1 if is_sweep_waiting else 0
         return item
 
     def remove(self, item: T, priority: Priority, namespace: str) -> None:
@@ -60,7 +60,7 @@ class FairQueue(Generic[T]):
             self._lines[priority].pop(namespace, None)
 
     def ahead(self, priority: Priority, namespace: str) -> int:
-        """About how much cost is served before an item that is pushed now."""
+        """The approximate total cost ahead of an item that is pushed now."""
         costs = {name: sum(line.values()) for name, line in self._lines[priority].items()}
         mine = costs.pop(namespace, 0)
         others = sum(min(cost, mine + 1) for cost in costs.values())
@@ -70,8 +70,8 @@ class FairQueue(Generic[T]):
         return mine + others + min(users, (mine + others + 1) * (SWEEP_TURN - 1))
 
     def _served(self) -> Priority:
-        """The priority that has the turn."""
+        """The priority that is served next."""
         if not self._lines[Priority.SWEEP]:
             return Priority.USER
-        is_due = self._passed_over >= SWEEP_TURN - 1 or not self._lines[Priority.USER]
+        is_due = self._turns_since_sweep >= SWEEP_TURN - 1 or not self._lines[Priority.USER]
         return Priority.SWEEP if is_due else Priority.USER

@@ -1,8 +1,8 @@
 """The rate limiter of one lane: a token bucket and the callers that wait for it. `cloud.budget` states its guarantees.
 
-A caller is served at once, waits in the queue, or is refused with the time after which its turn is expected and a
-reservation until then (`ratelimit.reservations`). Reservations count in expected waits, but the lane does not stay idle for
-them: a caller that waits is served as soon as there are tokens.
+A caller is admitted at once, waits in the queue, or is refused with the expected wait and a reservation until then
+(`ratelimit.reservations`). Reservations count towards expected waits, but tokens are not held back for them: a waiting
+caller is admitted as soon as there are tokens.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from edgekeeper.core.duration import format_duration
 
 SHORTEST_ABSENCE = timedelta(seconds=1)
 LONGEST_ABSENCE = timedelta(minutes=5)
-"""A caller asks again after this time at most: by then others may have given up."""
+"""The longest time until a refused caller retries: by then others may have been cancelled."""
 _GRACE = timedelta(minutes=1)
-"""How much later than announced a caller may come back and still have its reservation."""
+"""How long a reservation is kept after the announced time of the retry."""
 
 
 class TooLongError(Exception):
-    """The caller's turn would come after its deadline."""
+    """The call could not be sent before its deadline."""
 
     def __init__(self, expected: timedelta, *, paused: bool = False) -> None:
-        super().__init__(f"the turn is expected in {format_duration(expected)}")
+        super().__init__(f"the call is expected to be sent in {format_duration(expected)}")
         self.expected = expected
-        """After how long the turn is expected."""
-        self.come_back_in = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
-        """When to ask again; the reservation is kept until then."""
+        """The expected wait."""
+        self.retry_after = max(SHORTEST_ABSENCE, min(expected, LONGEST_ABSENCE))
+        """When to retry; the reservation is kept until then."""
         self.paused = paused
-        """Whether the lane is paused for everybody, because the provider throttled us."""
+        """Whether the lane is paused because the provider throttled calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a caller asks of a lane."""
+    """A request of a caller to a lane."""
 
     cost: int = 1
     priority: Priority = Priority.USER
     namespace: str = ""
     caller: str = ""
-    """Identifies the caller for its reservation; empty where it will not come back."""
+    """Identifies the caller for its reservation; empty if it will not retry."""
 
 
 class Lane:
-    """Serves the callers of one lane."""
+    """Admits the callers of one lane."""
 
     def __init__(self, rate: LaneRate) -> None:
         self._loop = asyncio.get_running_loop()
@@ -60,11 +60,11 @@ class Lane:
         self._timer: asyncio.TimerHandle | None = None
 
     async def acquire(self, claim: Claim, until: float | None) -> None:
-        """Return when it is the caller's turn. Raise TooLongError where that will be after `until`."""
+        """Wait until the call may be sent. Raise TooLongError if that would be after `until`."""
         now = self._loop.time()
         expected = self.expected(claim)
         if until is not None and now + expected > until:
-            raise self._turn_away(claim, timedelta(seconds=expected))
+            raise self._refuse(claim, timedelta(seconds=expected))
         self._away.redeem(claim.namespace, claim.caller)
         if expected > 0:
             await self._wait(claim)
@@ -72,7 +72,7 @@ class Lane:
             self._bucket.take(claim.cost, now)
 
     def give_back(self, cost: int) -> None:
-        """Return the tokens of a caller that was served and made no call."""
+        """Return the tokens of a caller that was admitted and made no call."""
         self._bucket.give_back(cost)
         self._serve()
 
@@ -84,17 +84,17 @@ class Lane:
         return timedelta(seconds=self._bucket.paused_for(now))
 
     def expected(self, claim: Claim) -> float:
-        """Seconds until a caller with this claim would be served."""
+        """Seconds until this claim would be admitted."""
         now = self._loop.time()
         ahead = self._waiting.ahead(claim.priority, claim.namespace)
         if claim.priority is Priority.USER:  # sweeps need no reservation: they have a share of the turns
             ahead += self._away.ahead(claim.namespace, claim.caller, now)
         return self._bucket.ready_in(claim.cost, now, ahead)
 
-    def _turn_away(self, claim: Claim, expected: timedelta) -> TooLongError:
+    def _refuse(self, claim: Claim, expected: timedelta) -> TooLongError:
         error = TooLongError(expected, paused=self._bucket.paused_for(self._loop.time()) > 0)
         if claim.caller:
-            kept = self._loop.time() + (error.come_back_in + _GRACE).total_seconds()
+            kept = self._loop.time() + (error.retry_after + _GRACE).total_seconds()
             self._away.book(claim.namespace, claim.caller, kept)
         return error
 
@@ -108,12 +108,12 @@ class Lane:
             if turn.cancelled():
                 self._waiting.remove(turn, claim.priority, claim.namespace)
                 self._serve()
-            else:  # the turn came, and the cancellation right after it
+            else:  # admitted, and cancelled right after that
                 self.give_back(claim.cost)
             raise
 
     def _serve(self) -> None:
-        """Serve callers while there are tokens, and schedule the next attempt."""
+        """Admit callers while there are tokens, and schedule the next attempt."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -124,6 +124,6 @@ class Lane:
                 self._timer = self._loop.call_later(wait, self._serve)
                 return
             self._waiting.pop()
-            if not turn.done():  # or it was cancelled, and is not yet awake to take itself out
+            if not turn.done():  # else it was cancelled, and its task has not run yet
                 self._bucket.take(cost, now)
                 turn.set_result(None)

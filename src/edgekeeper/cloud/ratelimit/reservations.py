@@ -1,15 +1,15 @@
-"""Reservations of callers that were told to come back later, namespace by namespace.
+"""Reservations of callers that were refused and will retry, fair between namespaces.
 
-A pass does not wait for hours: it is told how long its turn will take, and ends. Without reservations the lane would tell
-the same short wait to a thousand callers, and all would come back at once. So those that were sent away count in the
-expected wait of the next one. A reservation that is not used expires.
+A pass does not wait for long: it gets the expected wait, and ends. Without reservations a thousand callers would get the
+same short wait and retry at once. So refused callers count towards the expected wait of the next one. A reservation that
+is not used expires.
 """
 
 from __future__ import annotations
 
 
 class Reservations:
-    """The callers that will come back to a lane, in order."""
+    """The callers of a lane that will retry, in order."""
 
     def __init__(self) -> None:
         self._lines: dict[str, dict[str, float]] = {}
@@ -18,26 +18,26 @@ class Reservations:
         """No reservation expires before."""
 
     def book(self, namespace: str, caller: str, until: float) -> None:
-        """Reserve a turn, or prolong the reservation that the caller has."""
+        """Reserve a position, or prolong the reservation that the caller has."""
         self._lines.setdefault(namespace, {})[caller] = until
         self._soonest = min(self._soonest, until)
 
     def redeem(self, namespace: str, caller: str) -> None:
-        """End the reservation of a caller that is back. The other namespaces are next."""
+        """End the reservation of a caller that retries. The other namespaces are next."""
         line = self._lines.pop(namespace, {})
         line.pop(caller, None)
         if line:
             self._lines[namespace] = line
 
     def ahead(self, namespace: str, caller: str, now: float) -> int:
-        """How many reservations go before this caller, whether it has one or not."""
+        """How many reservations are ahead of this caller, whether it has one or not."""
         self._expire(now)
         line = self._lines.get(namespace, {})
         mine = list(line).index(caller) if caller in line else len(line)
         ahead, share = mine, mine + 1
         for name, others in self._lines.items():
             if name == namespace:
-                share = mine  # those behind us in the round have had one turn less when ours comes
+                share = mine  # namespaces behind this one have had one position less by then
             else:
                 ahead += min(len(others), share)
         return ahead

@@ -49,7 +49,7 @@ class TenantKind(ExternalKind[Base, Snapshot]):
     mark: ClassVar = "its tags"
     declaration: ClassVar[Declaration] = DECLARATION
     conflicts: ClassVar = frozenset({NAME_CONFLICT, DOMAIN_CONFLICT})
-    told_waits: ClassVar = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
+    reported_waits: ClassVar = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})
 
     observer: Observer
     performer: Performer

@@ -122,7 +122,7 @@ class Observer:
             may_adopt=wishes.adopt,
             may_tag="tagging" not in self.account.rights.denied,
             is_announced=self._is_announced(obj.status),
-            may_correct=self.memory.corrections.may_follow(owner.uid),
+            may_correct=self.memory.corrections.may_correct_now(owner.uid),
             deleting=request.deleting,
             is_contested=obj.status.contested_generation == request.generation,
             refusals=tuple(self.guards.refusals(owner.namespace, obj.spec)),
@@ -138,7 +138,7 @@ class Observer:
     async def _with_tenant(self, snapshot: Snapshot, *, live: bool) -> Snapshot:
         """Find the tenant by the id in the status if it can be ours, otherwise by our tenant name."""
         tenants, tenant_id, name = self.account.tenants, snapshot.status.id, snapshot.tenant_name
-        if live or tenants.is_blind:
+        if live or tenants.is_listing_denied:
             by_id = await tenants.read(tenant_id) if tenant_id else None
             tenant = by_id if await self._can_be_ours(snapshot, by_id) else await tenants.read(name)
             return replace(snapshot, tenant=tenant, is_live=True)

@@ -168,7 +168,7 @@ class Performer:
                 live.id, live.etag, settings, certificate=certificate
             )
         except (Retry, Conflict):
-            self.account.tenants.doubt(
+            self.account.tenants.mark_uncertain(
                 live.id
             )  # the update may have succeeded: the next pass reads the tenant
             raise

@@ -48,5 +48,5 @@ async def _confirm_listed(account: CloudFrontAccount) -> None:
     """Wait for the first listings. Raise their error, unless IAM denies listing: tenants are read one by one then."""
     await account.warm_up(FIRST_LISTING)
     problem = account.tenants.mirror.problem
-    if problem is not None and not account.tenants.is_blind:
+    if problem is not None and not account.tenants.is_listing_denied:
         raise problem

@@ -130,7 +130,9 @@ _WRITTEN = (
 OPERATOR_WRITTEN: Final = frozenset(f"{PREFIX}{name}" for name in _WRITTEN)
 """Keys that an operator of any generation wrote, with the prefix. They say nothing about what the user wants."""
 
-_FOLDED: Final = {re.sub(r"[-_.]", "", spelling.lower()): spelling for spelling in reversed(BY_SPELLING)}
+_FOLDED: Final = {
+    re.sub(r"[-_.]", "", spelling.lower()): spelling for spelling in reversed(list(BY_SPELLING))
+}
 
 
 def nearest(name: str) -> str:

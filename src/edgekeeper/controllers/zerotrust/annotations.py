@@ -131,7 +131,7 @@ def _route_annotations(values: Mapping[str, Any], spellings: Mapping[str, str]) 
 def _unknown(name: str) -> str:
     near = nearest(name)
     remedy = f"did you mean {PREFIX}{near}?" if near else "remove it or correct its name"
-    return f"unknown annotation {PREFIX}{_shown(name).strip(chr(39))}: {remedy}"
+    return f"unknown annotation {PREFIX}{name.encode('unicode_escape').decode()[:100]}: {remedy}"
 
 
 def _contradiction(one: str, other: str) -> str:

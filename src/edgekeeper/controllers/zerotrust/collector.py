@@ -14,7 +14,6 @@ Guarantees
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
@@ -27,8 +26,8 @@ from edgekeeper.controllers.zerotrust.route_cluster import Cluster
 from edgekeeper.controllers.zerotrust.route_decide import Facts, decide
 from edgekeeper.controllers.zerotrust.route_effects import Effects
 from edgekeeper.controllers.zerotrust.route_facts import KOPF_FINALIZER
-from edgekeeper.controllers.zerotrust.route_objects import StateObject
-from edgekeeper.controllers.zerotrust.route_steps import AwaitTask
+from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
+from edgekeeper.controllers.zerotrust.route_steps import AwaitTask, DropState, DropTask
 from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, Stall
@@ -74,9 +73,12 @@ class Collector:
             return await self._release_former(route, present, state)
         if not await self._is_gone(route):
             return requeue(self.intervals.steady)
-        self._hold_back(route, confirmed)
-        left = self._settling(route)
-        return requeue(left) if left else await self._withdraw(route, state)
+        task = self.cluster.task(route)
+        if task is None or not (task.is_deletion and task.is_completed):
+            self._hold_back(route, confirmed)
+            if left := self._settling(route):
+                return requeue(left)
+        return await self._withdraw(route, state, task)
 
     async def _is_gone(self, route: Key) -> bool:
         """Whether the server serves the kind, lets us list it, and does not have the route."""
@@ -107,8 +109,7 @@ class Collector:
             f'annotate the state ConfigMaps with {CONFIRM}: "true"',
         )
 
-    async def _withdraw(self, route: Key, state: StateObject | None) -> Outcome:
-        task = self.cluster.task(route)
+    async def _withdraw(self, route: Key, state: StateObject | None, task: TaskObject | None) -> Outcome:
         uid = state.state.route.uid if state is not None else ""
         facts = Facts(RouteRef(route.name, route.namespace, uid), self.clock.now(), state, task)
         if task is None or not (task.is_deletion and task.is_completed):
@@ -120,6 +121,8 @@ class Collector:
             return done()
         name = state.key.name if state is not None else route.name
         await self.effects.perform(step, deletion_names(name, route.namespace, route.name))
+        if isinstance(step, DropState | DropTask):
+            self.gone.pop(route, None)
         if isinstance(step, AwaitTask) and step.task.is_failed:
             raise Stall(*step.task.failure)
         return replace(requeue(self.intervals.in_progress), details={"step": str(step), "route": str(route)})
@@ -138,8 +141,3 @@ class Collector:
         }
         await self.client.merge_patch_version(HTTP_ROUTE, key, {"metadata": metadata})
         return requeue(self.intervals.in_progress)
-
-    def forget(self, routes: Iterable[Key]) -> None:
-        """These have no state any more."""
-        for route in routes:
-            self.gone.pop(route, None)

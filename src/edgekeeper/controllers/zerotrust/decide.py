@@ -258,10 +258,8 @@ def _policy_steps(
     if any(policy.reusable for policy in live.policies) or not live.policies:
         return None, []
     pairs, left = matched(wanted, live.policies)
-    steps: list[Step] = []
+    steps: list[Step] = [do.RemovePolicy(live, policy, reason=_SURPLUS) for policy in left]
     highest = max((policy.precedence or 0 for policy in live.policies), default=0)
-    for policy in left:
-        steps.append(do.RemovePolicy(live, policy, reason=_SURPLUS))
     for fields, found in pairs:
         if found is None:
             highest += 1

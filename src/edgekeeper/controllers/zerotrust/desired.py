@@ -21,7 +21,6 @@ import msgspec
 from edgekeeper.api.zerotrust import PREFIX
 from edgekeeper.api.zerotrust_task import CredentialSecretRef, RouteRef, TaskSpec, TenantRef
 from edgekeeper.cloud.cloudflare.hostnames import normalise
-from edgekeeper.controllers.zerotrust.annotation_keys import BY_SPELLING
 from edgekeeper.controllers.zerotrust.annotations import is_enabled, user_annotations
 from edgekeeper.controllers.zerotrust.context import DEFAULT_ORIGIN, RouteContext, RouteNames, RouteOptions
 from edgekeeper.controllers.zerotrust.dns_only import load_balancer_of
@@ -139,16 +138,9 @@ def _text(value: Any) -> str:
 
 
 def _valid_hostnames(route: JsonObject, annotations: Mapping[str, str]) -> Iterator[str]:
-    text = next(
-        (value for key, value in user_annotations(annotations).items() if _names_hostnames(key)), None
-    )
+    text = annotations.get(f"{PREFIX}hostname")
     for item in dig_list(route, "spec", "hostnames") if text is None else text.split(","):
         try:
             yield normalise(_text(item))
         except Stall:
             continue
-
-
-def _names_hostnames(key: str) -> bool:
-    setting = BY_SPELLING.get(key.rpartition("/")[2])
-    return setting is not None and setting.path == "hostname"

@@ -126,7 +126,7 @@ def _cut(note: str) -> str:
 
 def _is_completed(task: JsonObject) -> bool:
     is_observed = dig(task, "status", "observedGeneration") == dig(task, "metadata", "generation")
-    return is_observed and dig(task, "status", "phase") == "Completed"
+    return bool(is_observed and dig(task, "status", "phase") == "Completed")
 
 
 def _route_of(task: JsonObject) -> str:

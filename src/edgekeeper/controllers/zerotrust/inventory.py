@@ -62,12 +62,15 @@ def _remaining(snapshot: Snapshot) -> Iterator[InventoryItem]:
                 one.kind == "AccessApplication" and one.id == item.parent for one in snapshot.inventory
             ):
                 continue
-        if item.kind == "TunnelHostname" and is_surplus_hostname(snapshot, item):
-            if not snapshot.rules.get((item.parent, item.name)):
-                continue
+        if item.kind == "TunnelHostname" and _is_withdrawn(snapshot, item):
+            continue
         if item.kind == "DnsRecord" and not _is_there(snapshot, item):
             continue
         yield item
+
+
+def _is_withdrawn(snapshot: Snapshot, item: InventoryItem) -> bool:
+    return is_surplus_hostname(snapshot, item) and not snapshot.rules.get((item.parent, item.name))
 
 
 def _is_there(snapshot: Snapshot, item: InventoryItem) -> bool:

@@ -13,7 +13,7 @@ other routes that have its hostname.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -37,6 +37,7 @@ from edgekeeper.controllers.zerotrust.state_controller import (
     StateReconciler,
     TaskReconciler,
     states_of_task,
+    tasks_of_state,
 )
 from edgekeeper.controllers.zerotrust.template_controller import (
     TEMPLATE_CONTROLLER,
@@ -103,7 +104,6 @@ class RouteController(UpkeptController):
         options: KubeWorkerOptions,
     ) -> None:
         self.cluster = cluster
-        self.claims = claims
         reconciler = RouteReconciler(
             cluster,
             observer,
@@ -125,17 +125,13 @@ class RouteController(UpkeptController):
             reconciler,
             services,
             _route_sources(cluster, options),
-            _upkeep(services, options),
+            replace(_upkeep(services, options), claims=claims),
         )
         self.use(observer.services)
 
     def informers_changed(self) -> None:
         self.cluster.follow(self.informers)
-        own = [informer for informer in self.informers if informer.kind == HTTP_ROUTE]
-        if own:
-            self.claims.objects.attach(HTTP_ROUTE, own, self.wake)
-        else:
-            self.claims.objects.detach(HTTP_ROUTE)
+        super().informers_changed()
 
 
 def route_controller(services: Services, claims: Claims, options: KubeWorkerOptions) -> RouteController:
@@ -187,7 +183,7 @@ def task_collector(services: Services, options: KubeWorkerOptions) -> Collecting
 
     sources: list[Source] = [
         RouteDeletions(of_route),
-        Mapped(CONFIG_MAP, lambda _: (), labels=STATE_LABELS, scope=options.own),
+        Mapped(CONFIG_MAP, partial(tasks_of_state, cluster), labels=STATE_LABELS, scope=options.own),
         Mapped(TENANT, lambda _: (), scope=options.shared),
     ]
     controller = ControllerOptions(

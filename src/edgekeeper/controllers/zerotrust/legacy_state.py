@@ -44,7 +44,7 @@ def ids_of(data: Mapping[str, str]) -> Ids:
     """All ids in the data of a state. Raise ValueError where they cannot be read."""
     recorded = msgspec.json.decode(data.get("cloudflare_ids") or "{}")
     if not isinstance(recorded, dict):
-        raise ValueError("cloudflare_ids is no JSON object")
+        raise ValueError("cloudflare_ids is no JSON object")  # noqa: TRY004 - of the data, not of an argument
     ids = {_snake(key): _as_text(value) for key, value in recorded.items()}
     plain = {
         key: value for key, value in data.items() if key not in ("cloudflare_ids", "inventory", "applied")
@@ -62,7 +62,7 @@ def annotated_ids(annotations: Mapping[str, Any]) -> Ids:
 
 def result_of(ids: Ids) -> TaskResult:
     """The ids as the result of a task has them."""
-    known = {key: ids.get(key, "") for key in _RESULT_KEYS}
+    known: dict[str, Any] = {key: ids.get(key, "") for key in _RESULT_KEYS}
     return TaskResult(
         **known,
         resolved_zone_id=ids.get("zone_id", "") or ids.get("resolved_zone_id", ""),

@@ -172,7 +172,7 @@ class Observer:
         name = subject.spec.operations.service_token.name
         known = {item.id: account.issued_tokens.get(item.id) for item in items if item.id}
         by_name: dict[str, list[ServiceToken]] = {}
-        for _, one in account.issued_tokens.items():
+        for _, one in account.issued_tokens.items():  # noqa: PERF102 - a mirror is no dict
             by_name.setdefault(one.name, []).append(one)
         named = by_name.get(name, []) if subject.wants_token else []
         announced = {

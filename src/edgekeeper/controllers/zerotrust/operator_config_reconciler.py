@@ -80,7 +80,7 @@ class OperatorConfigReconciler:
         problem = self._rollout_problem(own.key)
         conditions.mark(ROLLED_OUT, not problem, NOT_READY, f"Operator deployment is not ready: {problem}")
         status["deploymentReady"] = not problem
-        return self._written(conditions, status).saying(*events)
+        return self._written(conditions, status).with_events(*events)
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         """Say in Applied why the configuration is not applied."""
@@ -89,7 +89,7 @@ class OperatorConfigReconciler:
         conditions = self._conditions(request)
         conditions.mark(APPLIED, False, error.reason, error.message)
         event = Event("Warning", error.reason, error.message)
-        return self._written(conditions, dig_object(request.object, "status")).saying(event)
+        return self._written(conditions, dig_object(request.object, "status")).with_events(event)
 
     async def _apply(
         self, request: Request, own: Key, conditions: Conditions, status: JsonObject
@@ -144,7 +144,7 @@ class OperatorConfigReconciler:
         is_new = getattr(conditions.before(APPLIED), "reason", "") != IGNORED
         conditions.mark(APPLIED, False, IGNORED, message)
         outcome = self._written(conditions, {})
-        return outcome.saying(Event("Warning", IGNORED, message)) if is_new else outcome
+        return outcome.with_events(Event("Warning", IGNORED, message)) if is_new else outcome
 
     def _conditions(self, request: Request) -> Conditions:
         return Conditions.of(CONDITIONS, request.object, self._clock.now())

@@ -71,7 +71,7 @@ class WorkersReconciler:
                 events += await self._apply(request.object, own, role, live)
             elif live is not None:
                 events += await self._delete(key, live)
-        return done().saying(*events)
+        return done().with_events(*events)
 
     async def _find(self) -> OwnDeployment | None:
         """Our own Deployment. Where it is unknown, that is logged once: no object is to blame."""

@@ -19,7 +19,7 @@ import ipaddress
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from edgekeeper.api.zerotrust_task import PathRule, TunnelRouteOperation
 from edgekeeper.cloud.cloudflare.hostnames import is_wildcard
@@ -40,6 +40,8 @@ _PLACEHOLDER = re.compile(r"\{\{\s*hostname\s*\}\}")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://(?P<host>[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?")
 _SPECIAL = re.compile(r"http_status:[1-5][0-9][0-9]|hello_world")
 _HOST_HEADER = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]{1,5})?")
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_LONGEST_PATH = 1_024
 _GATEWAY = "set the origin to the address of a gateway, which can"
 _UNSUPPORTED_MATCHES = ("headers", "queryParams", "method")
 _RANKS = {"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
@@ -58,7 +60,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    kind: Literal["Exact", "RegularExpression", "PathPrefix"]
+    kind: str
+    """Exact, RegularExpression or PathPrefix."""
     path: str
     service: str
 
@@ -206,12 +209,17 @@ def _match(match: Any, service: str, where: str) -> _Match:
     for name in _UNSUPPORTED_MATCHES:
         if dig(match, name):
             raise Stall(UNSUPPORTED, f"{where} matches {name}, which a tunnel cannot: {_GATEWAY}")
-    kind, path = dig(match, "path", "type") or "PathPrefix", dig(match, "path", "value") or "/"
-    if kind not in _RANKS or not isinstance(path, str) or not path.isprintable() or len(path) > 1024:
+    kind, path = dig(match, "path", "type"), dig(match, "path", "value")
+    kind, path = "PathPrefix" if kind is None else kind, "/" if path is None else path
+    if not isinstance(kind, str) or kind not in _RANKS or not _is_path(path):
         raise Stall(UNSUPPORTED, f"{where} has a path match that is not understood: {_GATEWAY}")
     if kind != "RegularExpression" and not path.startswith("/"):
         raise Stall(UNSUPPORTED, f"{where} has a path that does not begin with a slash")
     return _Match(kind, path.rstrip("/") if kind == "PathPrefix" else path, service)
+
+
+def _is_path(path: Any) -> bool:
+    return isinstance(path, str) and path.isprintable() and len(path) <= _LONGEST_PATH
 
 
 def _service(route: JsonObject, rule: Any, where: str, granted: Collection[Key]) -> str:
@@ -228,14 +236,18 @@ def _service(route: JsonObject, rule: Any, where: str, granted: Collection[Key])
     if (dig(ref, "group") or "", dig(ref, "kind") or "Service") != ("", "Service"):
         raise Stall(UNSUPPORTED, f"{where} has a backend that is no Service: {_GATEWAY}")
     key, port = _backend_key(route, ref), dig(ref, "port")
-    if not key.name or isinstance(port, bool) or not isinstance(port, int) or not 1 <= port <= 65535:
-        raise Stall(UNSUPPORTED, f"{where} has a backend without a name or a port: add them")
+    if not _LABEL.fullmatch(key.name) or not _LABEL.fullmatch(key.namespace) or not _is_port(port):
+        raise Stall(UNSUPPORTED, f"{where} has a backend without a valid name or port: correct it")
     if key.namespace != dig(route, "metadata", "namespace") and key not in granted:
         raise Stall(
             NOT_GRANTED,
             f"{where} refers to Service {key.name} of namespace {key.namespace}, which has no ReferenceGrant for that",
         )
     return f"http://{key.name}.{key.namespace}.svc.cluster.local:{port}"
+
+
+def _is_port(port: Any) -> bool:
+    return isinstance(port, int) and not isinstance(port, bool) and 1 <= port <= 65535
 
 
 def _backend_key(route: JsonObject, ref: Any) -> Key:

@@ -40,7 +40,9 @@ class Repetitions:
         if last is None or not _is_same(last, subject, step) or last.count < AT_ONCE:
             return
         self._last[subject.uid] = _Last(last.generation, last.words, AT_ONCE - 1)
-        raise Stall(NOT_CONVERGING, f"it was done {AT_ONCE} times, and is still not so: {step}: {step.reason}")
+        raise Stall(
+            NOT_CONVERGING, f"it was done {AT_ONCE} times, and is still not so: {step}: {step.reason}"
+        )
 
     def note(self, subject: Subject, step: Step) -> None:
         """A step was performed."""

@@ -109,7 +109,7 @@ async def _providers(
                 "AmbiguousIdentityProvider",
                 f"autoRedirectToIdentity needs exactly one identity provider, and the account has {len(by_id)}: name it in allowedIdps",
             )
-        return {name: provider for name, provider in by_id.items()}
+        return by_id
     names = {id_: provider.name for id_, provider in by_id.items()}
     return {name: by_id[pick("identity provider", name, names)] for name in dict.fromkeys(asked)}
 

@@ -75,7 +75,8 @@ class Observer:
         settings = self._settings(key, parsed, tenant)
         await self.claims.confirm(route, hostnames_of(route))
         spec = build_task(self._context(route, facts, tenant, settings))
-        return Wanted(spec, fingerprint(annotations, structs.replace(spec, adopt=False)))
+        hash_ = fingerprint(annotations, structs.replace(spec, adopt=False))
+        return Wanted(structs.replace(spec, log_level=tenant.object.spec.log_level), hash_)
 
     def _settings(self, key: Key, parsed: RouteAnnotations, tenant: Tenant) -> Settings:
         base_name = f"base-{tenant.key.name}"

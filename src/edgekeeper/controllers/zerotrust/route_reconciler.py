@@ -33,6 +33,7 @@ from edgekeeper.controllers.zerotrust.route_report import (
     former_finalizers,
     metadata_write,
     readiness,
+    stale_ids,
     told,
 )
 from edgekeeper.controllers.zerotrust.route_steps import (
@@ -54,10 +55,10 @@ from edgekeeper.core.json import dig
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done, requeue
 from edgekeeper.core.steps import Step
 from edgekeeper.kube.store import NotSyncedError
-from edgekeeper.lifecycle.corrections import ONE_EVERY
+from edgekeeper.lifecycle.corrections import INTERVAL
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory
-from edgekeeper.lifecycle.reconciler import ORPHAN_PATIENCE
+from edgekeeper.lifecycle.reconciler import ORPHAN_TIMEOUT
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.finalizers import has_finalizer
 from edgekeeper.runtime.logs import about
@@ -101,6 +102,8 @@ class RouteReconciler:
     async def reconcile(self, request: Request) -> Outcome:
         facts = self.observer.known(request.object)
         is_enabled = self.observer.is_enabled(request.object)
+        if (stale := stale_ids(request.object, facts)) is not None:
+            return requeue(_AT_ONCE).writing(stale)
         if not is_enabled and facts.state is None and facts.task is None:
             return self._let_go(request)
         with about(tenant=self._tenant_name(request, facts)):
@@ -108,6 +111,8 @@ class RouteReconciler:
 
     async def finalize(self, request: Request) -> Outcome:
         facts = self.observer.known(request.object)
+        if (stale := stale_ids(request.object, facts)) is not None:
+            return requeue(_AT_ONCE).writing(stale)
         with about(tenant=self._tenant_name(request, facts)):
             if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
                 return await self._orphan(request, facts)
@@ -125,12 +130,12 @@ class RouteReconciler:
         if not is_annotated(request.object):
             return done()
         if isinstance(error, Retry):
-            return done().saying(Event("Warning", error.reason, error.message))
+            return done().with_events(Event("Warning", error.reason, error.message))
         if not isinstance(error, Stall) and not (isinstance(error, Wait) and error.reason in _TOLD_WAITS):
             return done()
         said = Readiness(False, error.reason, error.message)
         write = MetadataWrite(annotations=said.annotations())
-        return done().writing(write).saying(*told(request.object, said))
+        return done().writing(write).with_events(*told(request.object, said))
 
     def pause(self, request: Request) -> Outcome:
         if not is_annotated(request.object):
@@ -160,10 +165,11 @@ class RouteReconciler:
     def _published(self, request: Request, facts: Facts, step: Step | None, drift: Drift) -> Outcome:
         said = readiness(facts, step, drift)
         write = metadata_write(request.object, facts, step, said, facts.now)
-        outcome = requeue(self._next(facts, step, drift)) if self._next(facts, step, drift) else done()
+        after = self._next(facts, step, drift)
+        outcome = done() if after is None else requeue(after)
         details = {"step": str(step)} if step is not None and not isinstance(step, AwaitTask) else {}
         outcome = replace(outcome.writing(write), details=details)
-        return outcome.saying(*self._events(request, facts, step, said, drift))
+        return outcome.with_events(*self._events(request, facts, step, said, drift))
 
     def _events(
         self, request: Request, facts: Facts, step: Step | None, said: Readiness, drift: Drift
@@ -181,7 +187,7 @@ class RouteReconciler:
         if step is not None:
             return self.intervals.in_progress if not isinstance(step, AwaitTask) else self.intervals.steady
         if drift.note and drift.is_corrected:
-            return ONE_EVERY
+            return INTERVAL
         due = next_look(facts.state.state) if facts.state is not None else None
         return max(due - facts.now, timedelta(seconds=1)) if due is not None else None
 
@@ -195,7 +201,7 @@ class RouteReconciler:
         return Drift(note, is_told=policy is Policy.REPORT, is_corrected=policy is Policy.ENFORCE)
 
     def _repair(self, request: Request, drift: Drift, *, is_due: bool) -> str:
-        if drift.note and drift.is_corrected and self.memory.corrections.may_follow(_uid(request)):
+        if drift.note and drift.is_corrected and self.memory.corrections.may_correct_now(_uid(request)):
             return f"drift: {drift.note}"
         return "the service token is due" if is_due else ""
 
@@ -248,24 +254,24 @@ class RouteReconciler:
 
     async def _orphan(self, request: Request, facts: Facts) -> Outcome:
         """Leave everything at Cloudflare as it is, without our marks."""
-        events = ()
         try:
             outcome = await self._withdraw(request, facts, orphan=True)
         except (Conflict, NotSyncedError):
             raise
         except PassError as error:
             lasting = self.memory.failing_deletions.note(_uid(request))
-            if not isinstance(error, Stall) and lasting <= ORPHAN_PATIENCE:
+            if not isinstance(error, Stall) and lasting <= ORPHAN_TIMEOUT:
                 raise
             await self._drop(facts)
             message = (
                 f"{_what(facts)} stays at Cloudflare, but our marks could not be removed: {error.message}"
             )
-            return done().saying(Event("Warning", _ORPHANED, message))
+            return done().with_events(Event("Warning", _ORPHANED, message))
         task = facts.task
-        if facts.state is not None and task is not None and task.is_deletion and task.is_completed:
-            events = (Event("Normal", _ORPHANED, f"{_what(facts)} stays at Cloudflare"),)
-        return outcome.saying(*events)
+        if facts.state is None or task is None or not task.is_deletion or not task.is_completed:
+            return outcome
+        left = ", ".join(remains(facts.state.state.inventory))
+        return outcome.with_events(Event("Normal", _ORPHANED, f"{left} stays at Cloudflare"))
 
     async def _drop(self, facts: Facts) -> None:
         if facts.state is not None:
@@ -284,7 +290,7 @@ class RouteReconciler:
         after = format_duration(self.cleanup_timeout)
         left = ", ".join(remains(facts.inventory)) or "nothing"
         message = f"giving up after {after}: {error.message}; what may remain: {left}"
-        return done().saying(Event("Warning", _CLEANUP_ABANDONED, message))
+        return done().with_events(Event("Warning", _CLEANUP_ABANDONED, message))
 
     def _tenant_name(self, request: Request, facts: Facts) -> str:
         tenant = self.cluster.tenant_if_known(request.object)

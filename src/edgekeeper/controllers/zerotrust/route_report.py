@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Final
 
 from edgekeeper.controllers.zerotrust.annotations import OPERATOR_WRITTEN
-from edgekeeper.controllers.zerotrust.legacy_state import LAST_RECONCILE, written_annotations
+from edgekeeper.controllers.zerotrust.legacy_state import ANNOTATIONS, LAST_RECONCILE, written_annotations
 from edgekeeper.controllers.zerotrust.route_decide import Facts
 from edgekeeper.controllers.zerotrust.route_facts import KOPF_FINALIZER
 from edgekeeper.controllers.zerotrust.route_steps import RecordState
@@ -120,6 +120,19 @@ def former_finalizers(route: JsonObject, state: RouteState | None) -> tuple[str,
     is_ours = state is not None and state.written_by is Origin.OURS and state.is_of_v0_2
     present = dig_list(route, "metadata", "finalizers")
     return (KOPF_FINALIZER,) if is_ours and KOPF_FINALIZER in present else ()
+
+
+def stale_ids(route: JsonObject, facts: Facts) -> MetadataWrite | None:
+    """The write that removes the ids of what was withdrawn, before state and task go; None where the route shows none.
+
+    Without a state, ids on a route count as evidence that another operator has left something behind.
+    """
+    task = facts.task
+    if task is None or not task.is_deletion or not task.is_completed:
+        return None
+    present = dig_object(route, "metadata", "annotations")
+    shown_ids = [name for name in ANNOTATIONS.values() if name in present]
+    return MetadataWrite(annotations=dict.fromkeys(shown_ids)) if shown_ids else None
 
 
 def farewell(finalizer: str, route: JsonObject) -> MetadataWrite:

@@ -66,7 +66,8 @@ BUILT_INS: Final[Mapping[str, Any]] = MappingProxyType(
 )
 
 _TARGETS = frozenset({"dnsOnly.staticIp", "dnsOnly.ingressServiceRef"})
-_TLS = "origin.originTLS."
+_TLS = "origin.originTLS"
+_NOT_TLS = ("url", "httpHostHeader", "httpRedirect")
 _TEMPLATE_SECTIONS: Mapping[str, str] = {"originService": "origin", "accessApplication": "access"}
 _DEFAULTS_PATHS: Mapping[str, str] = {
     "sessionDuration": "access.sessionDuration",
@@ -190,7 +191,7 @@ def _settings(
 
 
 def _origin(fields: dict[str, Any]) -> OriginSettings:
-    own = {name: fields.pop(name) for name in ("url", "httpHostHeader", "httpRedirect") if name in fields}
+    own: dict[str, Any] = {name: fields.pop(name) for name in _NOT_TLS if name in fields}
     return _convert({**own, "originTLS": fields}, OriginSettings)
 
 
@@ -233,13 +234,13 @@ def _of_template(spec: TemplateSpec | None) -> dict[str, Any]:
 def _of_defaults(defaults: TenantDefaults | None) -> dict[str, Any]:
     fields = msgspec.to_builtins(defaults) if defaults is not None else {}
     level = {path: fields[name] for name, path in _DEFAULTS_PATHS.items() if name in fields}
-    return dict(_flat({**level, _TLS.rstrip("."): fields.get("originTLS", {})}))
+    return dict(_flat({**level, _TLS: fields.get("originTLS", {})}))
 
 
 def _flat(level: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """The level with the TLS settings among the others of the origin, and without empty texts."""
     for path, value in level.items():
-        if path == _TLS.rstrip("."):
+        if path == _TLS:
             yield from _flat({f"origin.{name}": item for name, item in value.items()})
         elif value != "":
             yield path, value

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Any, Final
 
 from edgekeeper.api.zerotrust_task import InventoryItem, TaskSpec, TaskStatus
 from edgekeeper.cloud.cloudflare.accounts import Account
@@ -20,9 +21,9 @@ from edgekeeper.cloud.cloudflare.models import (
     Policy,
     ServiceToken,
 )
+from edgekeeper.cloud.cloudflare.record_plan import RecordChange
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_writer import Rules
-from edgekeeper.cloud.cloudflare.record_plan import RecordChange
 from edgekeeper.cloud.outbox import News
 from edgekeeper.core.drift import Policy as DriftPolicy
 from edgekeeper.core.steps import Sight
@@ -30,7 +31,10 @@ from edgekeeper.kube.kinds import Key
 
 Place = tuple[str, str, str]
 """Where a change is handed in: `tunnel` or `zone`, its id, and the hostname."""
-Writes = News[Place, HostnameChange | RecordChange, Rules | tuple[DnsRecord, ...]]
+Writes = News[Place, HostnameChange | RecordChange, Any]
+
+NEVER_LOOKED_AT: Final = TaskStatus()
+NOTHING_SUBMITTED: Final[Writes] = News()
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Subject:
     uid: str
     generation: int
     spec: TaskSpec
-    status: TaskStatus = TaskStatus()
+    status: TaskStatus = NEVER_LOOKED_AT
 
     @property
     def is_withdrawal(self) -> bool:
@@ -139,7 +143,7 @@ class Snapshot:
     now: datetime
     sight: Sight = Sight.CACHED
     inventory: tuple[InventoryItem, ...] = ()
-    writes: Writes = News()
+    writes: Writes = NOTHING_SUBMITTED
     zones: Mapping[str, str] = field(default_factory=dict)
     """The zone of each hostname that gets records."""
     team: str = ""

@@ -16,7 +16,7 @@ Caveats
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -77,7 +77,7 @@ class RouteState:
     inventory: tuple[InventoryItem, ...] = ()
     applied: TaskSpec | None = None
     """The spec of the task, without what was there at that time."""
-    ids: TaskResult = TaskResult()
+    ids: TaskResult = field(default_factory=TaskResult)
     """The ids as the described operators name them."""
     last_sync_time: datetime | None = None
     token_expires_at: datetime | None = None

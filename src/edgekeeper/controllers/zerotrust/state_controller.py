@@ -16,7 +16,7 @@ from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key, Kind
 from edgekeeper.kube.store import Change
-from edgekeeper.lifecycle.controller import UpkeptController, Upkeep
+from edgekeeper.lifecycle.controller import Upkeep, UpkeptController
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.sources import ANYWHERE, Scope, Source
 
@@ -93,7 +93,7 @@ def told_on(request: Request, error: PassError) -> Outcome:
     write = MetadataWrite(annotations={REASON: error.reason, MESSAGE: message})
     if (present.get(REASON), present.get(MESSAGE)) == (error.reason, message):
         return done()
-    return done().writing(write).saying(Event("Warning", error.reason, message))
+    return done().writing(write).with_events(Event("Warning", error.reason, message))
 
 
 class CollectingController(UpkeptController):
@@ -120,3 +120,9 @@ def states_of_task(cluster: Cluster, task: JsonObject) -> Iterable[Key]:
     if route is None or dig(task, "spec", "action") != "delete":
         return ()
     return cluster.states.known_by_index(BY_ROUTE, str(route))
+
+
+def tasks_of_state(cluster: Cluster, config_map: JsonObject) -> Iterable[Key]:
+    """The tasks of a state's route: who is left when the state is gone."""
+    found = route_of(config_map)
+    return () if found is None else cluster.tasks.known_by_index(BY_ROUTE, str(Key(*found)))

@@ -38,7 +38,7 @@ from edgekeeper.controllers.zerotrust.tokens import TOKEN_CONFLICT
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
-from edgekeeper.core.outages import has_work, outage_said
+from edgekeeper.core.outages import has_work, reported_outage
 from edgekeeper.core.redaction import redact_text
 from edgekeeper.core.steps import Plan, Step
 from edgekeeper.kube.kinds import Key
@@ -116,7 +116,7 @@ class TaskKind(ExternalKind[Base, Snapshot]):
             status: JsonObject = dict(dig(request.object, "status") or {})
             return {**status, "phase": "Failed", "message": redact_text(error.message if error else "")}
         if error is None:
-            message = self.memory.outages.message(subject.uid, outage_said(request.object, SYNCED))
+            message = self.memory.outages.message(subject.uid, reported_outage(request.object, SYNCED))
         else:
             message = f"{error.reason}: {self.describe(error)}"
         return failed(subject, redact_text(message), self.observer.worker, self.observer.clock.now())

@@ -29,7 +29,7 @@ from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.outcome import Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.kinds import Key
-from edgekeeper.lifecycle.controller import UpkeptController, Upkeep
+from edgekeeper.lifecycle.controller import Upkeep, UpkeptController
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.sources import Source
 

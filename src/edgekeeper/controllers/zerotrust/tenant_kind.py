@@ -26,15 +26,15 @@ from edgekeeper.api.zerotrust import (
     ZeroTrustTenant,
 )
 from edgekeeper.api.zerotrust_task import CredentialSecretRef
+from edgekeeper.cloud.cache import LookupCache
 from edgekeeper.cloud.cloudflare.accounts import Account, Cloudflare
-from edgekeeper.cloud.remembered import Remembered
 from edgekeeper.controllers.zerotrust.credentials import CREDENTIAL_NOT_FOUND, TokenUsers
 from edgekeeper.controllers.zerotrust.state import read_state
 from edgekeeper.core.clock import Clock, timestamp
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.errors import Conflict, PassError, Stall
 from edgekeeper.core.json import JsonObject, dig_object
-from edgekeeper.core.outages import WORDS
+from edgekeeper.core.outages import CAUSE_TEXTS
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
@@ -129,7 +129,7 @@ class TenantReconciler:
         self._clock = clock
         self._interval = interval
         self._accounts: dict[tuple[str, str, str], Account] = {}
-        self._seen: Remembered[tuple[str, str, str], _Seen] = Remembered(
+        self._seen: LookupCache[tuple[str, str, str], _Seen] = LookupCache(
             self._ask, clock, lambda _: interval * 0.9
         )
 
@@ -154,13 +154,13 @@ class TenantReconciler:
         reason = (
             CREDENTIAL_NOT_FOUND if error.reason in (CREDENTIAL_NOT_FOUND, "CredentialInvalid") else API_ERROR
         )
-        message = WORDS[error.unavailable] if error.unavailable is not None else error.message
+        message = CAUSE_TEXTS[error.unavailable] if error.unavailable is not None else error.message
         conditions = self._conditions(request)
         before = conditions.before(READY)
         conditions.mark(_RECONCILED, False, reason, message)
         outcome = done().writing(self._status(request, conditions, None))
         is_known = before is not None and (before.reason, before.message) == (reason, message)
-        return outcome if is_known else outcome.saying(Event("Warning", reason, message))
+        return outcome if is_known else outcome.with_events(Event("Warning", reason, message))
 
     def pause(self, request: Request) -> Outcome:
         return done()

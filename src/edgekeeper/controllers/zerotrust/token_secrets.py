@@ -32,7 +32,7 @@ OWNER: Final = "edgekeeper.io/owner"
 ROTATION: Final = "edgekeeper.io/rotation"
 ROTATING: Final = "edgekeeper.io/rotating"
 ROTATED_AT: Final = "edgekeeper.io/rotated-at"
-SECRET_CONFLICT: Final = "SecretConflict"
+SECRET_CONFLICT: Final = "SecretConflict"  # noqa: S105 - a reason
 _IDS: Final = ("client_id", "CF_ACCESS_CLIENT_ID")
 _SECRETS: Final = ("client_secret", "CF_ACCESS_CLIENT_SECRET")
 """The keys that operators have used so far."""

@@ -153,12 +153,12 @@ def withdraw_tokens(snapshot: Snapshot) -> Iterator[Step]:
         else:
             yield do.DeleteToken(item.id, item.name, reason=_SURPLUS)
     for item in snapshot.items("Secret"):
-        secret = snapshot.surplus_secrets.get(item.name)
-        if secret is None:
+        found = snapshot.surplus_secrets.get(item.name)
+        if found is None:
             continue
-        if secret.owner != mark:
+        if found.owner != mark:
             yield do.Forget((item,), reason="it is left as it is")
         elif leaves:
-            yield do.MarkSecret(secret, None, reason="it is left as it is")
+            yield do.MarkSecret(found, None, reason="it is left as it is")
         else:
-            yield do.DeleteSecret(secret, reason=_SURPLUS)
+            yield do.DeleteSecret(found, reason=_SURPLUS)

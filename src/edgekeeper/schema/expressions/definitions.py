@@ -124,17 +124,17 @@ class _Survey:
             yield internal_problem(f"{place.path}.{_KEYWORD}", what)
             return
         for index, source in enumerate(rules):
-            yield from self._look_at(
+            yield from self._examine(
                 WrittenRule.of(source), f"{place.path}.{_KEYWORD}[{index}]", place, scope
             )
 
-    def _look_at(self, rule: WrittenRule, path: str, place: _Place, scope: Scope) -> Iterator[FieldError]:
+    def _examine(self, rule: WrittenRule, path: str, place: _Place, scope: Scope) -> Iterator[FieldError]:
         found = examine(rule, scope)
         often = scope.declaration.cardinality if place.occurrences is None else place.occurrences
         yield from self._price(f"{path}.rule", "rule", min(LARGEST, scope.cost(found.rule) * often))
         if found.problem:
             yield invalid_value(f"{path}.rule", rule, found.problem)
-        yield from self._look_at_message(found, rule, path, scope)
+        yield from self._examine_message(found, rule, path, scope)
         if found.uses_old and place.uncorrelated:
             why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
             yield invalid_value(f"{path}.rule", rule.rule, why)
@@ -142,7 +142,7 @@ class _Survey:
             why = "may not be set if oldSelf is not used in rule"
             yield invalid_value(f"{path}.optionalOldSelf", rule.optional_old_self, why)
 
-    def _look_at_message(
+    def _examine_message(
         self, found: Examined, rule: WrittenRule, path: str, scope: Scope
     ) -> Iterator[FieldError]:
         where = f"{path}.messageExpression"

@@ -15,7 +15,7 @@ from datetime import timedelta
 from edgekeeper.cloud.aws.dns.changes import Action, Change, Present
 from edgekeeper.cloud.aws.dns.records import Record
 from edgekeeper.cloud.aws.dns.zone import Zone
-from edgekeeper.cloud.aws.mirrors import SELDOM, Tenants, connection_groups
+from edgekeeper.cloud.aws.mirrors import RARE_LISTINGS, Tenants, connection_groups
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.tenants import TenantSettings
 from edgekeeper.cloud.mirror import Mirror
@@ -67,7 +67,7 @@ async def watched(world: World, zone_id: str) -> AsyncIterator[Fleet]:
     tenants = Tenants(world.cloudfront, world.clock, world.metrics)
     zone = Zone(zone_id, Route53(world.access.caller()), world.clock, world.metrics)
     groups = connection_groups(world.cloudfront, world.clock, world.metrics)
-    issued = Mirror("certificates", world.acm.certificates, world.clock, world.metrics, options=SELDOM)
+    issued = Mirror("certificates", world.acm.certificates, world.clock, world.metrics, options=RARE_LISTINGS)
     changes: Counter[str] = Counter()
     tenants.subscribe(lambda *_: changes.update(["tenant"]))
     zone.mirror.subscribe(lambda *_: changes.update(["record"]))

@@ -44,7 +44,7 @@ async def _running(*parts: _Runs) -> AsyncIterator[None]:
 
 
 def _is_blind(tenants: Tenants) -> bool:
-    return tenants.is_blind
+    return tenants.is_listing_denied
 
 
 @in_virtual_time
@@ -96,7 +96,7 @@ async def test_tenant_in_doubt_is_read_again_once(world: World) -> None:
         changed = await world.cloudfront.update_tenant(
             created.id, created.etag, replace(SETTINGS, enabled=False)
         )
-        tenants.doubt(created.id)
+        tenants.mark_uncertain(created.id)
         assert tenants.is_doubted(created.id)
         assert await tenants.details(created.id) == changed
         reads = world.cloud.journal.counts["GetDistributionTenant"]

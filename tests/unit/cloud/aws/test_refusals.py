@@ -11,7 +11,7 @@ import pytest
 from edgekeeper.cloud.aws.dns.records import RecordKey
 from edgekeeper.cloud.aws.mirrors import Distributions
 from edgekeeper.cloud.aws.refusals import REMEMBERED
-from edgekeeper.cloud.remembered import REMOVED_EVERY
+from edgekeeper.cloud.cache import SWEEP_INTERVAL
 from edgekeeper.core.errors import Conflict, Retry, Stall
 from kubesim.aws import faults
 from tests.unit.cloud.aws.world import DISTRIBUTION, World, in_virtual_time
@@ -131,6 +131,6 @@ async def test_refusals_of_objects_that_are_gone_are_forgotten(world: World) -> 
     for number in range(500):
         await _refusal(world.cloudfront.find_tenant(f"tenant-{number}"))
         await asyncio.sleep(5)
-    assert len(world.access.refusals) <= (REMEMBERED + REMOVED_EVERY).total_seconds() / 5 + 1
-    await asyncio.sleep((REMEMBERED + REMOVED_EVERY).total_seconds())
+    assert len(world.access.refusals) <= (REMEMBERED + SWEEP_INTERVAL).total_seconds() / 5 + 1
+    await asyncio.sleep((REMEMBERED + SWEEP_INTERVAL).total_seconds())
     assert len(world.access.refusals) == 0

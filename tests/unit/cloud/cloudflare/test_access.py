@@ -195,5 +195,79 @@ async def test_full_account_stalls_with_the_quota(world: World) -> None:
 async def test_application_that_is_not_as_expected_is_an_error_and_not_an_absence(world: World) -> None:
     made = await world.account.access.create_application(_settings(), [_policy()])
     world.owner.applications[made.id]["aud"] = 5
-    with pytest.raises(Retry, match="not as expected"):
+    with pytest.raises(Retry, match="unexpected form"):
         [page async for page in world.account.access.application_pages()]
+
+
+@both_ways
+async def test_policy_of_an_application_is_changed_in_place(world: World) -> None:
+    access = world.account.access
+    made = await access.create_application(_settings(), [_policy()])
+    (before,) = made.policies
+    other = {"email": {"email": "b@example.com"}}
+    changed = await access.put_application_policy(made, before.id, _policy(include=[other], precedence=1))
+    assert [policy.id for policy in changed.policies] == [before.id]
+    live = await access.application(made.id)
+    assert live is not None
+    assert live.policies == changed.policies
+    assert live.policies[0].include == (other,)
+
+
+@both_ways
+async def test_policies_are_added_to_an_application_and_removed(world: World) -> None:
+    access = world.account.access
+    made = await access.create_application(_settings(), [_policy()])
+    added = await access.create_application_policy(made, _policy(name="others", precedence=2))
+    assert [policy.name for policy in added.policies] == ["people", "others"]
+    assert await access.application_policies(made.id) == list(added.policies)
+    assert await access.application_policy(made.id, added.policies[1].id) == added.policies[1]
+    left = await access.delete_application_policy(added, added.policies[0].id)
+    assert [policy.name for policy in left.policies] == ["others"]
+    assert await access.application_policy(made.id, added.policies[0].id) is None
+
+
+@both_ways
+async def test_policy_of_an_application_that_is_gone_is_a_conflict(world: World) -> None:
+    access = world.account.access
+    made = await access.create_application(_settings(), [_policy()])
+    with pytest.raises(Conflict, match="no policy"):
+        await access.put_application_policy(made, "00000000-0000-4000-a000-000000000000", _policy())
+
+
+@both_ways
+async def test_applications_are_found_by_every_address_that_they_protect(world: World) -> None:
+    account = world.account
+    destinations = [{"type": "public", "uri": uri} for uri in ("app.example.com", "b.example.com")]
+    made = await account.access.create_application(_settings(destinations=destinations), [_policy()])
+    await account.applications.refresh()
+    assert account.applications_by_uri.find("b.example.com") == [made]
+    await account.access.delete_application(made.id)
+    assert account.applications_by_uri.find("b.example.com") == []
+    assert account.applications_by_uri.find("app.example.com") == []
+
+
+@both_ways
+async def test_identity_providers_are_listed(world: World) -> None:
+    path = f"/accounts/{world.owner.id}/access/identity_providers"
+    made = world.cloud.act("POST", path, {"name": "Okta", "type": "okta", "config": {}})
+    pages = [page async for page in world.account.access.identity_provider_pages()]
+    assert {id_: provider.type for page in pages for id_, provider in page.items()} == {made["id"]: "okta"}
+
+
+@both_ways
+async def test_tag_and_organisation_are_asked_for_once(world: World) -> None:
+    account = world.account
+    for _ in range(3):
+        await account.ensure_tag("edgekeeper-1")
+        assert (await account.organization()).team == "acme"
+    assert world.count() == 3  # the tags are listed, one is made, the organisation is read
+
+
+@both_ways
+async def test_refusal_to_show_the_organisation_is_remembered(world: World) -> None:
+    token = world.cloud.world.tokens[world.secret["token"]]
+    token.permissions = frozenset()
+    for _ in range(3):
+        with pytest.raises(Stall):
+            await world.account.organization()
+    assert world.count() == 1

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from edgekeeper.cloud.cloudflare import operations
-from edgekeeper.cloud.cloudflare.client import CloudflareClient, Question, checked_base
+from edgekeeper.cloud.cloudflare.client import CloudflareCall, CloudflareClient, checked_base
 from edgekeeper.cloud.cloudflare.credential import Credential
 from edgekeeper.cloud.cloudflare.models import DnsRecord, Zone
 from edgekeeper.cloud.cloudflare.records import Records
@@ -25,10 +25,8 @@ def _fill(world: World, count: int) -> None:
 
 
 async def _listed(world: World, per_page: int) -> list[str]:
-    question = Question(operations.LIST_RECORDS, {"zone": world.zone.id})
-    return [
-        record.name async for page in world.client.pages(question, DnsRecord, per_page) for record in page
-    ]
+    call = CloudflareCall(operations.LIST_RECORDS, {"zone": world.zone.id})
+    return [record.name async for page in world.client.pages(call, DnsRecord, per_page) for record in page]
 
 
 @both_ways
@@ -66,8 +64,8 @@ async def test_read_fails_where_no_answer_ever_comes(world: World) -> None:
 async def test_redirect_is_not_followed(world: World) -> None:
     world.cloud.faults.add(Fault("redirect", times=None))
     with pytest.raises(PassError):
-        await world.client.ask(
-            Question(operations.CREATE_TAG, {"account": world.owner.id}, body={"name": "x"}), dict
+        await world.client.call(
+            CloudflareCall(operations.CREATE_TAG, {"account": world.owner.id}, body={"name": "x"}), dict
         )
     assert world.count() == 1
 
@@ -77,9 +75,9 @@ async def test_post_is_never_repeated_blindly(world: World) -> None:
     for kind in ("lost", "truncated", "html"):
         before = world.count()
         world.cloud.faults.add(Fault(kind, method="POST"))
-        question = Question(operations.CREATE_TAG, {"account": world.owner.id}, body={"name": kind})
+        call = CloudflareCall(operations.CREATE_TAG, {"account": world.owner.id}, body={"name": kind})
         with pytest.raises(Retry):
-            await world.client.ask(question, dict)
+            await world.client.call(call, dict)
         assert world.count() - before == 1
 
 
@@ -134,8 +132,8 @@ async def test_ids_cannot_lead_to_another_address(world: World) -> None:
 @both_ways
 async def test_absent_object_is_none_and_not_an_error(world: World) -> None:
     assert await world.account.tunnels.get("no-such-tunnel") is None
-    question = Question(operations.GET_APPLICATION, {"account": world.owner.id, "application": "none"})
-    assert await world.client.ask_for(question, dict) is None
+    call = CloudflareCall(operations.GET_APPLICATION, {"account": world.owner.id, "application": "none"})
+    assert await world.client.find(call, dict) is None
 
 
 class _Scripted:
@@ -156,8 +154,8 @@ def _zone(number: int) -> dict[str, Any]:
 
 async def _scripted(world: World, *envelopes: dict[str, Any]) -> list[str]:
     client = CloudflareClient(world.transport, _Scripted(*envelopes), world.credential)
-    question = Question(operations.LIST_ZONES, {})
-    return [zone.id async for page in client.pages(question, Zone, 2) for zone in page]
+    call = CloudflareCall(operations.LIST_ZONES, {})
+    return [zone.id async for page in client.pages(call, Zone, 2) for zone in page]
 
 
 @in_virtual_time

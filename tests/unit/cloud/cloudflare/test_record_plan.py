@@ -170,3 +170,28 @@ def test_plan_leads_from_what_is_there_to_what_is_wanted(there: list[str], wante
     }
     assert touched == set(there), "every record there is accounted for"
     assert plan.size <= max(len(there), len(wanted)), "nothing is deleted that could be changed"
+
+
+def test_record_that_is_known_by_its_id_is_ours_without_a_mark() -> None:
+    record = DnsRecord("r1", "a.example.com", "A", "192.0.2.9")
+    wanted = (WantedRecord("A", "192.0.2.1"),)
+    change = RecordChange("a.example.com", "mark", wanted, known=frozenset({"r1"}))
+    ((patched, fields),) = plan_change(change, [record]).patches
+    assert (patched.id, fields["content"], fields["comment"]) == ("r1", "192.0.2.1", "mark")
+    withdrawal = RecordChange("a.example.com", "mark", known=frozenset({"r1"}))
+    assert plan_change(withdrawal, [record]).deletes == (record,)
+
+
+def test_record_with_the_mark_of_another_owner_is_not_taken_over() -> None:
+    record = DnsRecord("r1", "a.example.com", "A", "192.0.2.1", comment="edgekeeper other")
+    wanted = (WantedRecord("A", "192.0.2.1"),)
+    change = RecordChange("a.example.com", "edgekeeper mine", wanted, adopt=True, others="edgekeeper ")
+    with pytest.raises(Stall, match="another owner"):
+        plan_change(change, [record])
+
+
+def test_released_record_stays_without_our_mark() -> None:
+    record = DnsRecord("r1", "a.example.com", "A", "192.0.2.1", comment="mark shop/web")
+    plan = plan_change(RecordChange("a.example.com", "mark", release=True), [record])
+    assert plan.patches == ((record, {"comment": ""}),)
+    assert not plan.deletes

@@ -112,3 +112,30 @@ async def test_secret_of_a_service_token_is_never_shown_by_accident(world: World
         assert secret not in shown
     with pytest.raises(TypeError):
         msgspec.json.encode(made)
+
+
+@both_ways
+async def test_token_is_updated_without_a_new_secret(world: World) -> None:
+    tokens = world.account.service_tokens
+    made = await tokens.create("app", "8760h")
+    changed = await tokens.update(made.id, "web", "24h")
+    assert (changed.id, changed.client_id, changed.name, changed.duration) == (
+        made.id,
+        made.client_id,
+        "web",
+        "24h",
+    )
+    assert world.cloud.opens(world.owner.id, made.client_id, made.client_secret.reveal())
+    with pytest.raises(Conflict):
+        await tokens.update("gone", "web", "24h")
+
+
+@both_ways
+async def test_tunnels_show_whether_they_are_connected(world: World) -> None:
+    (tunnel,) = await world.account.tunnels.all()
+    assert (tunnel.connected, tunnel.since) == (False, tunnel.conns_inactive_at)
+    world.cloud.connect(world.owner.id, world.tunnel)
+    shown = await world.account.tunnels.get(world.tunnel)
+    assert shown is not None
+    assert shown.connected
+    assert shown.since == shown.conns_active_at

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from edgekeeper.core.clock import VirtualClock
-from edgekeeper.lifecycle.corrections import AT_ONCE, ONE_EVERY, Corrections
+from edgekeeper.lifecycle.corrections import BURST, INTERVAL, Corrections
 
 
 def test_corrections_follow_each_other_a_few_times_and_then_seldom() -> None:
     clock = VirtualClock()
     corrections = Corrections(clock)
-    for _ in range(AT_ONCE):
-        assert corrections.may_follow("a")
+    for _ in range(BURST):
+        assert corrections.may_correct_now("a")
         corrections.note("a")
-    assert not corrections.may_follow("a")
-    assert corrections.may_follow("b"), "others are not concerned"
-    clock.advance(AT_ONCE * ONE_EVERY)
-    assert corrections.may_follow("a")
+    assert not corrections.may_correct_now("a")
+    assert corrections.may_correct_now("b"), "others are not concerned"
+    clock.advance(BURST * INTERVAL)
+    assert corrections.may_correct_now("a")
 
 
 def test_corrections_are_seldom_in_the_long_run() -> None:
@@ -23,11 +23,11 @@ def test_corrections_are_seldom_in_the_long_run() -> None:
     corrections = Corrections(clock)
     made = 0
     for _ in range(24 * 60):
-        if corrections.may_follow("a"):
+        if corrections.may_correct_now("a"):
             corrections.note("a")
             made += 1
-        clock.advance(ONE_EVERY / 5)
-    assert made <= AT_ONCE + 24 * 12
+        clock.advance(INTERVAL / 5)
+    assert made <= BURST + 24 * 12
 
 
 def test_corrections_of_long_ago_are_forgotten_and_no_others() -> None:
@@ -35,9 +35,9 @@ def test_corrections_of_long_ago_are_forgotten_and_no_others() -> None:
     corrections = Corrections(clock)
     for number in range(1_000):
         corrections.note(f"old {number}")
-    clock.advance(AT_ONCE * ONE_EVERY / 2)
+    clock.advance(BURST * INTERVAL / 2)
     corrections.note("old 0")
     corrections.note("new")
-    clock.advance(AT_ONCE * ONE_EVERY / 2)
+    clock.advance(BURST * INTERVAL / 2)
     corrections.note("newest")
     assert len(corrections) == 3

@@ -65,7 +65,7 @@ class Witness:
         deleting = replace(snapshot, deleting=True)
         conditions = self._writer.conditions(obj)
         report = self._kind.report(Pass(obj, deleting, deleting, decide(deleting), START), conditions)
-        return done().writing(self._writer.write(obj, report, conditions, "")).saying(*report.events)
+        return done().writing(self._writer.write(obj, report, conditions, "")).with_events(*report.events)
 
     def counted(self, error_type: str) -> float:
         name = "cloudfront_tenant_operator_reconcile_errors_total"

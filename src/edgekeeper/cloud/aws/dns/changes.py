@@ -104,7 +104,7 @@ def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
     existing = None if zone is None else zone.get(wish.record.key)
     if wish.written is None:
         return _plan_first(wish.record, existing)
-    if existing is not None and existing.says_what(wish.record):
+    if existing is not None and existing.has_same_content(wish.record):
         return None
     known_missing = zone is not None and existing is None
     if existing is not None and not existing.is_plain:
@@ -115,7 +115,7 @@ def plan(wish: Wish, zone: Mapping[RecordKey, Record] | None) -> Change | None:
 def _plan_first(wanted: Record, existing: Record | None) -> Change | None:
     if existing is None:
         return Change(Action.CREATE, wanted)
-    if existing.says_what(wanted):
+    if existing.has_same_content(wanted):
         return None
     raise TakenError(wanted, existing)
 
@@ -125,7 +125,9 @@ def _plan_absence(wish: Absent, zone: Mapping[RecordKey, Record] | None) -> Chan
         return Change(Action.DELETE, wish.written)
     existing = zone.get(wish.written.key)
     return (
-        Change(Action.DELETE, existing) if existing is not None and existing.says_what(wish.written) else None
+        Change(Action.DELETE, existing)
+        if existing is not None and existing.has_same_content(wish.written)
+        else None
     )
 
 

@@ -183,7 +183,7 @@ class RecordPlan:
         if zone is None or zone.records is None:
             return True
         present = zone.at(record)
-        return present is not None and present.says_what(record_of(record))
+        return present is not None and present.has_same_content(record_of(record))
 
     def _target_at(self, record: InventoryRecord) -> object:
         present = self.state.zone.at(record) if self.state.zone else None
@@ -251,11 +251,11 @@ def blocked_deletion(error: Stall, refused: Sequence[Refusal], kept: str) -> Sta
     `kept` says what else is kept as long as records may point to it; empty if nothing is. Without refusals, `error` is the
     cause.
     """
-    what = "; ".join(_refused_in_words(refused)) or error.message
+    what = "; ".join(_refusal_texts(refused)) or error.message
     return reworded(error, f"{what}; {kept}{': ' if kept else ''}{_REMEDY}")
 
 
-def _refused_in_words(refused: Sequence[Refusal]) -> Iterator[str]:
+def _refusal_texts(refused: Sequence[Refusal]) -> Iterator[str]:
     """One message for all records of the same zone and role that were refused for the same reason."""
     groups: dict[tuple[str, str, str], list[InventoryRecord]] = {}
     for refusal in refused:

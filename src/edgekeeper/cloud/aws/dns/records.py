@@ -69,7 +69,7 @@ class Record:
             return tuple(sorted(normalise_name(value) for value in self.values))
         return tuple(sorted(self.values))
 
-    def leads_where(self, other: Record) -> bool:
+    def has_same_target(self, other: Record) -> bool:
         """Whether it points where `other` does. The TTL does not count."""
         return (
             self.key == other.key
@@ -77,9 +77,9 @@ class Record:
             and self.target == other.target
         )
 
-    def says_what(self, other: Record) -> bool:
+    def has_same_content(self, other: Record) -> bool:
         """Whether writing `other` would change nothing."""
-        return self.is_plain and self.leads_where(other) and self.ttl == other.ttl
+        return self.is_plain and self.has_same_target(other) and self.ttl == other.ttl
 
 
 def normalise_name(name: str) -> str:

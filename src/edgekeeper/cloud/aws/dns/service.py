@@ -96,7 +96,7 @@ class Dns:
         Raise the error that keeps the zone from being read; NotSyncedError before it was listed for the first time.
         """
         zone = self.zone(zone_id, role)
-        if zone.is_blind:
+        if zone.is_listing_denied:
             return ZoneView("", None, zone.role_refusal)
         keys = [RecordKey(normalise_name(name), type_) for name in names for type_ in TYPES]
         try:

@@ -113,9 +113,9 @@ class RecordState:
         if self.zone is None or self.zone.records is None:
             return False
         record = self.zone.at(entry)
-        return record is None or record.leads_where(record_of(entry))
+        return record is None or record.has_same_target(record_of(entry))
 
     def _is_exactly(self, entry: InventoryRecord) -> bool:
         """Does the zone have exactly the record of the entry?"""
         record = self.zone.at(entry) if self.zone else None
-        return record is not None and record.says_what(record_of(entry))
+        return record is not None and record.has_same_content(record_of(entry))

@@ -88,7 +88,7 @@ class Zone:
         """
         self.id = zone_id
         name = name or zone_id
-        self.is_blind = False
+        self.is_listing_denied = False
         """Whether IAM denies listing the zone."""
         self.mirror: Mirror[RecordKey, Record] = Mirror(
             f"records of zone {name}",
@@ -107,8 +107,8 @@ class Zone:
             self._write,
             key=_key,
             weigh=self._weigh,
-            already=self._already,
-            accuse=accuse,
+            find_result=self._find_result,
+            find_faulty=find_faulty,
             options=CoalescerOptions(window=WINDOW, heaviest=LARGEST_BATCH),
         )
         self.apex = ""
@@ -156,15 +156,15 @@ class Zone:
                 self.apex = next((key.name for key in page if key.type == "SOA"), self.apex)
                 yield page
         except Stall as refusal:
-            if not self.is_blind and refusal.error_type == "dns_access_denied":
+            if not self.is_listing_denied and refusal.error_type == "dns_access_denied":
                 log.warning("Zone cannot be listed; records are written without reading it", zone=self.id)
-                self.is_blind = True
+                self.is_listing_denied = True
             raise
-        self.is_blind = False
+        self.is_listing_denied = False
 
     def _plan(self, wish: Wish) -> Change | None:
         """The change that a wish needs, according to the mirror. Raise Stall if the record belongs to somebody else."""
-        records = None if self.is_blind else self._record(_key(wish))
+        records = None if self.is_listing_denied else self._record(_key(wish))
         try:
             return plan(wish, records)
         except TakenError as error:
@@ -178,7 +178,7 @@ class Zone:
         record = self.mirror.get(key)
         return {} if record is None else {key: record}
 
-    def _already(self, wish: Wish) -> Written | None:
+    def _find_result(self, wish: Wish) -> Written | None:
         if self._refusal is not None and self._clock.monotonic() < self._refusal[0]:
             raise fresh(self._refusal[1])
         if self._is_doubtful or isinstance(wish, Absent):
@@ -204,7 +204,7 @@ class Zone:
         changes = [change for change in plans if change is not None]
         change_id = await self._change(changes) if changes else ""
         for zone in self._lock.writers:
-            zone.learn(changes)
+            zone.record_written(changes)
         return [
             self._unchanged(wish) if change is None else Written(change, change_id)
             for wish, change in zip(wishes, plans, strict=True)
@@ -219,7 +219,7 @@ class Zone:
 
         A record that the mirror has as we wrote it is not read: Route 53 deletes it only if that is still true.
         """
-        if self.is_blind:
+        if self.is_listing_denied:
             return
         unseen = [_key(wish) for wish in wishes if isinstance(wish, Absent) and self._plan(wish) is None]
         if not self._is_doubtful and not unseen:
@@ -229,9 +229,9 @@ class Zone:
                 await self.mirror.refresh()
             else:
                 for key in unseen:
-                    self._see(key, await self._route53.find_record(self.id, key))
+                    self._put(key, await self._route53.find_record(self.id, key))
         except Stall as refusal:
-            self._remember(refusal)
+            self._cache_refusal(refusal)
             raise
         self._is_doubtful = False
 
@@ -240,18 +240,18 @@ class Zone:
             receipt = await self._route53.change(self.id, changes)
         except (Retry, asyncio.CancelledError):
             for zone in self._lock.writers:
-                zone.doubt()
+                zone.mark_uncertain()
             raise
         except Conflict as stale:
             return await self._settle_stale(changes, stale)
         except Stall as refusal:
             if not _is_about_records(refusal):
-                self._remember(refusal)
+                self._cache_refusal(refusal)
             raise
         self._propagation.follow(receipt.id)
         return receipt.id
 
-    def _remember(self, refusal: Stall) -> None:
+    def _cache_refusal(self, refusal: Stall) -> None:
         self._refusal = (self._clock.monotonic() + REFUSAL_REMEMBERED.total_seconds(), fresh(refusal))
 
     async def _settle_stale(self, changes: Sequence[Change], stale: Conflict) -> str:
@@ -260,27 +260,27 @@ class Zone:
             # Raise a Stall, so that the writer splits the batch and finds the record that caused it.
             raise error_for(DNS_TAKEN, stale.message) from stale
         (change,) = changes
-        if self.is_blind:
+        if self.is_listing_denied:
             record = None  # our record is gone, or somebody has replaced it
         else:
             record = await self._route53.find_record(self.id, change.record.key)
-            self._see(change.record.key, record)
+            self._put(change.record.key, record)
         if change.action is Action.DELETE and record is None:
             return ""  # already gone
         raise stale
 
     # What this writer or another one of the same zone has done
 
-    def learn(self, changes: Iterable[Change]) -> None:
+    def record_written(self, changes: Iterable[Change]) -> None:
         """Apply changes that were written to the mirror. Listings that started earlier do not undo them."""
         for change in changes:
-            self._see(change.record.key, None if change.action is Action.DELETE else change.record)
+            self._put(change.record.key, None if change.action is Action.DELETE else change.record)
 
-    def doubt(self) -> None:
+    def mark_uncertain(self) -> None:
         """Require a read of the zone before the next write, because the response to a batch was lost."""
         self._is_doubtful = True
 
-    def _see(self, key: RecordKey, record: Record | None) -> None:
+    def _put(self, key: RecordKey, record: Record | None) -> None:
         if record is None:
             self.mirror.remove(key)
         else:
@@ -292,7 +292,7 @@ def _key(wish: Wish) -> RecordKey:
 
 
 def _named(key: RecordKey) -> str:
-    """A record as Route 53's own messages name it, so that `accuse` finds it."""
+    """A record as Route 53's own messages name it, so that `find_faulty` finds it."""
     return f"[name='{key.name}.', type='{key.type}']"
 
 
@@ -301,7 +301,7 @@ def _is_about_records(refusal: PassError) -> bool:
     return refusal.reason == DNS_CONFLICT or refusal.error_type == "dns_invalid_input"
 
 
-def accuse(error: Exception, wishes: Sequence[Wish]) -> Collection[int]:
+def find_faulty(error: Exception, wishes: Sequence[Wish]) -> Collection[int]:
     """The positions of the wishes whose records an error names."""
     text = str(error)
     matches = [*_NAMED.finditer(text), *_RRSET.finditer(text)]

@@ -112,7 +112,7 @@ def test_alias_is_read_without_values() -> None:
 def test_record_with_settings_that_we_never_write_is_not_plain(settings: dict[str, object]) -> None:
     record = parse_record({**CNAME, **settings})
     assert not record.is_plain
-    assert not record.says_what(parse_record(CNAME))
+    assert not record.has_same_content(parse_record(CNAME))
     with pytest.raises(ValueError, match="never written"):
         build_record(record)
 
@@ -135,12 +135,12 @@ def test_record_survives_the_way_there_and_back(shape: dict[str, object]) -> Non
 )
 def test_records_are_compared_by_where_they_lead(other: Record, leads: bool, says: bool) -> None:
     record = Record("a.b", "CNAME", 300, ("t.example",))
-    assert record.leads_where(other) is leads
-    assert record.says_what(other) is says
+    assert record.has_same_target(other) is leads
+    assert record.has_same_content(other) is says
 
 
 def test_values_of_texts_are_compared_as_they_are() -> None:
-    assert not Record("a.b", "TXT", 300, ('"x"',)).says_what(Record("a.b", "TXT", 300, ('"X"',)))
-    assert Record("a.b", "A", 300, ("1.1.1.1", "2.2.2.2")).says_what(
+    assert not Record("a.b", "TXT", 300, ('"x"',)).has_same_content(Record("a.b", "TXT", 300, ('"X"',)))
+    assert Record("a.b", "A", 300, ("1.1.1.1", "2.2.2.2")).has_same_content(
         Record("a.b", "A", 300, ("2.2.2.2", "1.1.1.1"))
     )

@@ -11,7 +11,7 @@ import pytest
 
 from edgekeeper.cloud.aws.dns.changes import Absent, Action, Present, Wish
 from edgekeeper.cloud.aws.dns.records import AliasTarget, Record, records_for
-from edgekeeper.cloud.aws.dns.zone import Written, Zone, accuse
+from edgekeeper.cloud.aws.dns.zone import Written, Zone, find_faulty
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.coalescer import Ticket
 from edgekeeper.cloud.rates import DEFAULT_RATES, ROUTE53
@@ -251,7 +251,7 @@ async def test_zone_that_may_not_be_listed_is_written_blindly(world: World) -> N
     zone = Zone(remote.id, Route53(world.access.caller()), world.clock, world.metrics)
     running = asyncio.create_task(zone.run())
     await asyncio.sleep(1)
-    assert zone.is_blind
+    assert zone.is_listing_denied
     moved = _record(1, "d2.cloudfront.net")
     assert (await _one(zone, Present(_record(1)))).change is not None
     assert (await _one(zone, Present(moved, written=_record(1)))).change is not None
@@ -378,7 +378,7 @@ async def test_writes_never_exceed_the_accounts_throughput(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "accused"),
+    ("text", "faulty"),
     [
         (
             "[Tried to create resource record set [name='n0001.example.com.', type='CNAME'] but it already exists]",
@@ -394,5 +394,5 @@ async def test_writes_never_exceed_the_accounts_throughput(world: World) -> None
         ("something is wrong", []),
     ],
 )
-def test_refusal_accuses_the_records_that_it_names(text: str, accused: list[int]) -> None:
-    assert accuse(Stall("DNSError", text), [Present(_record(number)) for number in range(3)]) == accused
+def test_refusal_accuses_the_records_that_it_names(text: str, faulty: list[int]) -> None:
+    assert find_faulty(Stall("DNSError", text), [Present(_record(number)) for number in range(3)]) == faulty

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from edgekeeper.cloud.remembered import LASTING, REMOVED_EVERY, Expiring, Remembered
+from edgekeeper.cloud.cache import DEFAULT_LIFETIME, SWEEP_INTERVAL, ExpiringCache, LookupCache
 from edgekeeper.core.errors import Retry
 from kubesim.virtual import LoopClock, virtual_time
 
@@ -33,8 +33,8 @@ async def _pass(interval: timedelta) -> None:
     await asyncio.sleep(interval.total_seconds())
 
 
-def _remembered(provider: Provider) -> Remembered[str, str | None]:
-    return Remembered(provider.ask, LoopClock(), lambda found: LASTING if found else SHORT)
+def _remembered(provider: Provider) -> LookupCache[str, str | None]:
+    return LookupCache(provider.ask, LoopClock(), lambda found: DEFAULT_LIFETIME if found else SHORT)
 
 
 @virtual_time
@@ -42,7 +42,7 @@ async def test_answer_is_asked_for_once_and_again_when_its_time_is_over() -> Non
     provider = Provider()
     answers = _remembered(provider)
     assert await asyncio.gather(*(answers.get("a") for _ in range(50))) == ["a 1"] * 50
-    await _pass(LASTING - timedelta(seconds=1))
+    await _pass(DEFAULT_LIFETIME - timedelta(seconds=1))
     assert await answers.get("a") == "a 1"
     await _pass(timedelta(seconds=1))
     assert await answers.get("a") == "a 2"
@@ -106,14 +106,14 @@ async def test_nothing_is_kept_for_keys_that_nobody_asks_for_any_more() -> None:
     answers = _remembered(provider)
     for number in range(1000):
         await answers.get(f"key-{number}")
-        assert len(answers) <= (LASTING + REMOVED_EVERY).total_seconds() + 1
-    await _pass(LASTING + REMOVED_EVERY)
+        assert len(answers) <= (DEFAULT_LIFETIME + SWEEP_INTERVAL).total_seconds() + 1
+    await _pass(DEFAULT_LIFETIME + SWEEP_INTERVAL)
     assert len(answers) == 0
 
 
 @virtual_time
 async def test_removal_begins_anew_after_everything_was_removed() -> None:
-    kept: Expiring[str, int] = Expiring(LoopClock())
+    kept: ExpiringCache[str, int] = ExpiringCache(LoopClock())
     for _ in range(3):
         kept.put("a", 1, SHORT)
         await _pass(SHORT / 2)
@@ -122,16 +122,16 @@ async def test_removal_begins_anew_after_everything_was_removed() -> None:
         assert (found.value, kept.left(found)) == (1, SHORT / 2)
         await _pass(SHORT / 2)
         assert kept.get("a") is None
-        await _pass(REMOVED_EVERY)
+        await _pass(SWEEP_INTERVAL)
         assert len(kept) == 0
 
 
 @virtual_time
 async def test_value_that_is_put_again_lasts_from_then_on() -> None:
-    kept: Expiring[str, int] = Expiring(LoopClock())
+    kept: ExpiringCache[str, int] = ExpiringCache(LoopClock())
     for number in range(10):
-        kept.put("a", number, LASTING)
-        await _pass(LASTING - timedelta(seconds=1))
+        kept.put("a", number, DEFAULT_LIFETIME)
+        await _pass(DEFAULT_LIFETIME - timedelta(seconds=1))
         found = kept.get("a")
         assert found is not None
         assert found.value == number
@@ -140,7 +140,7 @@ async def test_value_that_is_put_again_lasts_from_then_on() -> None:
 @virtual_time
 async def test_time_left_is_never_nothing() -> None:
     """Who comes back after no time at all would find the same, again and again."""
-    kept: Expiring[str, int] = Expiring(LoopClock())
+    kept: ExpiringCache[str, int] = ExpiringCache(LoopClock())
     kept.put("a", 1, SHORT)
     await asyncio.sleep(SHORT.total_seconds() - 1e-9)
     found = kept.get("a")
