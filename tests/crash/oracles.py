@@ -40,6 +40,8 @@ class Record:
     repeated: tuple[str, ...]
     faults: tuple[str, ...]
     """What is wrong with this run by itself."""
+    begun: int = 0
+    """How many of the calls came before the scenario began."""
 
 
 class Watchman:

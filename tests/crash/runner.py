@@ -38,6 +38,9 @@ SEED = 7
 AFTERMATH = timedelta(minutes=3)
 """How long events, polls and the like may go on after all has settled."""
 
+BEFOREHAND = 7
+"""Of the calls before a scenario has begun, every so many get a fault."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -61,10 +64,15 @@ def explore(
     clean = run(system, scenario, seed=seed)
     if clean.faults:
         raise AssertionError(f"{scenario.name} fails without any fault:\n" + "\n".join(clean.faults))
-    plans = [Plan(call.number, mode) for mode in modes for call in clean.calls if _matters(mode, call)]
-    for plan in plans[::every]:
+    for plan in plans_of(clean, modes)[::every]:
         if failure := attempt(system, scenario, plan, clean, seed):
             yield failure
+
+
+def plans_of(clean: Record, modes: Iterable[Mode]) -> list[Plan]:
+    """Every plan of a scenario, and a sample of what came before it began, which other scenarios have as well."""
+    calls = [call for call in clean.calls if call.number > clean.begun or call.number % BEFOREHAND == 0]
+    return [Plan(call.number, mode) for mode in modes for call in calls if _matters(mode, call)]
 
 
 def _matters(mode: Mode, call: TracedCall) -> bool:
@@ -124,6 +132,7 @@ async def _play(
             tally=stage.outside.tally(),
             repeated=tuple(stage.outside.repeated()),
             faults=tuple(faults),
+            begun=stage.begun,
         )
 
 

@@ -39,6 +39,7 @@ class Stage(Generic[W]):
         self.trace = Trace()
         self.lives: list[Life] = []
         self.companion: Life | None = None
+        self.begun = 0
         self.around = Surroundings(InProcessTransport(plane), clock)
         """What new lives of the operator get, beside a name and a seed of their own."""
         self.patience = timedelta(minutes=30)
@@ -73,6 +74,10 @@ class Stage(Generic[W]):
             await self.until(lambda: is_settled_here(self))
         else:
             await self.until(lambda: all(is_settled(obj, stalls) for obj in self.objects()))
+
+    def begin(self) -> None:
+        """From here on the scenario differs from others: of the plans before, `explore` runs a sample."""
+        self.begun = sum(call.life != COMPANION for call in self.trace.calls)
 
     # What there is
 

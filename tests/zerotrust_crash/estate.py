@@ -112,7 +112,9 @@ class Estate:
         return labelled([site.account for site in self.sites.values()], dict(self.things()))
 
     def tunnel_name(self, tunnel: str) -> str:
-        names = {one: f"{name}-{n}" for name, site in self.sites.items() for n, one in enumerate(site.tunnels)}
+        names = {
+            one: f"{name}-{n}" for name, site in self.sites.items() for n, one in enumerate(site.tunnels)
+        }
         return names[tunnel]
 
     def rules(self, account: Account, tunnel: str) -> list[JsonObject]:
@@ -184,9 +186,7 @@ class Estate:
         access: Any = dig(rule, "originRequest", "access")
         if not isinstance(access, dict) or access.get("required") is not True:
             return False
-        audiences = {
-            one["aud"] for site in self.sites.values() for one in site.account.applications.values()
-        }
+        audiences = {one["aud"] for site in self.sites.values() for one in site.account.applications.values()}
         return bool(access["audTag"]) and not audiences & set(access["audTag"])
 
     # What the harness asks

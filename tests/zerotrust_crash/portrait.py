@@ -36,7 +36,7 @@ def labelled(accounts: Iterable[Account], things: Mapping[str, str]) -> Mapping[
 
 
 def state_of(sites: Mapping[str, tuple[Account, Zone]], labels: Mapping[str, str]) -> JsonObject:
-    """Everything at Cloudflare that the operator may have made."""
+    """Everything at Cloudflare that the operator may have made for a route: neither tags nor the rule for the rest."""
     return {name: relabelled(_site(*site), labels) for name, site in sites.items()}
 
 
@@ -48,11 +48,10 @@ def _site(account: Account, zone: Zone) -> JsonObject:
             "policies": _sorted(one for one in account.policies.values() if one.get("reusable")),
             "tokens": _sorted(tokens),
             "rules": {
-                tunnel: _sorted(dig_list(one["config"], "ingress"))
+                tunnel: _sorted(rule for rule in dig_list(one["config"], "ingress") if "hostname" in rule)
                 for tunnel, one in account.configurations.items()
             },
             "records": _sorted(zone.records.values()),
-            "tags": sorted(account.tags),
         }
     )
 

@@ -82,7 +82,9 @@ async def prepare(stage: Stage[Estate]) -> None:
     for name in (OPERATOR, WEB):
         await stage.user.create(NAMESPACE, _object("v1", "Namespace", Key("", name)))
     await stage.create(
-        _object("v1", "Secret", Key(OPERATOR, "cloudflare"), data={"token": b64encode(TOKEN.encode()).decode()})
+        _object(
+            "v1", "Secret", Key(OPERATOR, "cloudflare"), data={"token": b64encode(TOKEN.encode()).decode()}
+        )
     )
     for name, site in stage.outside.sites.items():
         spec = {
@@ -197,14 +199,16 @@ def _key(obj: JsonObject) -> tuple[str, str]:
 
 
 ROUTES: System[Estate] = System(
-    definitions=tuple(kind.definition() for kind in (CLOUDFLARE_TASK, ZERO_TRUST_TENANT, ZERO_TRUST_TEMPLATE)),
+    definitions=tuple(
+        kind.definition() for kind in (CLOUDFLARE_TASK, ZERO_TRUST_TENANT, ZERO_TRUST_TEMPLATE)
+    ),
     declarations={TASK: report.DECLARATION, TENANT: tenant_kind.DECLARATION},
     outside=Estate,
     controllers=all_controllers,
     lies=truth.lies,
     canary=TOKEN,
     masked=MASKED,
-    quiet=timedelta(minutes=12),
+    quiet=timedelta(minutes=6),
     wrongs=wrongs,
     compared=(HTTP_ROUTE, CONFIG_MAP, SECRET),
     comparable=lambda obj, estate: comparable(obj, estate.labels()),
