@@ -11,7 +11,6 @@ from typing import NamedTuple
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.kube.transport import TransportError
 
-
 COMPANION = 0
 """The number of the life that no fault hits; those of the operator are counted from one."""
 
