@@ -23,7 +23,7 @@ def prefixed(annotations: dict[str, str | None]) -> JsonObject:
     return {name if "/" in name else f"{PREFIX}{name}": value for name, value in annotations.items()}
 
 
-def route(key: Key = KEY, hostname: str = SHOP, **annotations: str | None) -> JsonObject:
+def route(key: Key = KEY, hostname: str = SHOP, /, **annotations: str | None) -> JsonObject:
     named = prefixed({"enabled": "true", "hostname": hostname, "tenant": "main", **annotations})
     return {
         "apiVersion": HTTP_ROUTE.api_version,

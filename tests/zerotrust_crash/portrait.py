@@ -42,7 +42,7 @@ def state_of(sites: Mapping[str, tuple[Account, Zone]], labels: Mapping[str, str
 
 def _site(account: Account, zone: Zone) -> JsonObject:
     tokens = [{"name": one["name"], "duration": one["duration"]} for one in account.service_tokens.values()]
-    return _without_times(
+    found: JsonObject = _without_times(
         {
             "applications": _sorted(_application(account, one) for one in account.applications.values()),
             "policies": _sorted(one for one in account.policies.values() if one.get("reusable")),
@@ -54,6 +54,7 @@ def _site(account: Account, zone: Zone) -> JsonObject:
             "records": _sorted(zone.records.values()),
         }
     )
+    return found
 
 
 def _application(account: Account, application: JsonObject) -> JsonObject:
