@@ -55,6 +55,8 @@ OTHER_ACCOUNT: Final = "b" * 32
 TUNNEL: Final = "11111111-1111-1111-1111-111111111111"
 ZONE: Final = "f" * 32
 KEY: Final = Key("web", "shop")
+MAIN: Final = Key("web", "main")
+"""The tenant of most routes."""
 KINDS: Final = {
     kind.kind: kind
     for kind in (HTTP_ROUTE, TENANT, TEMPLATE, TASK, CONFIG_MAP, SERVICE, NAMESPACE, REFERENCE_GRANT)
@@ -88,7 +90,7 @@ def prefixed(named: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def tenant(key: Key = Key("web", "main"), account: str = ACCOUNT, **spec: Any) -> JsonObject:
+def tenant(key: Key = MAIN, account: str = ACCOUNT, **spec: Any) -> JsonObject:
     body = {"accountId": account, "tunnelId": TUNNEL, "credentialRef": {"name": "token"}, **spec}
     return plain_object(TENANT, key, spec=body)
 
@@ -314,7 +316,7 @@ class World:
     async def until(self, holds: Callable[[], object], minutes: float = 30) -> None:
         try:
             async with asyncio.timeout(minutes * 60):
-                while not holds():
+                while not holds():  # noqa: ASYNC110 - nothing tells of all that tests wait for
                     await asyncio.sleep(0.5)
         except TimeoutError:
             routes = [(dig(one, "metadata", "name"), self.said(_key(one))) for one in self.all(HTTP_ROUTE)]

@@ -93,7 +93,7 @@ async def test_task_of_a_route_that_never_had_a_state_is_collected() -> None:
         await cluster.operator.stop()
         await forced(cluster)
         cluster.worker.is_running = True
-        await cluster.until(lambda: cluster.published())
+        await cluster.until(cluster.published)
         cluster.start()
         await cluster.until(lambda: not cluster.all(TASK))
         assert cluster.worker.cloud == {}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
+from edgekeeper.api.zerotrust import PREFIX
 from edgekeeper.controllers.zerotrust.route_index import TASK, TEMPLATE, TENANT
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import HTTP_ROUTE, REFERENCE_GRANT, SERVICE, Key, Kind
@@ -17,9 +19,12 @@ from tests.zerotrust.route_world import (
     OPERATOR,
     OPTIONS,
     OTHER_ACCOUNT,
+    TUNNEL,
+    ZONE,
     World,
     plain_object,
     route,
+    state_object,
     template,
     tenant,
     world,
@@ -348,8 +353,6 @@ DISTRIBUTION = Kind("example.com", "v1", "Distribution", "distributions")
 )
 @virtual_time
 async def test_hostname_of_an_older_object_of_another_kind_is_refused(since: str, how: str) -> None:
-    import msgspec
-
     async def nothing(_: Claim) -> Proof:
         return lambda _: False
 
@@ -385,8 +388,6 @@ async def test_hostname_policy_is_checked_and_who_violates_it_claims_nothing() -
 @virtual_time
 async def test_shared_hostname_of_two_legacy_routes_stays_with_the_one_that_stays() -> None:
     """The described operators let two routes have one hostname."""
-    from edgekeeper.api.zerotrust import PREFIX
-    from tests.zerotrust.route_world import TUNNEL, ZONE, state_object
 
     def left(key: Key) -> JsonObject:
         labels = {f"{PREFIX}httproute-namespace": key.namespace, f"{PREFIX}httproute-name": key.name}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from edgekeeper.api.zerotrust import PREFIX
-from edgekeeper.controllers.zerotrust.route_index import TASK
+from edgekeeper.controllers.zerotrust.route_index import TASK, TENANT
 from edgekeeper.core.clock import timestamp
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import dig
@@ -83,38 +83,43 @@ async def test_corrections_do_not_become_a_fight() -> None:
 
 @virtual_time
 async def test_token_is_looked_at_before_it_expires() -> None:
-    settings = {"accessApp": "true", "serviceToken": "true", "serviceTokenDuration": "2400h"}
+    settings = {"accessApp": "true", "serviceToken": "true", "serviceTokenDuration": "24h"}
     async with world() as cluster:
-        cluster.worker.token_expires_at = timestamp(cluster.clock.now() + timedelta(days=100))
+        cluster.worker.token_expires_at = timestamp(cluster.clock.now() + timedelta(hours=24))
         await cluster.create(tenant(), route(**settings))
         await cluster.ready()
-        assert await cluster.quiet(days=74) == []
+        assert await cluster.quiet(hours=17) == []
         assert len(cluster.worker.done) == 1
-        cluster.worker.token_expires_at = timestamp(cluster.clock.now() + timedelta(days=100))
-        await cluster.elapse(days=2)
+        cluster.worker.token_expires_at = timestamp(cluster.clock.now() + timedelta(hours=24))
+        await cluster.elapse(hours=2)
         assert len(cluster.worker.done) == 2
         assert cluster.said()[:2] == ("True", "Published")
-        assert await cluster.quiet(days=70) == []
+        assert await cluster.quiet(hours=15) == []
 
 
 @virtual_time
 async def test_token_that_the_worker_does_not_refresh_is_asked_for_once_a_day() -> None:
-    settings = {"accessApp": "true", "serviceToken": "true", "serviceTokenDuration": "2400h"}
+    settings = {"accessApp": "true", "serviceToken": "true", "serviceTokenDuration": "24h"}
     async with world() as cluster:
-        cluster.worker.token_expires_at = timestamp(cluster.clock.now() + timedelta(days=10))
+        cluster.worker.token_expires_at = timestamp(cluster.clock.now() + timedelta(hours=10))
         await cluster.create(tenant(), route(**settings))
         await cluster.ready()
-        await cluster.elapse(days=5)
-        assert 5 <= len(cluster.worker.done) <= 7
+        await cluster.elapse(days=3)
+        assert 3 <= len(cluster.worker.done) <= 5
 
 
 @virtual_time
 async def test_token_is_rotated_at_its_interval_and_by_request() -> None:
-    settings = {"accessApp": "true", "serviceToken": "true", "serviceToken__rotationInterval": "48h"}
+    settings = {
+        "accessApp": "true",
+        "serviceToken": "true",
+        "serviceToken__rotationInterval": "12h",
+        "serviceToken__rotationGrace": "1h",
+    }
     async with world() as cluster:
         await cluster.create(tenant(), route(**settings))
         await cluster.ready()
-        await cluster.elapse(days=5)
+        await cluster.elapse(hours=30)
         assert len(cluster.worker.done) == 3
         await cluster.annotate(serviceToken__rotate="now")
         await cluster.until(lambda: len(cluster.worker.done) == 4, minutes=1)
@@ -138,8 +143,6 @@ async def test_log_level_of_the_tenant_is_that_of_its_routes() -> None:
 
 @virtual_time
 async def test_changed_log_level_of_a_tenant_queues_no_task() -> None:
-    from edgekeeper.controllers.zerotrust.route_index import TENANT
-
     async with world() as cluster:
         await cluster.create(tenant(), route())
         await cluster.ready()

@@ -238,7 +238,7 @@ async def test_unreadable_state_is_told_and_nothing_is_done() -> None:
 def _deployment(image: str) -> JsonObject:
     labels = {"app": "x"}
     container = {"name": "operator", "image": image}
-    body = plain_object(
+    return plain_object(
         DEPLOYMENT,
         Key(OPERATOR, "cloudflare-zero-trust-operator"),
         spec={
@@ -246,7 +246,6 @@ def _deployment(image: str) -> JsonObject:
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
     )
-    return body
 
 
 async def _available(cluster: World, image: str) -> None:

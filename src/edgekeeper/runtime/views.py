@@ -31,7 +31,11 @@ class KindView:
     def follow(self, informers: Iterable[Informer]) -> None:
         """Read the stores of these informers, as far as they are of this kind, from now on."""
         own = [informer for informer in informers if informer.kind == self.kind]
-        self._stores = {informer.selection.namespace: informer.store for informer in own}
+        self.use({informer.selection.namespace: informer.store for informer in own})
+
+    def use(self, stores: Mapping[str, Store]) -> None:
+        """Read these stores, by the namespace of their objects; empty for all namespaces."""
+        self._stores = dict(stores)
         for store in self._stores.values():
             for name, values in self._indexes.items():
                 store.add_index(name, values)

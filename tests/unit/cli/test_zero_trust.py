@@ -19,9 +19,10 @@ from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.plan import PlanRequest, answer
 from edgekeeper.cli.simulated import NAMESPACE, Simulation, SimulationOptions, simulating
 from edgekeeper.controllers.zerotrust.operator_config import KIND as OPERATOR_CONFIG
-from edgekeeper.controllers.zerotrust.worker import TENANT
+from edgekeeper.controllers.zerotrust.worker import TASK, TENANT
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
+from edgekeeper.core.drift import Change
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import NotFoundError
@@ -80,6 +81,12 @@ class Scene:
     async def annotate(self, name: str, **annotations: str | None) -> None:
         wanted = {f"{CFZT}{key}": value for key, value in annotations.items()}
         await self.user.merge_patch(HTTP_ROUTE, Key("apps", name), {"metadata": {"annotations": wanted}})
+
+    async def at_rest(self) -> None:
+        """Wait until all tasks are collected."""
+        async with asyncio.timeout(PATIENCE):
+            while [raw async for page in self.user.pages(TASK) for raw in page.items]:  # noqa: ASYNC110 - as below
+                await asyncio.sleep(0.02)
 
     async def until_annotated(self, name: str, **annotations: str) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -221,6 +228,7 @@ async def test_plan_of_examples_that_nobody_has_applied_shows_every_step() -> No
 async def test_plan_of_what_runs_is_settled_and_shows_drift() -> None:
     async with playing() as scene:
         await scene.apply()
+        await scene.at_rest()
         previews = await scene.plan(PlanRequest())
         assert {preview.verdict for preview in previews} == {Verdict.SETTLED}, previews
         assert {preview.kind for preview in previews} == {
@@ -228,6 +236,13 @@ async def test_plan_of_what_runs_is_settled_and_shows_drift() -> None:
             "CloudflareZeroTrustTenant",
             "CloudflareZeroTrustOperatorConfig",
         }
+        assert scene.simulation.operator is not None
+        scene.simulation.operator.manager.stop()
+        app = scene.applications()["admin.example.com"]["id"]
+        scene.simulation.cloudflare.cloud.act("DELETE", f"{scene.account}/access/apps/{app}")
+        drifted = [preview for preview in await scene.plan(PlanRequest()) if preview.steps]
+        assert [(preview.key.name, preview.change) for preview in drifted] == [("admin-panel", Change.DRIFT)]
+        assert "CreateApplication" in {type(step).__name__ for step in drifted[0].steps}
 
 
 async def test_plan_of_a_route_without_a_tenant_is_refused_with_the_remedy() -> None:

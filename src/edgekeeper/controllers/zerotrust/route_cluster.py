@@ -19,6 +19,7 @@ from edgekeeper.api.zerotrust import TemplateSpec, ZeroTrustTemplate, ZeroTrustT
 from edgekeeper.controllers.zerotrust.route_index import (
     BASE,
     BY_HOSTNAME,
+    BY_NAME,
     BY_NAMESPACE,
     BY_ROUTE,
     BY_TEMPLATE,
@@ -116,6 +117,12 @@ class Cluster:
         except msgspec.ValidationError as error:
             raise Stall(TENANT_INVALID, f"tenant {key} does not fit its kind: {error}") from error
         return None if found is None else Tenant(key, found)
+
+    def recorded_tenant_keys(self, route: Key, name: str) -> list[Key]:
+        """Where a tenant may be of which an earlier operator recorded the name only: those looked in all namespaces."""
+        everywhere = sorted(self.tenants.by_index(BY_NAME, name))
+        near = self.tenant_keys(route, name)
+        return list(dict.fromkeys([*near, *everywhere])) if len(everywhere) == 1 else near
 
     def tenant_keys(self, route: Key, annotated: str) -> list[Key]:
         """Where the annotated tenant may be."""

@@ -167,4 +167,8 @@ def tenant_namespace(tenant: JsonObject) -> Iterable[str]:
     return [key_of(tenant).namespace]
 
 
-TENANT_INDEXES: Final = {BY_NAMESPACE: tenant_namespace}
+def tenant_name(tenant: JsonObject) -> Iterable[str]:
+    return [key_of(tenant).name]
+
+
+TENANT_INDEXES: Final = {BY_NAMESPACE: tenant_namespace, BY_NAME: tenant_name}

@@ -59,7 +59,11 @@ class Withdrawals:
         route = Key(facts.route.namespace, facts.route.name)
         if ref is None:
             return self.cluster.tenant(route, annotated)
-        keys = [Key(ref.namespace, ref.name)] if ref.namespace else self.cluster.tenant_keys(route, ref.name)
+        keys = (
+            [Key(ref.namespace, ref.name)]
+            if ref.namespace
+            else self.cluster.recorded_tenant_keys(route, ref.name)
+        )
         for key in keys:
             if (tenant := self.cluster.tenant_named(key)) is not None:
                 return tenant
