@@ -140,7 +140,7 @@ class Stage(Generic[W]):
 async def staged(system: System[W], seed: int = 0) -> AsyncIterator[Stage[W]]:
     """A stage on which the system's kinds are known, and no operator runs yet."""
     clock = LoopClock()
-    config = PlaneConfig(simulators=frozenset(), gateway_api=system.gateway_api, seed=seed, now=clock.now)
+    config = PlaneConfig(simulators=frozenset(), gateway_api=False, seed=seed, now=clock.now)
     async with Plane(config) as plane:
         stage = Stage(system, plane, clock, seed)
         for definition in system.definitions:

@@ -108,8 +108,6 @@ class System(Generic[W]):
     """What else nobody may see. Secrets may hold it, encoded."""
     prepare: Callable[[Stage[W]], Awaitable[None]] = _as_it_is
     """Makes what has to be there before the operator starts."""
-    gateway_api: bool = False
-    """Whether the server has the kinds of the Gateway API."""
 
 
 @dataclass(frozen=True)

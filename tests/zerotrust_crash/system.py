@@ -27,6 +27,7 @@ from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
+from kubesim.plane.kinds.gateway import gateway_crds
 from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
 from tests.crash.stage import Stage, is_settled
@@ -198,9 +199,13 @@ def _key(obj: JsonObject) -> tuple[str, str]:
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
+GATEWAY_KINDS = ("HTTPRoute", "ReferenceGrant")
+"""What the operator reads of the Gateway API."""
+
 ROUTES: System[Estate] = System(
-    definitions=tuple(
-        kind.definition() for kind in (CLOUDFLARE_TASK, ZERO_TRUST_TENANT, ZERO_TRUST_TEMPLATE)
+    definitions=(
+        *(kind.definition() for kind in (CLOUDFLARE_TASK, ZERO_TRUST_TENANT, ZERO_TRUST_TEMPLATE)),
+        *(crd for crd in gateway_crds() if crd["spec"]["names"]["kind"] in GATEWAY_KINDS),
     ),
     declarations={TASK: report.DECLARATION, TENANT: tenant_kind.DECLARATION},
     outside=Estate,
@@ -216,7 +221,6 @@ ROUTES: System[Estate] = System(
     is_settled=is_at_rest,
     secrets=lambda estate: estate.issued,
     prepare=prepare,
-    gateway_api=True,
 )
 """Both workers in one process."""
 KUBE_WORKER = replace(ROUTES, controllers=kube_controllers, companion=cloudflare_controllers)
