@@ -1,6 +1,6 @@
 """Play one plan again, call by call: `python -m tests.crash KIND SCENARIO NUMBER MODE`.
 
-The kind is `gizmos` or `tenants`. Without a plan, it is the clean run.
+The kind is `gizmos`, `tenants`, `routes`, `routes-kube` or `routes-cloudflare`. Without a plan, it is the clean run.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tests.crash import gizmo_scenarios, tenant_scenarios
+from tests.crash import gizmo_scenarios, route_scenarios, tenant_scenarios
 from tests.crash.faults import Mode, Plan
 from tests.crash.oracles import differences
 from tests.crash.runner import run
 from tests.crash.system import Scenarios, System
 from tests.tenants.system import TENANTS
 from tests.toy.system import GIZMOS
+from tests.zerotrust_crash.system import CLOUDFLARE_WORKER, KUBE_WORKER, ROUTES
 
 KINDS: dict[str, list[tuple[System[Any], Scenarios[Any]]]] = {
     "gizmos": [(GIZMOS, gizmo_scenarios.scenarios)],
@@ -22,6 +23,9 @@ KINDS: dict[str, list[tuple[System[Any], Scenarios[Any]]]] = {
         (tenant_scenarios.INHABITED, tenant_scenarios.scenarios),
         (TENANTS, tenant_scenarios.first_steps),
     ],
+    "routes": [(ROUTES, route_scenarios.scenarios)],
+    "routes-kube": [(KUBE_WORKER, route_scenarios.scenarios)],
+    "routes-cloudflare": [(CLOUDFLARE_WORKER, route_scenarios.scenarios)],
 }
 
 

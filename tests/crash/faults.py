@@ -11,6 +11,9 @@ from typing import NamedTuple
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.kube.transport import TransportError
 
+COMPANION = 0
+"""The number of the life that no fault hits; those of the operator are counted from one."""
+
 
 class Mode(StrEnum):
     """What can happen at a call boundary."""

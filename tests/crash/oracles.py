@@ -7,21 +7,23 @@ after it         the same end as without faults, outside as well as inside; as m
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from edgekeeper.core.conditions import status_violations
-from edgekeeper.core.json import JsonObject, dig_list
+from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Kind
 from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
 from tests.crash.faults import TracedCall
 from tests.crash.stage import Stage
-from tests.crash.system import Outside, Scenario, System, W
+from tests.crash.system import Outside, Scenario, W
 
+_SECRETS = GroupResource("", "secrets")
 _KEPT = ("name", "namespace", "generation", "labels", "annotations", "finalizers")
 
 
@@ -38,6 +40,8 @@ class Record:
     repeated: tuple[str, ...]
     faults: tuple[str, ...]
     """What is wrong with this run by itself."""
+    begun: int = 0
+    """How many of the calls came before the scenario began."""
 
 
 class Watchman:
@@ -46,23 +50,35 @@ class Watchman:
     def __init__(self, stage: Stage[W]) -> None:
         self.faults: list[str] = []
         self._stage: Stage[Any] = stage
-        self._kinds = {GroupResource(kind.group, kind.plural): kind for kind in stage.system.declarations}
+        kinds = (*stage.system.declarations, *stage.system.compared)
+        self._kinds = {GroupResource(kind.group, kind.plural): kind for kind in kinds}
         stage.plane.store.listen(self._observe)
 
     def _observe(self, resource: GroupResource, event: Event) -> None:
-        if self._stage.system.canary.encode() in event.item.body:
+        if any(secret in event.item.body for secret in self._hidden(resource)):
             self.faults.append(f"the secret is in {resource} {event.item.key}")
         kind = self._kinds.get(resource)
         if kind is not None and event.type != "DELETED":
             before = event.previous.decode() if event.previous is not None else None
             self._judge(kind, event.item.decode(), before)
 
+    def _hidden(self, resource: GroupResource) -> Iterator[bytes]:
+        """What may not be in an object. Secrets hold theirs encoded."""
+        for secret in secrets(self._stage):
+            yield secret.encode()
+            if resource != _SECRETS:
+                yield b64encode(secret.encode())
+
     def _judge(self, kind: Kind, obj: JsonObject, before: JsonObject | None) -> None:
-        if before is not None and before.get("status") == obj.get("status"):
-            return
         system, now = self._stage.system, self._stage.clock.now()
-        laws = status_violations(obj, before, declaration=system.declarations[kind], now=now)
-        lies = system.lies(obj, self._stage.outside) if _is_ready(obj) else ""
+        laws: Iterable[str] = ()
+        if kind in system.declarations:
+            if before is not None and before.get("status") == obj.get("status"):
+                return
+            laws = status_violations(obj, before, declaration=system.declarations[kind], now=now)
+        elif before is not None and system.is_ready(before):
+            return
+        lies = system.lies(obj, self._stage.outside) if system.is_ready(obj) else ""
         self.faults += [f"{kind.kind} {obj['metadata']['name']}: {one}" for one in (*laws, lies) if one]
 
 
@@ -97,8 +113,14 @@ async def unrest(stage: Stage[W], interval: timedelta) -> list[str]:
 
 def leaks(stage: Stage[W], logs: str, metrics: str) -> Iterator[str]:
     for where, text in (("logs", logs), ("metrics", metrics)):
-        if stage.system.canary in text:
+        if any(secret in text for secret in secrets(stage)):
             yield f"the secret is in the {where}"
+
+
+def secrets(stage: Stage[W]) -> Iterator[str]:
+    """All that nobody may see."""
+    yield stage.system.canary
+    yield from stage.system.secrets(stage.outside)
 
 
 _GENERATIONS = frozenset({"generation", "observedGeneration"})
@@ -124,12 +146,14 @@ def differences(record: Record, clean: Record, scenario: Scenario[W]) -> Iterato
 
 def cluster_state(stage: Stage[W]) -> JsonObject:
     """The objects as users know them, without what differs from run to run."""
-    return {_name(obj): _comparable(obj, stage.system) for obj in stage.objects()}
+    return {_name(obj): _comparable(obj, stage) for obj in stage.objects()}
 
 
-def _comparable(obj: JsonObject, system: System[W]) -> JsonObject:
+def _comparable(obj: JsonObject, stage: Stage[W]) -> JsonObject:
+    system = stage.system
     metadata = {name: obj["metadata"].get(name) for name in _KEPT}
-    body = {"metadata": metadata, "spec": obj.get("spec"), "status": obj.get("status")}
+    rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
+    body = system.comparable({"metadata": metadata, "spec": None, "status": None, **rest}, stage.outside)
     masked: JsonObject = _without(body, system.masked)
     return masked
 
@@ -143,8 +167,3 @@ def _without(tree: Any, fields: frozenset[str]) -> Any:
 def _name(obj: JsonObject) -> str:
     metadata = obj["metadata"]
     return f"{obj['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
-
-
-def _is_ready(obj: JsonObject) -> bool:
-    conditions = dig_list(obj, "status", "conditions")
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

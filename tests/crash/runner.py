@@ -19,7 +19,7 @@ from datetime import timedelta
 
 from edgekeeper.runtime.logs import configure
 from kubesim.virtual import run_virtual
-from tests.crash.faults import Mode, Plan, TracedCall
+from tests.crash.faults import COMPANION, Mode, Plan, TracedCall
 from tests.crash.oracles import (
     Record,
     Watchman,
@@ -30,13 +30,16 @@ from tests.crash.oracles import (
     orphans,
     unrest,
 )
-from tests.crash.stage import staged
+from tests.crash.stage import Stage, staged
 from tests.crash.system import DAY, Scenario, System, W
 from tests.logs import log_as_it_was
 
 SEED = 7
 AFTERMATH = timedelta(minutes=3)
 """How long events, polls and the like may go on after all has settled."""
+
+BEFOREHAND = 7
+"""Of the calls before a scenario has begun, every so many get a fault."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,15 @@ def explore(
     clean = run(system, scenario, seed=seed)
     if clean.faults:
         raise AssertionError(f"{scenario.name} fails without any fault:\n" + "\n".join(clean.faults))
-    plans = [Plan(call.number, mode) for mode in modes for call in clean.calls if _matters(mode, call)]
-    for plan in plans[::every]:
+    for plan in plans_of(clean, modes)[::every]:
         if failure := attempt(system, scenario, plan, clean, seed):
             yield failure
+
+
+def plans_of(clean: Record, modes: Iterable[Mode]) -> list[Plan]:
+    """Every plan of a scenario, and a sample of what came before it began, which other scenarios have as well."""
+    calls = [call for call in clean.calls if call.number > clean.begun or call.number % BEFOREHAND == 0]
+    return [Plan(call.number, mode) for mode in modes for call in calls if _matters(mode, call)]
 
 
 def _matters(mode: Mode, call: TracedCall) -> bool:
@@ -101,11 +109,12 @@ async def _play(
 ) -> Record:
     async with staged(system, seed) as stage:
         watchman = Watchman(stage)
+        stage.start_companion()
         stage.start_operator(plan)
         await stage.until(lambda: stage.operator.manager.is_ready)
         await scenario.drive(stage)
         await stage.settled()
-        calls = tuple(stage.trace.calls)
+        calls = tuple(call for call in stage.trace.calls if call.life != COMPANION)
         await stage.elapse(seconds=AFTERMATH.total_seconds())
         ends = cluster_state(stage), stage.outside.state()
         faults = [
@@ -114,7 +123,7 @@ async def _play(
             *orphans(stage),
             *duplicates(stage.outside),
             *system.wrongs(stage),
-            *leaks(stage, logs.getvalue(), (await stage.operator.metrics.text()).decode()),
+            *leaks(stage, logs.getvalue(), await _metrics(stage)),
         ]
         return Record(
             calls,
@@ -123,7 +132,13 @@ async def _play(
             tally=stage.outside.tally(),
             repeated=tuple(stage.outside.repeated()),
             faults=tuple(faults),
+            begun=stage.begun,
         )
+
+
+async def _metrics(stage: Stage[W]) -> str:
+    lives = [stage.operator, *([stage.companion] if stage.companion is not None else ())]
+    return "".join([(await life.metrics.text()).decode() for life in lives])
 
 
 @contextmanager

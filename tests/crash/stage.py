@@ -18,7 +18,7 @@ from kubesim.plane.plane import Plane, PlaneConfig
 from kubesim.plane.resource import GroupResource
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import LoopClock
-from tests.crash.faults import Plan, PlannedFault, Trace
+from tests.crash.faults import COMPANION, Plan, PlannedFault, Trace
 from tests.crash.life import Life, Surroundings, oblivion
 from tests.crash.system import System, W
 
@@ -38,6 +38,8 @@ class Stage(Generic[W]):
         self.user = KubeClient(InProcessTransport(plane), Calls(), clock)
         self.trace = Trace()
         self.lives: list[Life] = []
+        self.companion: Life | None = None
+        self.begun = 0
         self.around = Surroundings(InProcessTransport(plane), clock)
         """What new lives of the operator get, beside a name and a seed of their own."""
         self.patience = timedelta(minutes=30)
@@ -67,14 +69,21 @@ class Stage(Generic[W]):
 
     async def settled(self) -> None:
         """Wait until every object is as its user wants it, or says why it cannot be, and nothing is half deleted."""
-        stalls = self.system.stalls
-        await self.until(lambda: all(is_settled(obj, stalls) for obj in self.objects()))
+        stalls, is_settled_here = self.system.stalls, self.system.is_settled
+        if is_settled_here is not None:
+            await self.until(lambda: is_settled_here(self))
+        else:
+            await self.until(lambda: all(is_settled(obj, stalls) for obj in self.objects()))
+
+    def begin(self) -> None:
+        """From here on the scenario differs from others: of the plans before, `explore` runs a sample."""
+        self.begun = sum(call.life != COMPANION for call in self.trace.calls)
 
     # What there is
 
     def objects(self) -> Iterator[JsonObject]:
         """All objects of the system's kinds, straight from the server's memory."""
-        for kind in self.system.declarations:
+        for kind in (*self.system.declarations, *self.system.compared):
             collection = self.plane.store.collection(GroupResource(kind.group, kind.plural))
             for item in collection.ordered():
                 yield {"apiVersion": kind.api_version, "kind": kind.kind, **item.decode()}
@@ -99,6 +108,19 @@ class Stage(Generic[W]):
         self.lives.append(Life(self.system, self.outside, surroundings))
         return self.operator
 
+    def start_companion(self) -> None:
+        """Start the second process, if the system has one."""
+        controllers = self.system.companion
+        if controllers is None:
+            return
+        around = replace(
+            self.around,
+            hooks=(self.trace.hook(COMPANION), *self.around.hooks),
+            identity="companion",
+            seed=f"{self.seed}/companion",
+        )
+        self.companion = Life(replace(self.system, controllers=controllers), self.outside, around)
+
     async def crash(self) -> None:
         """The operator dies at this instant; another one starts soon. Called from within, this never returns."""
         self.operator.die()
@@ -106,11 +128,12 @@ class Stage(Generic[W]):
         await oblivion()
 
     async def stop_operators(self) -> None:
-        for life in self.lives:
+        for life in (*self.lives, *([self.companion] if self.companion is not None else ())):
             await life.stop()
 
     def _kind_of(self, obj: JsonObject) -> Kind:
-        return next(kind for kind in self.system.declarations if kind.kind == obj["kind"])
+        kinds = (*self.system.declarations, *self.system.compared)
+        return next(kind for kind in kinds if kind.kind == obj["kind"])
 
 
 @asynccontextmanager
@@ -123,6 +146,7 @@ async def staged(system: System[W], seed: int = 0) -> AsyncIterator[Stage[W]]:
         for definition in system.definitions:
             await stage.user.create(CUSTOM_RESOURCE_DEFINITION, definition)
         await plane.settle()
+        await system.prepare(stage)
         try:
             yield stage
         finally:

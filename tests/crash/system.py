@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.conditions import Declaration
-from edgekeeper.core.json import JsonObject
+from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
@@ -53,10 +53,25 @@ class Outside(Protocol):
 
 W = TypeVar("W", bound=Outside)
 DAY = timedelta(days=1)
+Controllers = Callable[[Services, W, Calls], Sequence[Controller]]
 
 
 def _nothing(_: object) -> Iterable[str]:
     return ()
+
+
+async def _as_it_is(_: object) -> None:
+    return
+
+
+def _whole(obj: JsonObject, _: object) -> JsonObject:
+    return obj
+
+
+def has_ready_condition(obj: JsonObject) -> bool:
+    """Whether an object says by its conditions that it is ready."""
+    conditions = dig_list(obj, "status", "conditions")
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 @dataclass(frozen=True)
@@ -67,7 +82,7 @@ class System(Generic[W]):
     declarations: Mapping[Kind, Declaration]
     """The kinds whose objects are compared and whose status is judged."""
     outside: Callable[[Clock], W]
-    controllers: Callable[[Services, W, Calls], Sequence[Controller]]
+    controllers: Controllers[W]
     lies: Callable[[JsonObject, W], str]
     """What is not true about an object that says it is Ready, in words; empty where it is."""
     canary: str
@@ -80,6 +95,19 @@ class System(Generic[W]):
     """How long nothing may be written once all has settled."""
     wrongs: Callable[[Stage[W]], Iterable[str]] = _nothing
     """What this kind must never do, and has done, in words; asked when all is over."""
+    companion: Controllers[W] | None = None
+    """Controllers of a second process, which no fault ever hits."""
+    compared: tuple[Kind, ...] = ()
+    """Kinds without conditions of ours, whose objects are compared as well."""
+    comparable: Callable[[JsonObject, W], JsonObject] = _whole
+    """An object without values that differ from run to run, where leaving out fields is not enough."""
+    is_ready: Callable[[JsonObject], bool] = has_ready_condition
+    is_settled: Callable[[Stage[W]], bool] | None = None
+    """Whether nothing more will happen by itself, where conditions do not tell."""
+    secrets: Callable[[W], Iterable[str]] = _nothing
+    """What else nobody may see. Secrets may hold it, encoded."""
+    prepare: Callable[[Stage[W]], Awaitable[None]] = _as_it_is
+    """Makes what has to be there before the operator starts."""
 
 
 @dataclass(frozen=True)

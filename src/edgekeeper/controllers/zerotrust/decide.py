@@ -413,7 +413,7 @@ def _withdraw_records(snapshot: Snapshot) -> Iterator[Step]:
         )
         if plan_change(change, snapshot.records.get((item.parent, item.name), ())).size:
             by_zone.setdefault(item.parent, {})[item.name] = change
-        else:
+        elif item.id:
             lost.append(item)
     for zone, changes in by_zone.items():
         yield do.WriteRecords(zone, tuple(changes.values()), reason=_SURPLUS)

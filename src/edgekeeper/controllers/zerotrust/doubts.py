@@ -10,7 +10,7 @@ from typing import Literal
 
 from edgekeeper.cloud.cloudflare.accounts import Account
 
-What = Literal["tokens", "policies"]
+What = Literal["applications", "policies", "tokens"]
 
 
 class Doubts:

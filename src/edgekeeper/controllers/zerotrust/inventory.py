@@ -26,11 +26,26 @@ def merged(*inventories: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
     for inventory in inventories:
         for item in inventory:
             items[identity(item)] = item
-    named = {item.name for item in items.values() if item.kind == "ServiceToken" and item.id}
+    made = {(item.kind, item.parent, item.name) for item in items.values() if item.id}
     # What was announced under this name has been created.
     return tuple(
-        item for item in items.values() if item.kind != "ServiceToken" or item.id or item.name not in named
+        item for item in items.values() if item.id or (item.kind, item.parent, item.name) not in made
     )
+
+
+def announced(snapshot: Snapshot) -> Iterator[InventoryItem]:
+    """What is about to be created under a mark of ours, without an id.
+
+    Recorded before, so that it is found by its name, should nobody be there to record it afterwards: an application by its
+    domain, a record by its hostname. Whatever the route asks for by then, it is known where to look.
+    """
+    subject = snapshot.subject
+    if subject.wants_application and snapshot.application is None:
+        yield InventoryItem("AccessApplication", "", subject.hostnames[0])
+    known = {(item.parent, item.name) for item in snapshot.items("DnsRecord")}
+    for hostname, zone in snapshot.zones.items():
+        if (zone, hostname) not in known:
+            yield InventoryItem("DnsRecord", "", hostname, zone)
 
 
 def known_inventory(subject: Subject) -> tuple[InventoryItem, ...]:
@@ -64,13 +79,20 @@ def _remaining(snapshot: Snapshot) -> Iterator[InventoryItem]:
                 continue
         if item.kind == "TunnelHostname" and _is_withdrawn(snapshot, item):
             continue
-        if item.kind == "DnsRecord" and not _is_there(snapshot, item):
+        if item.kind == "DnsRecord" and not _is_there(snapshot, item) and not _may_come(snapshot, item):
             continue
         yield item
 
 
 def _is_withdrawn(snapshot: Snapshot, item: InventoryItem) -> bool:
+    if snapshot.writes.pending:
+        return False  # what was submitted for an earlier spec may still be written
     return is_surplus_hostname(snapshot, item) and not snapshot.rules.get((item.parent, item.name))
+
+
+def _may_come(snapshot: Snapshot, item: InventoryItem) -> bool:
+    """Is a record announced, and is or may it be about to be written?"""
+    return not item.id and (snapshot.writes.pending or not is_surplus_record(snapshot, item))
 
 
 def _is_there(snapshot: Snapshot, item: InventoryItem) -> bool:

@@ -29,7 +29,7 @@ from edgekeeper.cloud.cloudflare.models import Application, DnsRecord, Policy, S
 from edgekeeper.cloud.cloudflare.record_plan import plan_change
 from edgekeeper.cloud.cloudflare.tunnel_writer import Rules
 from edgekeeper.cloud.mirror import Mirror
-from edgekeeper.controllers.zerotrust.doubts import Doubts
+from edgekeeper.controllers.zerotrust.doubts import Doubts, What
 from edgekeeper.controllers.zerotrust.inventory import known_inventory, merged
 from edgekeeper.controllers.zerotrust.owner import cluster_tag
 from edgekeeper.controllers.zerotrust.resolve import Teams, listed, resolve_access, resolve_zones
@@ -99,8 +99,7 @@ class Observer:
     async def _settle_doubts(self, account: Account) -> None:
         """List what a call without an answer may have created, before anything is created again."""
         for what in self.doubts.of(account):
-            mirror: Mirror[str, Any] = account.issued_tokens if what == "tokens" else account.policies
-            await mirror.refresh()
+            await _mirror(account, what).refresh()
             self.doubts.settle(account, what)
 
     async def _resolved(self, snapshot: Snapshot) -> Snapshot:
@@ -123,6 +122,8 @@ class Observer:
         if not subject.wants_access and not items:
             return snapshot
         await listed(account.applications)
+        snapshot = self._identified(snapshot)
+        items = snapshot.items("AccessApplication")
         found = self._candidates(account, subject, items)
         if live:
             found = await _read_live(found, account.access.application, account.applications)
@@ -130,8 +131,9 @@ class Observer:
             snapshot, [one for one in found.values() if one], cluster_tag(self.cluster)
         )
         wanted = ours if subject.wants_application else None
-        surplus = {item.id: found.get(item.id) for item in items if wanted is None or item.id != wanted.id}
-        gone = [item for item in items if live and surplus.get(item.id, item) is None]
+        known = [item for item in items if item.id]
+        surplus = {item.id: found.get(item.id) for item in known if wanted is None or item.id != wanted.id}
+        gone = [item for item in known if live and surplus.get(item.id, item) is None]
         return replace(
             snapshot,
             application=wanted,
@@ -140,6 +142,21 @@ class Observer:
             surplus={id_: one for id_, one in surplus.items() if not (live and one is None)},
             inventory=tuple(item for item in snapshot.inventory if item not in gone),
         )
+
+    def _identified(self, snapshot: Snapshot) -> Snapshot:
+        """With the ids of applications that were announced and exist; without those that neither exist nor are wanted."""
+        subject, tag = snapshot.subject, cluster_tag(self.cluster)
+        inventory: list[InventoryItem] = []
+        for item in snapshot.inventory:
+            if item.kind != "AccessApplication" or item.id:
+                inventory.append(item)
+                continue
+            found = snapshot.account.applications_by_uri.find(item.name)
+            made = [one for one in found if one.domain == item.name and tag in one.tags]
+            inventory += [InventoryItem("AccessApplication", one.id, one.domain) for one in made]
+            if not made and subject.wants_application and item.name in subject.hostnames:
+                inventory.append(item)
+        return replace(snapshot, inventory=merged(inventory))
 
     def _candidates(
         self, account: Account, subject: Subject, items: Iterable[InventoryItem]
@@ -311,6 +328,16 @@ class Observer:
             except Stall:
                 return True
         return False
+
+
+def _mirror(account: Account, what: What) -> Mirror[str, Any]:
+    match what:
+        case "applications":
+            return account.applications
+        case "policies":
+            return account.policies
+        case "tokens":
+            return account.issued_tokens
 
 
 async def _with_zones(

@@ -19,7 +19,7 @@ from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.outbox import News, Outbox, Owner
 from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.doubts import Doubts
-from edgekeeper.controllers.zerotrust.inventory import merged, without
+from edgekeeper.controllers.zerotrust.inventory import announced, merged, without
 from edgekeeper.controllers.zerotrust.observe import secret_name
 from edgekeeper.controllers.zerotrust.owner import cluster_tag
 from edgekeeper.controllers.zerotrust.snapshot import Place, Snapshot
@@ -46,10 +46,13 @@ class Performer:
     async def perform(self, step: Step, snapshot: Snapshot, wake: Callable[[], None]) -> Snapshot:
         """Perform the step, and return the snapshot with its effect."""
         match step:
-            case do.Claim() | do.AwaitWrites():
+            case do.AwaitWrites():
                 return snapshot
+            case do.Claim():
+                return _with_items(snapshot, *announced(snapshot))
             case do.AnnounceToken():
-                return _with_items(snapshot, InventoryItem("ServiceToken", "", step.name))
+                secret = InventoryItem("Secret", "", secret_name(snapshot.subject))
+                return _with_items(snapshot, InventoryItem("ServiceToken", "", step.name), secret)
             case do.RecordHostnames():
                 items = (InventoryItem("TunnelHostname", "", name, step.tunnel) for name in step.hostnames)
                 return _with_items(snapshot, *items)
@@ -193,6 +196,9 @@ class Performer:
         except Conflict:
             # There is one that the mirror does not know: of a call without an answer, or of somebody else.
             await account.applications.refresh()
+            raise
+        except (Retry, asyncio.CancelledError):
+            self.doubts.note(account, "applications")
             raise
         except Stall as refusal:
             self._forget_tag(snapshot, refusal)

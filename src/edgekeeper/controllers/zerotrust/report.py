@@ -90,7 +90,7 @@ def result_of(snapshot: Snapshot, inventory: tuple[InventoryItem, ...]) -> TaskR
     subject, token, application = snapshot.subject, snapshot.token, snapshot.application
     if subject.is_withdrawal:
         return None
-    records = [item for item in inventory if item.kind == "DnsRecord"]
+    records = [item for item in inventory if item.kind == "DnsRecord" and item.id]
     cnames = [
         item.id for item in records if subject.spec.operations.cname_dns.enabled and item.type == "CNAME"
     ]
