@@ -17,7 +17,16 @@ from edgekeeper.core.annotations import DRIFT_POLICY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from kubesim.virtual import run_virtual
-from tests.reliability.routes import INTERVAL, PROTECTED, Provider, Scene, host, publishing, route, with_common
+from tests.reliability.routes import (
+    INTERVAL,
+    PROTECTED,
+    Provider,
+    Scene,
+    host,
+    publishing,
+    route,
+    with_common,
+)
 
 ONE_PASS: Final = 10.0
 MACHINES: Final = {**PROTECTED, "serviceToken": "true"}
