@@ -244,8 +244,14 @@ class Scene:
         return [obj for obj in self.all(CONFIG_MAP) if dig(obj, "metadata", "namespace") == HOME]
 
     def events(self, reason: str) -> list[str]:
+        """The messages of the events about routes."""
         found = [item.decode() for item in self.plane.store.collection(_EVENTS).ordered()]
-        return [event["message"] for event in found if event["reason"] == reason]
+        about = [event for event in found if _subject(event) == HTTP_ROUTE.kind]
+        return [event["message"] for event in about if event["reason"] == reason]
+
+
+def _subject(event: JsonObject) -> str:
+    return str(dig(event, "involvedObject", "kind") or dig(event, "regarding", "kind"))
 
 
 def host(name: str) -> str:
