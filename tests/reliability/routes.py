@@ -204,7 +204,7 @@ class Scene:
     async def until(self, holds: Callable[[], object], **limit: float) -> None:
         try:
             async with asyncio.timeout(timedelta(**(limit or {"minutes": 30})).total_seconds()):
-                while not holds():
+                while not holds():  # noqa: ASYNC110 - there is no event to wait for
                     await asyncio.sleep(0.5)
         except TimeoutError:
             said = {name: self.said(name) for name in self.names()}
