@@ -133,6 +133,7 @@ def _operator(site: Site, directory: Path) -> Iterator[tuple[Child, str]]:
         f"--operator-namespace={HOME}",
         f"--cluster-id={CLUSTER}",
         f"--metrics-bind-address={address}",
+        "--metrics-secure=false",
         "--health-probe-bind-address=0",
         "--controllers=-distributiontenant",
     )
