@@ -70,10 +70,10 @@ CHANGED = 7
 """The route that is changed by itself."""
 
 CHANGES: dict[str, dict[str, str | None]] = {
-    "who may log in": {"allowEmails": "somebody@example.com"},
-    "session duration": {"sessionDuration": "8h"},
-    "origin": {"originService": "http://other.web.svc:80"},
-    "hostname": {"hostname": f"renamed.{ZONE_NAME}"},
+    "other logins": {"allowEmails": "somebody@example.com"},
+    "other session duration": {"sessionDuration": "8h"},
+    "other origin": {"originService": "http://other.web.svc:80"},
+    "other hostname": {"hostname": f"renamed.{ZONE_NAME}"},
 }
 
 
@@ -250,7 +250,7 @@ async def _change(fleet: Fleet, count: int) -> dict[str, Change]:
     fleet.cloud.journal.clear()
     await fleet.add(count, access=True)
     seconds = await fleet.until_ready(count + 1)
-    changes["a new route"] = Change(fleet.cloud.journal.count(), seconds)
+    changes["new route"] = Change(fleet.cloud.journal.count(), seconds)
     return changes
 
 
@@ -265,7 +265,7 @@ async def exceed(directory: Path, count: int) -> Excess:
             await fleet.until_ready(count)
             await fleet.add(count, access=True)
             await asyncio.sleep(60)
-            change = await fleet.change(CHANGED, CHANGES["session duration"])
+            change = await fleet.change(CHANGED, CHANGES["other session duration"])
             fleet.cloud.journal.clear()
             await asyncio.sleep(3600)
             reason = str(plane.said[name_of(count)].get(REASON))

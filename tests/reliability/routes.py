@@ -204,7 +204,7 @@ class Scene:
     async def until(self, holds: Callable[[], object], **limit: float) -> None:
         try:
             async with asyncio.timeout(timedelta(**(limit or {"minutes": 30})).total_seconds()):
-                while not holds():  # noqa: ASYNC110 - anything may be waited for, in virtual time
+                while not holds():  # noqa: ASYNC110 - there is no event to wait for
                     await asyncio.sleep(0.5)
         except TimeoutError:
             said = {name: self.said(name) for name in self.names()}
@@ -244,8 +244,14 @@ class Scene:
         return [obj for obj in self.all(CONFIG_MAP) if dig(obj, "metadata", "namespace") == HOME]
 
     def events(self, reason: str) -> list[str]:
+        """The messages of the events about routes."""
         found = [item.decode() for item in self.plane.store.collection(_EVENTS).ordered()]
-        return [event["message"] for event in found if event["reason"] == reason]
+        about = [event for event in found if _subject(event) == HTTP_ROUTE.kind]
+        return [event["message"] for event in about if event["reason"] == reason]
+
+
+def _subject(event: JsonObject) -> str:
+    return str(dig(event, "involvedObject", "kind") or dig(event, "regarding", "kind"))
 
 
 def host(name: str) -> str:

@@ -89,4 +89,4 @@ async def test_outage_is_said_and_made_up_for_without_a_burst() -> None:
         assert scene.provider.application("leaving.example.com") is None
         assert_within_budget(scene)
         assert reasons(scene) <= PASSING
-        assert len(scene.events("CloudUnavailable")) <= len(disturbed), "one event per outage"
+        assert len(scene.events("CloudUnavailable")) == len(disturbed), "one event per outage"
