@@ -136,7 +136,7 @@ async def test_namespace_that_is_no_longer_watched_loses_nothing() -> None:
         assert cluster.worker.cloud == before
         cluster.operator.manager.set_namespaces([])
         await cluster.annotate(hostname="new.example.com")
-        await cluster.until(cluster.published == {"new.example.com"})
+        await cluster.until(lambda: cluster.published() == {"new.example.com"})
 
 
 @virtual_time

@@ -108,7 +108,7 @@ def test_drift_policy_is_spelled_exactly(policy: str) -> None:
         ("--hostname-policy", "/no/such", "cannot be read"),
         ("--controllers", "tenants", "there is no controller 'tenants': choose from distributiontenant"),
         ("--controllers", ",".join(f"-{module.name}" for module in MODULES), "leaves no controller"),
-        ("--cloudflare-api-base", "http://api.example.com", "https"),
+        ("--cloudflare-api-base", "http://api.example.com", "an API token is only sent over https"),
         ("--drift-interval", "5", "'5' is not a duration"),
         ("--role", "gardener", "there is no role 'gardener': choose one of manager"),
     ],
