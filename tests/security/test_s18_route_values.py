@@ -78,7 +78,7 @@ class _Watched:
     def __init__(self, world: AcceptanceWorld) -> None:
         self.requests: list[tuple[str, str, str]] = []
         self._send = world.estate.send
-        world.estate.send = self  # type: ignore[method-assign,assignment]
+        world.estate.send = self  # type: ignore[method-assign]
 
     async def __call__(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -128,7 +128,7 @@ async def test_log_lines_cannot_be_forged() -> None:
     with log_as_it_was():
         for format_ in ("text", "json"):
             async with operating() as world:
-                configure(format=format_, level="debug", stream=stream, color="never")  # type: ignore[arg-type]
+                configure(format=format_, level="debug", stream=stream, color="never")
                 await world.create(
                     route(
                         "web",

@@ -182,7 +182,9 @@ async def test_example_of_an_operator_config_is_applied_once() -> None:
             )
             deployment = world.get(DEPLOYMENT, "cloudflare-zero-trust-operator", HOME)
             container = deployment["spec"]["template"]["spec"]["containers"][1]
-            assert container["resources"]["limits"] == {"cpu": "1000m", "memory": "1Gi"}
+            assert container["resources"]["limits"] == {"cpu": "1", "memory": "1Gi"}, (
+                "as the server writes it"
+            )
             assert {"name": "POLL_INTERVAL_SECONDS", "value": "30"} in container["env"]
             found = world.get(OPERATOR_CONFIG, config.name, HOME)["status"]
             assert found["observedGeneration"] == 1

@@ -75,8 +75,8 @@ class ScenarioRunner:
 
     async def _route_scenarios(self) -> tuple[Scenario, ...]:
         """Those about Cloudflare, where there is a tenant."""
-        scenes = self._routes()
-        if scenes is None or not await scenes.is_possible():
+        scenes = RouteScenes(self._server, self._simulation.cloudflare)
+        if not await scenes.is_possible():
             return ()
         return (
             Scenario("A route is published", scenes.publish, scenes.is_published, CLOUDFLARE),
@@ -84,9 +84,6 @@ class ScenarioRunner:
             Scenario("Somebody else is let in", scenes.change, scenes.is_changed, CLOUDFLARE),
             Scenario("It is withdrawn", scenes.withdraw, scenes.is_withdrawn, CLOUDFLARE),
         )
-
-    def _routes(self) -> RouteScenes | None:
-        return RouteScenes(self._server, self._simulation.cloudflare) if self._simulation else None
 
     async def _run(self, number: int, scenario: Scenario) -> None:
         before, started = self._calls_of(scenario), time.monotonic()

@@ -91,6 +91,9 @@ async def test_scenario_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPat
         def _scenarios(self) -> tuple[Scenario, ...]:
             return (Scenario("Waiting", begin, is_over),)
 
+        async def _route_scenarios(self) -> tuple[Scenario, ...]:
+            return ()
+
         def _calls(self) -> Counter[str]:
             return Counter()
 
