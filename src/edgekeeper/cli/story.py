@@ -1,10 +1,11 @@
-"""The scenarios that the demo shows once everything is ready, each with its duration and the AWS calls that it took.
+"""The scenarios that the demo shows once everything is ready, each with its duration and the calls that it took.
 
     drift        somebody edits a tenant in AWS; the operator detects and corrects it
     change       a spec changes; DNS records are changed first, then the tenant
     deletion     the tenant is disabled, then deleted
+    routes       an HTTPRoute is published, protected, changed and withdrawn at Cloudflare (`cli.story_routes`)
 
-Changes are made in the simulated AWS and through the Kubernetes API. Calls are counted by the simulated AWS, so the count
+Changes are made in the simulated AWS and through the Kubernetes API. Calls are counted by the simulated clouds, so the count
 is complete.
 """
 
@@ -24,11 +25,13 @@ from edgekeeper.cli.embedded import LocalServer
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.simulated import Simulation
+from edgekeeper.cli.story_routes import RouteScenes
 from edgekeeper.core.json import dig_list
 from kubesim.plane.errors import StatusError
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/edge/distributiontenants"
 SHOP, INTRANET = f"{TENANTS}/shop", f"{TENANTS}/intranet"
+CLOUDFLARE = "Cloudflare"
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 60.0
 
@@ -42,6 +45,8 @@ class Scenario:
     """Makes the change, and returns a description of it."""
     is_over: Callable[[], Awaitable[str]]
     """Returns a description of the outcome; empty while it is in progress."""
+    provider: str = "AWS"
+    """The cloud whose calls are counted."""
 
 
 class ScenarioRunner:
@@ -54,8 +59,11 @@ class ScenarioRunner:
 
     async def run(self) -> None:
         await self._await("tenants come to rest", self._is_quiet)
-        self._console.print("\n[bold]Three scenarios[/]: drift, a change and a deletion.\n")
-        for number, scenario in enumerate(self._scenarios(), start=1):
+        scenarios = [*self._scenarios(), *await self._route_scenarios()]
+        self._console.print(
+            f"\n[bold]{_words(len(scenarios))}[/]: what happens in the clouds when something changes.\n"
+        )
+        for number, scenario in enumerate(scenarios, start=1):
             await self._run(number, scenario)
 
     def _scenarios(self) -> tuple[Scenario, ...]:
@@ -65,14 +73,26 @@ class ScenarioRunner:
             Scenario("A tenant is deleted", self._delete, self._is_gone),
         )
 
+    async def _route_scenarios(self) -> tuple[Scenario, ...]:
+        """Those about Cloudflare, where there is a tenant."""
+        scenes = RouteScenes(self._server, self._simulation.cloudflare)
+        if not await scenes.is_possible():
+            return ()
+        return (
+            Scenario("A route is published", scenes.publish, scenes.is_published, CLOUDFLARE),
+            Scenario("It is protected", scenes.protect, scenes.is_protected, CLOUDFLARE),
+            Scenario("Somebody else is let in", scenes.change, scenes.is_changed, CLOUDFLARE),
+            Scenario("It is withdrawn", scenes.withdraw, scenes.is_withdrawn, CLOUDFLARE),
+        )
+
     async def _run(self, number: int, scenario: Scenario) -> None:
-        before, started = self._calls(), time.monotonic()
+        before, started = self._calls_of(scenario), time.monotonic()
         self._console.print(Text(f"{number}. {scenario.title}", "bold"))
         self._print(Text(await scenario.begin(), "yellow"))
         outcome = await self._await(scenario.title.lower(), scenario.is_over)
         seconds = time.monotonic() - started
         self._print(Text.assemble((outcome, "green"), f" after {seconds:.1f} s"))
-        self._print(Text(_summary(self._calls() - before), "dim"))
+        self._print(Text(_summary(scenario.provider, self._calls_of(scenario) - before), "dim"))
         self._console.print()
 
     def _print(self, text: Text) -> None:
@@ -94,6 +114,11 @@ class ScenarioRunner:
         tenants = (await self._server.get(TENANTS))["items"]
         conditions = [entry for tenant in tenants for entry in dig_list(tenant, "status", "conditions")]
         return "" if any(entry["status"] != "True" for entry in conditions) else "nothing is left to do"
+
+    def _calls_of(self, scenario: Scenario) -> Counter[str]:
+        if scenario.provider == CLOUDFLARE:
+            return Counter(self._simulation.cloudflare.cloud.journal.counts())
+        return self._calls()
 
     def _calls(self) -> Counter[str]:
         return Counter(self._simulation.cloud.journal.counts)
@@ -138,11 +163,17 @@ class ScenarioRunner:
         return ""
 
 
-def _summary(calls: Counter[str]) -> str:
+def _words(count: int) -> str:
+    return {3: "Three scenarios", 7: "Seven scenarios"}.get(count, f"{count} scenarios")
+
+
+def _summary(provider: str, calls: Counter[str]) -> str:
     """The calls that changed something, by operation, and the number of reads."""
     changing = {
-        name: count for name, count in calls.items() if not name.startswith(("List", "Get", "Describe"))
+        name: count
+        for name, count in calls.items()
+        if not name.startswith(("List", "Get", "Describe", "GET "))
     }
     reading = sum(calls.values()) - sum(changing.values())
     writes = [f"{count} × {name}" for name, count in sorted(changing.items())]
-    return f"calls to AWS: {', '.join(writes) or 'no change'}, and {reading} reads"
+    return f"calls to {provider}: {', '.join(writes) or 'no change'}, and {reading} reads"

@@ -19,7 +19,8 @@ from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.simulated import SimulationOptions, simulating
 from edgekeeper.cli.story import Scenario, ScenarioRunner
 
-QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+QUICKSTART = EXAMPLES / "quickstart"
 HURRIED = SimulationOptions(
     deploy_time=timedelta(milliseconds=50),
     poll_interval=timedelta(milliseconds=100),
@@ -51,6 +52,32 @@ async def test_story_of_the_quickstart_is_told_to_its_end() -> None:
     assert repair.startswith("calls to AWS: 1 × UpdateDistributionTenant, and ")
 
 
+async def test_story_of_a_route_is_told_with_what_happened_at_cloudflare() -> None:
+    told = StringIO()
+    async with open_server(PlaneOptions()) as server, simulating(server, HURRIED) as simulation:
+        async with asyncio.timeout(60):
+            await Applier(
+                server, load_manifests([EXAMPLES / "zero-trust" / "10-tenant.yaml"]), lambda _: None
+            ).run()
+
+        class Routes(ScenarioRunner):
+            def _scenarios(self) -> tuple[Scenario, ...]:
+                return ()
+
+        await Routes(server, simulation, Console(file=told, width=200)).run()
+    text = told.getvalue()
+    titles = [line for line in text.splitlines() if line[:2] in {"1.", "2.", "3.", "4."}]
+    assert titles == [
+        "1. A route is published",
+        "2. It is protected",
+        "3. Somebody else is let in",
+        "4. It is withdrawn",
+    ]
+    assert "1 × PUT /accounts/{account}/access/apps/{application}/policies/{policy}, and" in text
+    assert "application and policy have kept their ids" in text
+    assert "DNS record, tunnel rule and application are gone" in text
+
+
 async def test_scenario_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story, "PATIENCE_SECONDS", 0.01)
 
@@ -63,6 +90,9 @@ async def test_scenario_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPat
     class Endless(ScenarioRunner):
         def _scenarios(self) -> tuple[Scenario, ...]:
             return (Scenario("Waiting", begin, is_over),)
+
+        async def _route_scenarios(self) -> tuple[Scenario, ...]:
+            return ()
 
         def _calls(self) -> Counter[str]:
             return Counter()
