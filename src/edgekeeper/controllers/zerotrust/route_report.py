@@ -110,7 +110,7 @@ def unmanaged_records(state: RouteState | None) -> list[str]:
     operations = applied.operations
     if not operations.cname_dns.enabled and not operations.dns_record.enabled:
         return []
-    managed = {item.name for item in state.inventory if item.kind == "DnsRecord"}
+    managed = {item.name for item in state.inventory if item.kind == "DnsRecord" and item.id}
     return [hostname for hostname in applied.hostnames if hostname not in managed]
 
 
