@@ -84,9 +84,17 @@ def referenced_services(route: JsonObject, settings: Settings, options: RouteOpt
 
 
 def fingerprint(annotations: Mapping[str, str], spec: TaskSpec) -> str:
-    """The hash of what the user wrote and of what follows from it. What the operator itself writes is no part of it."""
+    """The hash of what the user wrote and of what follows from it.
+
+    What the operator itself writes is no part of it, nor is the route's uid, which states and tasks record separately.
+    """
+    anonymous = msgspec.structs.replace(
+        spec, httproute_ref=msgspec.structs.replace(spec.httproute_ref, uid="")
+    )
     wanted = {
-        key: value for key, value in msgspec.to_builtins(spec).items() if key not in _HASHED_KEYS_LEFT_OUT
+        key: value
+        for key, value in msgspec.to_builtins(anonymous).items()
+        if key not in _HASHED_KEYS_LEFT_OUT
     }
     document = {"annotations": user_annotations(annotations), "spec": wanted}
     return hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
