@@ -40,9 +40,12 @@ WORLDS: Final = 10 if ALL else 1
 BOUNDARIES: Final = 4
 """Our own write of the configuration is two calls: a read and a PUT."""
 INTERVAL: Final = 65.0
-"""Between two looks for drift: short, but longer than the pause between two repairs of one route."""
+"""Between two listings of the mirror of the writer alone."""
 NOTICED: Final = INTERVAL + DEFAULT_OPTIONS.settling.total_seconds() + 5.0
 """A listing soon after a write of ours is not believed, so that of the next interval is."""
+ROUTE_INTERVAL: Final = 300
+"""Of the whole operator: corrections of one route that come faster than this are held back by the brake."""
+ROUTE_NOTICED: Final = ROUTE_INTERVAL + NOTICED
 
 
 @dataclass
@@ -90,7 +93,7 @@ async def interleave(scene: Scene, number: int, random: Random) -> None:
     service = f"http://ours-{number}.web.svc:80"
     await scene.annotate("shop", originService=service)
     await scene.until(lambda: rival.has_written)
-    await scene.elapse(seconds=NOTICED)
+    await scene.elapse(seconds=ROUTE_NOTICED)
     rules = {one["hostname"]: one["service"] for one in scene.provider.rules()}
     told = f"read at {rival.reads_at}, written at {rival.writes_at}"
     assert rules.get(host("shop")) == service, told
@@ -103,7 +106,7 @@ async def interleave(scene: Scene, number: int, random: Random) -> None:
 def test_racing_writers_of_a_tunnel_never_lose_our_rules(world: int) -> None:
     async def play() -> None:
         random = Random(world)
-        async with publishing(with_common(drift_interval=timedelta(seconds=INTERVAL))) as scene:
+        async with publishing(with_common(drift_interval=timedelta(seconds=ROUTE_INTERVAL))) as scene:
             await scene.create(route("shop", dns="external"), route("other", dns="external"))
             await scene.ready()
             for number in range(ROUTE_INTERLEAVINGS // WORLDS):
