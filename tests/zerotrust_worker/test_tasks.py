@@ -14,6 +14,8 @@ from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.json import dig
 from edgekeeper.kube.kinds import SECRET, Key
 from kubesim.cloudflare.faults import Fault
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from kubesim.virtual import run_virtual, virtual_time
 from tests.zerotrust_worker.world import (
     EMAILS,
@@ -30,32 +32,20 @@ from tests.zerotrust_worker.world import (
 @virtual_time
 async def test_task_is_claimed_before_the_first_change() -> None:
     async with working() as world:
-        phases: list[tuple[str, str, int]] = []
+        written: dict[str, int] = {}
+        """How many writes Cloudflare had seen when a phase was first stored."""
 
-        def note() -> None:
-            status = world.status("web")
-            phase = (
-                str(status.get("phase")),
-                str(status.get("workerPod")),
-                len(world.cloud.journal.writes()),
-            )
-            if not phases or phases[-1] != phase:
-                phases.append(phase)
+        def note(resource: GroupResource, event: Event) -> None:
+            phase = dig(event.item.decode(), "status", "phase")
+            if resource == GroupResource(TASK.group, TASK.plural) and phase:
+                written.setdefault(str(phase), len(world.cloud.journal.writes()))
 
+        world.stage.plane.store.listen(note)
         await world.apply(task("web", access=EMAILS))
-
-        def is_completed() -> bool:
-            note()
-            return world.phase("web") == "Completed"
-
-        await world.until(is_completed)
-        texts = [text for text in world.seen if "'kind': 'CloudflareTask'" in text or "'phase'" in text]
-        order = [
-            phase for text in texts for phase in ("InProgress", "Completed") if f"'phase': '{phase}'" in text
-        ]
-        assert order[0] == "InProgress"
-        assert order[-1] == "Completed"
-        assert phases[-1][1] == "worker-1"
+        await world.completed("web")
+        assert list(written) == ["InProgress", "Completed"]
+        assert written["InProgress"] == 0 < written["Completed"]
+        assert world.status("web")["workerPod"] == "worker-1"
 
 
 @virtual_time
@@ -189,7 +179,8 @@ def test_crash_at_any_call_exposes_and_loses_nothing(number: int, moment: str) -
     async def scenario() -> None:
         async with working(start=False) as world:
             world.estate.guarded |= {"web.example.com", "shop.example.com"}
-            world.stage.start_operator(hooks=(_CrashAt(world, number, moment),))
+            crash = _CrashAt(world, number, moment)
+            world.stage.start_operator(hooks=(crash,))
             await world.apply(task("web", access=EMAILS, token={}))
             await world.completed("web")
             await world.apply(task("web", "shop.example.com", access=EMAILS, token={}))
@@ -209,5 +200,6 @@ def test_crash_at_any_call_exposes_and_loses_nothing(number: int, moment: str) -
             assert not world.estate.rules()
             assert await world.secret("web-cfzt-service-token") is None
             assert not dig(world.status("web"), "inventory")
+            assert crash.is_done
 
     run_virtual(scenario)
