@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from edgekeeper.api.zerotrust_task import CredentialSecretRef, RouteRef, TaskSpec, TenantRef
-from edgekeeper.controllers.zerotrust.drift import DRIFT, DUE
+from edgekeeper.controllers.zerotrust.drift import DRIFT
 from edgekeeper.controllers.zerotrust.state import RouteState, write_state
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
@@ -49,7 +49,7 @@ async def published(world: World, *hostnames: str, **fields: Any) -> None:
 async def noted(world: World) -> JsonObject:
     found = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
     shown: JsonObject = found["metadata"].get("annotations") or {}
-    return {key: value for key, value in shown.items() if key in (DRIFT, DUE)}
+    return {key: value for key, value in shown.items() if key == DRIFT}
 
 
 def _application(world: World) -> JsonObject:
@@ -214,13 +214,11 @@ async def test_steady_fleet_costs_few_calls_and_no_writes() -> None:
 
 
 @virtual_time
-async def test_token_that_expires_soon_is_due_and_not_drift() -> None:
+async def test_token_that_expires_soon_is_no_drift() -> None:
     async with working() as world:
         await published(world, access=ACCESS, token={"duration": "100h"})
         await world.elapse(hours=80)
-        found = await noted(world)
-        assert DRIFT not in found
-        assert "refresh service token" in found[DUE]
+        assert await noted(world) == {}
 
 
 @virtual_time

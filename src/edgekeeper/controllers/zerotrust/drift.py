@@ -1,10 +1,10 @@
 """Drift: compares what was applied for each route with what Cloudflare has, and notes the difference on its state.
 
     edgekeeper.io/drift     what is not as applied, in the words of the steps that would mend it
-    edgekeeper.io/due       what is due without anybody having changed anything: a token to be refreshed or rotated
 
 The same observation and the same decision as for a task, from mirrors alone: a pass costs no call. Nothing is mended here.
-Whoever reads the note decides by the drift policy; what is due is to be done under every policy.
+Whoever reads the note decides by the drift policy. A token that is due to be refreshed or rotated is no drift: the kube-worker
+knows from the state when to ask for that (`route_token`).
 
 A route with a task that is not completed is left alone. States are looked at every `interval`, and as soon as a mirror
 shows a change of something in their inventory.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 from weakref import WeakSet
@@ -41,17 +40,8 @@ from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
 
 DRIFT: Final = "edgekeeper.io/drift"
-DUE: Final = "edgekeeper.io/due"
 _BY_ROUTE: Final = "route"
 _LONGEST_NOTE: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What is found out about one route."""
-
-    drift: str = ""
-    due: str = ""
 
 
 class DriftReconciler:
@@ -75,14 +65,13 @@ class DriftReconciler:
         if state.applied is None or state.credential is None or self._has_task(state):
             return requeue(self._interval)
         note = await self._look(request, state, state.applied)
-        annotations = {DRIFT: note.drift or None, DUE: note.due or None}
-        return requeue(self._interval).writing(MetadataWrite(annotations=annotations))
+        return requeue(self._interval).writing(MetadataWrite(annotations={DRIFT: note or None}))
 
     def states_of_task(self, task: JsonObject) -> Iterable[Key]:
         """The states of a task's route: they are looked at again when the task is completed or gone."""
         return self.interests.find(_route_of(task))
 
-    async def _look(self, request: Request, state: RouteState, applied: TaskSpec) -> Note:
+    async def _look(self, request: Request, state: RouteState, applied: TaskSpec) -> str:
         spec = msgspec.structs.replace(applied, action="reconcile", inventory=list(state.inventory))
         credential = self._credentials.credential(request.key, state.credential)
         account = self._cloudflare.account(credential, state.account_id or spec.account_id)
@@ -93,7 +82,7 @@ class DriftReconciler:
         except Stall as refusal:
             if refusal.error_type:  # Cloudflare refuses to be looked at: nothing is known
                 raise
-            return Note(_cut(f"{refusal.reason}: {refusal.message}"))
+            return _cut(f"{refusal.reason}: {refusal.message}")
         finally:
             self.interests.follow(account, spec, state)
         return note_of(steps)
@@ -108,12 +97,10 @@ class DriftReconciler:
         return False
 
 
-def note_of(steps: Iterable[Step]) -> Note:
-    """The steps in words, those that are merely due apart."""
-    changes = [step for step in steps if step.effect is Effect.CHANGE]
-    due = [step for step in changes if _is_due(step)]
-    drift = [step for step in changes if not _is_due(step)]
-    return Note(*(_cut("; ".join(str(step) for step in group)) for group in (drift, due)))
+def note_of(steps: Iterable[Step]) -> str:
+    """The steps that would mend what is not as applied, in words."""
+    drift = [step for step in steps if step.effect is Effect.CHANGE and not _is_due(step)]
+    return _cut("; ".join(map(str, drift)))
 
 
 def _is_due(step: Step) -> bool:
