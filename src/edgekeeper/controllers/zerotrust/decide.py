@@ -24,8 +24,9 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange, plan_change
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.inventory import is_surplus_hostname, is_surplus_record
-from edgekeeper.controllers.zerotrust.observe import is_anothers, is_own, known_records
+from edgekeeper.controllers.zerotrust.observe import known_records
 from edgekeeper.controllers.zerotrust.owner import cluster_mark, cluster_tag
+from edgekeeper.controllers.zerotrust.ownership import is_anothers, is_own
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.tokens import publish_token, refuse_token, withdraw_tokens
 from edgekeeper.controllers.zerotrust.wanted import (

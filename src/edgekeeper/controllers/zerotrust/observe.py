@@ -24,7 +24,6 @@ import msgspec
 
 from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.cloud.cloudflare.accounts import Account
-from edgekeeper.cloud.cloudflare.application_index import uris_of
 from edgekeeper.cloud.cloudflare.models import Application, DnsRecord, Policy, ServiceToken
 from edgekeeper.cloud.cloudflare.record_plan import plan_change
 from edgekeeper.cloud.cloudflare.tunnel_writer import Rules
@@ -32,6 +31,7 @@ from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.controllers.zerotrust.doubts import Doubts, What
 from edgekeeper.controllers.zerotrust.inventory import known_inventory, merged
 from edgekeeper.controllers.zerotrust.owner import cluster_tag
+from edgekeeper.controllers.zerotrust.ownership import choose_application, choose_token, is_another_token
 from edgekeeper.controllers.zerotrust.resolve import Teams, listed, resolve_access, resolve_zones
 from edgekeeper.controllers.zerotrust.snapshot import (
     ResolvedAccess,
@@ -42,7 +42,6 @@ from edgekeeper.controllers.zerotrust.snapshot import (
 )
 from edgekeeper.controllers.zerotrust.token_secrets import TokenSecrets
 from edgekeeper.controllers.zerotrust.wanted import (
-    TAG_PREFIX,
     record_change,
     token_policy_name,
     wanted_records,
@@ -198,10 +197,10 @@ class Observer:
         known |= {one.id: one for one in chain(*(by_name.get(name, []) for name in announced))}
         if live:
             known = await _read_live(known, account.service_tokens.get, account.issued_tokens)
-        foreign = [item for item in items if _is_another_token(item, known.get(item.id))]
+        foreign = [item for item in items if is_another_token(item, known.get(item.id))]
         items = tuple(item for item in items if item not in foreign)
         known = {id_: one for id_, one in known.items() if id_ not in {item.id for item in foreign}}
-        token, rivals = _choose_token(subject, items, known, named)
+        token, rivals = choose_token(subject, items, known, named)
         surplus = {id_: one for id_, one in known.items() if token is None or id_ != token.id}
         gone = [item for item in items if live and item.id and surplus.get(item.id, item) is None]
         gone += [item for item in items if not item.id and item.name in announced]
@@ -373,73 +372,6 @@ async def _read_live(found: Mapping[str, Any], read: Any, mirror: Mirror[str, An
         else:
             mirror.put(id_, live[id_])
     return live
-
-
-def choose_application(
-    snapshot: Snapshot, found: Iterable[Application], tag: str
-) -> tuple[Application | None, tuple[Application, ...]]:
-    """Which application is the route's own, and which are in the way."""
-    subject = snapshot.subject
-    hostnames = set(subject.hostnames)
-    recorded = {item.id: item.name for item in snapshot.items("AccessApplication")}
-    ours = [one for one in found if is_own(one, recorded, subject, tag)]
-    ours.sort(key=lambda one: (one.id not in recorded, not uris_of(one) & hostnames, one.id))
-    chosen = ours[0] if ours else None
-    rivals = [one for one in found if one not in ours and uris_of(one) & hostnames]
-    if chosen is None and subject.spec.adopt and len(rivals) == 1 and _may_adopt(rivals[0], hostnames):
-        return rivals[0], ()
-    return chosen, tuple(rivals)
-
-
-def is_own(application: Application, recorded: Mapping[str, str], subject: Subject, tag: str) -> bool:
-    """Is an application provably the route's own?
-
-    One with our tag, which is in the inventory or has the hostname for its domain; or one that an operator before us has
-    recorded, if its domain is still the same, and nobody else has put a mark on it.
-    """
-    if tag in application.tags:
-        return application.id in recorded or application.domain in subject.hostnames
-    if application.id not in recorded or is_anothers(application, tag):
-        return False
-    return application.domain in {recorded[application.id], subject.spec.hostname, *subject.hostnames}
-
-
-def is_anothers(application: Application, tag: str) -> bool:
-    """Does an application bear the tag of another cluster?"""
-    return any(one.startswith(TAG_PREFIX) and one != tag for one in application.tags)
-
-
-def _may_adopt(rival: Application, hostnames: set[str]) -> bool:
-    """May an application of somebody be taken over? Not one of another cluster, nor one that protects more than is wanted."""
-    marked = any(one.startswith(TAG_PREFIX) for one in rival.tags)
-    return not marked and uris_of(rival) <= hostnames
-
-
-def _choose_token(
-    subject: Subject,
-    items: Iterable[InventoryItem],
-    known: Mapping[str, ServiceToken | None],
-    named: list[ServiceToken],
-) -> tuple[ServiceToken | None, tuple[ServiceToken, ...]]:
-    """The token of the route: by its id, or by the name under which its creation was announced.
-
-    Tokens of others are never adopted: their credentials would become those of the route's namespace.
-    """
-    if not subject.wants_token:
-        return None, ()
-    for token in known.values():
-        if token is not None:
-            return token, ()
-    name = subject.spec.operations.service_token.name
-    announced = any(not item.id and item.name == name for item in items)
-    if announced and len(named) == 1:
-        return named[0], ()
-    return None, tuple(named)
-
-
-def _is_another_token(item: InventoryItem, token: ServiceToken | None) -> bool:
-    """Whether the token that another operator has recorded has another name, and so is not ours."""
-    return token is not None and item.unconfirmed and token.name != item.name
 
 
 def secret_name(subject: Subject) -> str:
