@@ -18,6 +18,7 @@ from edgekeeper.cli.simulated import DISTRIBUTION
 from edgekeeper.core.json import JsonObject
 from tests.package.wheels import PROJECTS, Interpreter, Wheel, interpreter
 from tests.unit.cli.test_run import SHOP, world
+from tests.unit.cli.test_validate import WEB_APP
 
 EDGEKEEPER = "edgekeeper.cli.main:main"
 AWS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "eu-west-1"}
@@ -102,6 +103,16 @@ async def test_plan_evaluates_rules_without_the_local_kit(operator: Interpreter,
     code, shown, _ = await plan(operator, tmp_path, {**SHOP, "spec": twice})
     assert code == ExitCode.FAILED
     assert "no two domains may be the same" in shown
+
+
+def test_definitions_are_validated_without_the_local_kit(operator: Interpreter, tmp_path: Path) -> None:
+    """Built-in kinds are dynamic then, and a warning says so."""
+    definition = tmp_path / "webapp.yaml"
+    definition.write_text(WEB_APP)
+    found = operator.run(EDGEKEEPER, "validate", str(definition))
+    assert (found.returncode, found.stderr) == (ExitCode.OK, "")
+    assert "webapp: valid (deployment → service → ingress)" in found.stdout
+    assert "no schema of apps/v1 Deployment is known" in found.stdout
 
 
 def test_local_kit_gives_pytest_its_fixture(wheels: dict[str, Wheel], tmp_path: Path) -> None:

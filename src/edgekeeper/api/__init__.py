@@ -4,4 +4,5 @@ schema        structural OpenAPI schemas of typed structs
 definition    CustomResourceDefinitions: names, printer columns, subresources
 shared        types that several kinds use: conditions, inventories
 cloudfront    DistributionTenant
+composition   ResourceGraphDefinition, GraphRevision
 """

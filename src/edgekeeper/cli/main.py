@@ -43,6 +43,15 @@ SECTIONS = (
         "Write compositions",
         (
             CommandEntry(
+                "validate",
+                "edgekeeper.cli.validate:validate",
+                "Check ResourceGraphDefinitions: schema, graph and the types of all expressions.",
+            ),
+            CommandEntry("render", "edgekeeper.cli.render:render", "Render the objects of an instance."),
+            CommandEntry(
+                "graph", "edgekeeper.cli.graph:graph", "Draw the graph of a ResourceGraphDefinition."
+            ),
+            CommandEntry(
                 "cel", "edgekeeper.cli.cel:cel", "Evaluate an expression, and show what it depends on."
             ),
         ),

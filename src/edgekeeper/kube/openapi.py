@@ -32,7 +32,6 @@ from edgekeeper.kube.kinds import Kind
 
 LIFETIME = timedelta(minutes=1)
 _INDEX = "/openapi/v3"
-_PREFIX = "#/components/schemas/"
 _MOST_DOCUMENTS = 8
 """Documents that are kept: those of built-in groups take megabytes."""
 _FREE_FORM: JsonObject = {"x-kubernetes-preserve-unknown-fields": True}
@@ -47,7 +46,7 @@ class OpenApiSchemas:
         self._lifetime = lifetime.total_seconds()
         self._index: JsonObject = {}
         self._asked_at: float | None = None
-        self._documents: OrderedDict[str, _Document] = OrderedDict()
+        self._documents: OrderedDict[str, SchemaDocument] = OrderedDict()
         """By address, which has the hash; the one that was used last is the last."""
         self._asking = asyncio.Lock()
 
@@ -70,7 +69,7 @@ class OpenApiSchemas:
             self._index = dig_object(await self._client.fetch(_INDEX), "paths")
             self._asked_at = now
 
-    async def _document(self, address: str) -> _Document | None:
+    async def _document(self, address: str) -> SchemaDocument | None:
         known = self._documents.get(address)
         if known is None:
             path, _, query = address.partition("?")
@@ -79,15 +78,15 @@ class OpenApiSchemas:
             except NotFoundError:
                 self.invalidate()  # it went after the index was made
                 return None
-            known = self._documents[address] = _Document(dig_object(fetched, "components", "schemas"))
+            known = self._documents[address] = SchemaDocument(dig_object(fetched, "components", "schemas"))
         self._documents.move_to_end(address)
         while len(self._documents) > _MOST_DOCUMENTS:
             self._documents.popitem(last=False)
         return known
 
 
-class _Document:
-    """The schemas of one group and version, resolved as they are asked for."""
+class SchemaDocument:
+    """Named schemas that refer to each other, resolved as they are asked for: those of one group and version."""
 
     def __init__(self, schemas: JsonObject) -> None:
         self._schemas = schemas
@@ -138,7 +137,7 @@ def _reference(schema: JsonObject) -> str:
     """The name that a schema refers to; empty where it refers to none."""
     parts = dig_list(schema, "allOf")
     target = schema.get("$ref") or (dig(parts[0], "$ref") if len(parts) == 1 else None)
-    return target.removeprefix(_PREFIX) if isinstance(target, str) else ""
+    return target.rpartition("/")[2] if isinstance(target, str) else ""
 
 
 def _is_int_or_string(schema: JsonObject) -> bool:

@@ -31,6 +31,7 @@ from kubecel.library.extensions.strings import STRINGS, STRINGS_V2
 from kubecel.library.formatting.check import valid_formats
 from kubecel.library.formatting.localized import LOCALIZED
 from kubecel.library.formatting.plain import PLAIN
+from kubecel.library.kro.conditions import CONDITIONS
 from kubecel.library.kro.hashes import HASHES
 from kubecel.library.kro.json import JSON
 from kubecel.library.kro.lists import INDEXED_LISTS
@@ -70,6 +71,7 @@ _KRO: Final = (
     HASHES,
     INDEXED_LISTS,
     OMISSION,
+    CONDITIONS,
 )
 
 _KUBERNETES: Final = (STRINGS_V2, SETS, FORMATS, SEMVERS)
@@ -77,7 +79,7 @@ _KUBERNETES: Final = (STRINGS_V2, SETS, FORMATS, SEMVERS)
 
 @cache
 def kro() -> Environment:
-    """The environment of ResourceGraphDefinitions. Where `omit()` may be used is for the caller to check."""
+    """The environment of ResourceGraphDefinitions. Where `omit()` and `runtime` may be used is for the caller to check."""
     return Environment(
         (*_SHARED, *_KRO), options=CheckOptions(validators=(valid_formats(PLAIN), valid_patterns))
     )

@@ -1,4 +1,4 @@
-"""kro's own functions: seeded randomness, merging, JSON, hashes and `omit()`."""
+"""kro's own functions: seeded randomness, merging, JSON, hashes, `omit()` and conditions."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from kubecel.library.kro.json import marshal, unmarshal
 from kubecel.library.kro.maps import deep_merge, merge
 from kubecel.library.kro.omission import OMIT
 from kubecel.library.kro.random import seeded_int, seeded_string
+from kubecel.types import DYN
 from kubecel.values import INT_MAX, INT_MIN, BoolKey, Duration, Optional, Timestamp, Uint
 from packages.kubecel.tests.library.evaluating import failure, in_kro, refusal
 
@@ -282,3 +283,71 @@ def test_omission_is_a_value_of_its_own_that_cannot_be_compared() -> None:
 )
 def test_functions_of_kro_are_unknown_to_kubernetes(text: str) -> None:
     assert "undeclared reference" in refusal(text, kubernetes())
+
+
+# Conditions
+
+
+def test_new_condition_has_four_texts() -> None:
+    text = "runtime.newCondition({type: 'Up', status: ok ? 'True' : 'False', message: 'm'})"
+    assert in_kro(text, ok=True) == {"type": "Up", "status": "True", "reason": "", "message": "m"}
+    assert str(kro().compile("runtime.newCondition({type: 'a', status: 'True'})").type) == "kro.run.Condition"
+    assert in_kro("runtime.newCondition({type: 'a', status: 'Unknown'}).status") == "Unknown"
+
+
+def test_conditions_can_be_made_of_lists() -> None:
+    text = "names.map(name, runtime.newCondition({type: name, status: 'True'}))"
+    assert [one["type"] for one in in_kro(text, names=["a", "b"])] == ["a", "b"]
+
+
+def test_condition_of_an_object_is_found_or_empty() -> None:
+    ready = {"type": "Ready", "status": "True", "reason": "R", "lastTransitionTime": "x", "message": 5}
+    subject = {"status": {"conditions": [{"type": "Other"}, ready]}}
+    found = in_kro("runtime.condition(it, 'Ready')", it=subject)
+    assert found == {"type": "Ready", "status": "True", "reason": "R", "message": ""}
+    without: list[dict[str, Any]] = [{}, {"status": {}}, {"status": {"conditions": []}}]
+    for absent in without:
+        assert in_kro("runtime.condition(it, 'Ready').status == 'True'", it=absent) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("runtime.newCondition(it)", "argument must be a map literal"),
+        ("runtime.newCondition({'type': 'a', status: 'True'})", "keys must be bare identifiers"),
+        ("runtime.newCondition({why: 'a'})", 'unknown key "why" (allowed: type, status, reason, message)'),
+        ("runtime.newCondition({type: 'a', type: 'b', status: 'True'})", 'duplicate key "type"'),
+        ("runtime.newCondition({status: 'True'})", "'type' is required"),
+        ("runtime.newCondition({type: 'a'})", "'status' is required"),
+        ("runtime.condition({}, 'a').colour", "undefined field 'colour'"),
+        ("runtime.condition({}, 1)", "found no matching overload for 'condition'"),
+    ],
+)
+def test_conditions_that_are_none_do_not_compile(text: str, complaint: str) -> None:
+    assert complaint in refusal(text, kro().extend(variables={"it": DYN}))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("runtime.newCondition({type: it, status: 'True'})", "type must not be empty"),
+        (
+            "runtime.newCondition({type: 'a', status: it})",
+            'status must be one of True, False, Unknown (got "")',
+        ),
+        ("runtime.newCondition({type: 'a', status: 'True', reason: dyn(1)})", "reason must be a string"),
+        ("runtime.condition(it, 'a')", "obj must be an object"),
+        ("runtime.condition({'status': it}, 'a')", "obj.status must be an object"),
+        ("runtime.condition({'status': {'conditions': it}}, 'a')", "obj.status.conditions must be a list"),
+    ],
+)
+def test_conditions_of_wrong_values_fail_for_good(text: str, complaint: str) -> None:
+    error = failure(text, it="")
+    assert complaint in error.message
+    assert not error.pending
+
+
+def test_runtime_is_a_name_like_others_elsewhere() -> None:
+    assert in_kro("runtime.x", runtime={"x": 1}) == 1
+    assert in_kro("it.map(runtime, runtime + 1)", it=[1]) == [2]
+    assert kro().compile("runtime.newCondition({type: 'a', status: 'True'})").identifiers == frozenset()
