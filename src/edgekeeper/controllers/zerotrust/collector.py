@@ -23,10 +23,11 @@ from edgekeeper.api.zerotrust_task import RouteRef
 from edgekeeper.controllers.zerotrust.names import deletion_names
 from edgekeeper.controllers.zerotrust.route_claims import HostnameRecords
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
-from edgekeeper.controllers.zerotrust.route_decide import Facts, decide
+from edgekeeper.controllers.zerotrust.route_decide import decide
 from edgekeeper.controllers.zerotrust.route_effects import Effects
 from edgekeeper.controllers.zerotrust.route_facts import KOPF_FINALIZER
 from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import AwaitTask, DropState, DropTask
 from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
 from edgekeeper.core.clock import Clock

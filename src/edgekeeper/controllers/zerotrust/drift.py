@@ -62,7 +62,8 @@ class DriftReconciler:
             return done()
         state = read_state(request.object)
         self.interests.note(request.key, state)
-        if state.applied is None or state.credential is None or self._has_task(state):
+        is_published = state.applied is not None and bool(state.hash)
+        if state.applied is None or not is_published or state.credential is None or self._has_task(state):
             return requeue(self._interval)
         note = await self._look(request, state, state.applied)
         return requeue(self._interval).writing(MetadataWrite(annotations={DRIFT: note or None}))

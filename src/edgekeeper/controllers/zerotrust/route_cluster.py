@@ -225,7 +225,7 @@ class Cluster:
         if found is not None:
             yield Key(*found)
             for hostname in STATE_INDEXES[BY_HOSTNAME](config_map):
-                yield from self._claimants(hostname)
+                yield from self.claimants(hostname)
 
     def routes_of_task(self, task: JsonObject) -> Iterator[Key]:
         """The route of a task, and those that wait for one of its hostnames."""
@@ -233,9 +233,10 @@ class Cluster:
         if key is not None:
             yield key
             for hostname in task_hostnames(task):
-                yield from self._claimants(hostname)
+                yield from self.claimants(hostname)
 
-    def _claimants(self, hostname: str) -> list[Key]:
+    def claimants(self, hostname: str) -> list[Key]:
+        """The routes that ask for a hostname."""
         try:
             return self.routes.known_by_index(HOSTNAME, hostname)
         except KeyError:

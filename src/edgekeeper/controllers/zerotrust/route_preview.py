@@ -14,10 +14,11 @@ import msgspec
 from edgekeeper.api.zerotrust_task import TaskSpec
 from edgekeeper.controllers.zerotrust.kube_worker import KubeWorkerOptions, route_observer
 from edgekeeper.controllers.zerotrust.process_worker import looking
-from edgekeeper.controllers.zerotrust.route_decide import Facts, decide
+from edgekeeper.controllers.zerotrust.route_decide import decide
 from edgekeeper.controllers.zerotrust.route_facts import Observer
 from edgekeeper.controllers.zerotrust.route_index import TASK, TEMPLATE, TENANT, annotation
 from edgekeeper.controllers.zerotrust.route_objects import StateObject
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import ChangeTask, CreateTask
 from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
 from edgekeeper.controllers.zerotrust.state import STATE_LABELS

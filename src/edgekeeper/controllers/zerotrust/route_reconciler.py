@@ -21,8 +21,9 @@ import msgspec
 
 from edgekeeper.api.zerotrust import FINALIZER
 from edgekeeper.controllers.zerotrust.dns_only import NO_ADDRESS
+from edgekeeper.controllers.zerotrust.route_claims import HostnameHeld
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
-from edgekeeper.controllers.zerotrust.route_decide import Facts, decide, decide_refused
+from edgekeeper.controllers.zerotrust.route_decide import decide, decide_refused
 from edgekeeper.controllers.zerotrust.route_effects import Effects
 from edgekeeper.controllers.zerotrust.route_facts import SERVICE_NOT_FOUND, Observer
 from edgekeeper.controllers.zerotrust.route_index import annotation, is_annotated
@@ -40,6 +41,7 @@ from edgekeeper.controllers.zerotrust.route_report import (
     told,
     unmanaged_records,
 )
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import (
     AwaitTask,
     CreateTask,
@@ -154,9 +156,8 @@ class RouteReconciler:
     async def _publish(self, request: Request, facts: Facts) -> Outcome:
         try:
             wanted = await self.observer.wanted(request.object, facts)
-        except PassError:
-            if (step := decide_refused(facts)) is not None:
-                await self.effects.perform(step)
+        except PassError as refusal:
+            await self._refuse(request, facts, refusal)
             raise
         if _log.shows_debug:
             _log.debug("Settings merged", spec=msgspec.to_builtins(wanted.spec), hash=wanted.hash)
@@ -170,6 +171,16 @@ class RouteReconciler:
         if step is not None:
             await self.effects.perform(step)
         return self._published(request, facts, step, drift)
+
+    async def _refuse(self, request: Request, facts: Facts, refusal: PassError) -> None:
+        """Record results, and release what others wait for where the route itself waits for a hostname."""
+        if isinstance(refusal, HostnameHeld):
+            awaited = self.observer.claims.records.awaited(request.key, facts.inventory)
+            facts = replace(facts, awaited=awaited)
+        if facts.awaited:
+            facts = self._withdrawn(request, facts, orphan=False)
+        if (step := decide_refused(facts)) is not None:
+            await self.effects.perform(step)
 
     def _published(self, request: Request, facts: Facts, step: Step | None, drift: Drift) -> Outcome:
         said = readiness(facts, step, drift)
