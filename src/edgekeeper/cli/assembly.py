@@ -52,7 +52,8 @@ from edgekeeper.kube.kinds import NAMESPACE, Key
 from edgekeeper.kube.lease import Elector
 from edgekeeper.kube.transport import Transport
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.lifecycle.module import Cloud, CommonOptions, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.claims_elsewhere import ClaimsElsewhere
+from edgekeeper.lifecycle.module import ClaimingModule, Cloud, CommonOptions, FlagValues, KindModule, Process
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions, Runnable
@@ -185,6 +186,25 @@ class Operator:
         if runtime.resync is not None:
             self.manager.set_resync(runtime.resync)
         self.server.ready.add("manager", lambda: self.manager.is_ready)
+        self._watch_claims_elsewhere()
+
+    def _watch_claims_elsewhere(self) -> None:
+        """Watch what objects claim that processes of other roles reconcile, where ours could claim the same."""
+        options = self.options
+        if not options.role or not any(isinstance(module, ClaimingModule) for module in options.modules):
+            return
+        names = {module.name for module in options.modules}
+        elsewhere = ClaimsElsewhere(
+            self.services,
+            self.process.claims,
+            [
+                module.claims_elsewhere(self.process, options.values)
+                for module in MODULES
+                if isinstance(module, ClaimingModule) and module.name not in names
+            ],
+        )
+        self.manager.on_namespaces(elsewhere.set_namespaces)
+        elsewhere.start()
 
     def _controller(self, module: KindModule) -> Controller:
         """Build the controller of a kind. It reports events under its own name."""

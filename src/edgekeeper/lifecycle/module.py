@@ -35,6 +35,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.readiness import Readiness, condition_readiness
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.preview import Preview
@@ -238,3 +239,11 @@ class KindModule(ABC):
     def readiness(self, obj: JsonObject) -> Readiness:
         """Whether an object is ready, for `edgekeeper up --wait`: by default its condition Ready says so."""
         return condition_readiness(obj, READY)
+
+
+class ClaimingModule(KindModule):
+    """A module whose objects claim hostnames, which objects of other kinds may claim as well."""
+
+    @abstractmethod
+    def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        """Register the claims with a process that does not reconcile the kind, and say what to watch for them."""

@@ -49,6 +49,7 @@ from edgekeeper.controllers.zerotrust.template_controller import (
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, SERVICE, Key
 from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, Upkeep, UpkeptController
 from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.intervals import Intervals
@@ -150,6 +151,18 @@ def route_observer(services: Services, claims: Claims, options: KubeWorkerOption
         services.clock,
         RouteOptions(options.default_origin, options.dns_only_public),
     )
+
+
+def routes_elsewhere(claims: Claims, options: KubeWorkerOptions) -> KindElsewhere:
+    """Register the claims of HTTPRoutes with a process that does not reconcile them. Their states and tasks are the proof."""
+    cluster = Cluster(options.operator_namespace)
+    RouteClaims(claims, cluster, HostnamePolicy(options.hostnames))
+    sources: tuple[Source, ...] = (
+        Mapped(HTTP_ROUTE, lambda _: ()),
+        Mapped(CONFIG_MAP, lambda _: (), labels=STATE_LABELS, scope=options.own),
+        Mapped(TASK, lambda _: (), scope=options.own),
+    )
+    return KindElsewhere(HTTP_ROUTE, sources, cluster.follow)
 
 
 def state_controller(services: Services, options: KubeWorkerOptions) -> CollectingController:

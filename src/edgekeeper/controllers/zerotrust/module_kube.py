@@ -13,6 +13,7 @@ from edgekeeper.controllers.zerotrust.kube_worker import (
     ROUTE_CONTROLLER,
     KubeWorkerOptions,
     route_controller,
+    routes_elsewhere,
     state_controller,
     task_collector,
     template_controller,
@@ -25,7 +26,9 @@ from edgekeeper.controllers.zerotrust.template_controller import TEMPLATE_CONTRO
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.readiness import PENDING, Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, Key, Kind
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.module import (
+    ClaimingModule,
     Cloud,
     CommonOptions,
     Flag,
@@ -47,7 +50,7 @@ class KubeWorkerModule(KindModule):
     plannable: ClassVar = False
 
 
-class RouteModule(KubeWorkerModule):
+class RouteModule(KubeWorkerModule, ClaimingModule):
     """HTTPRoutes that are published through Cloudflare."""
 
     name: ClassVar = ROUTE_CONTROLLER
@@ -72,6 +75,9 @@ class RouteModule(KubeWorkerModule):
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return route_controller(process.services, process.claims, kube_options(process.options, values))
+
+    def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        return routes_elsewhere(process.claims, kube_options(process.options, values))
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

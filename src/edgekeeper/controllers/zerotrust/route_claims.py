@@ -18,9 +18,9 @@ from typing import Final
 from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.controllers.zerotrust.desired import hostnames_of
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
-from edgekeeper.controllers.zerotrust.route_index import BY_HOSTNAME, key_of, task_route_key
+from edgekeeper.controllers.zerotrust.route_index import BY_HOSTNAME, BY_ROUTE, key_of, task_route_key
 from edgekeeper.controllers.zerotrust.route_objects import identity
-from edgekeeper.controllers.zerotrust.state import RouteState, hostnames_in, route_of
+from edgekeeper.controllers.zerotrust.state import ROUTE_UID, RouteState, hostnames_in, route_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key
@@ -79,14 +79,14 @@ class HostnameRecords:
         return {*self._state_routes(hostname), *self._task_routes(hostname)}
 
     def _state_routes(self, hostname: str) -> Iterator[Key]:
-        for key in self.cluster.states.by_index(BY_HOSTNAME, hostname):
+        for key in self.cluster.states.listed_by_index(BY_HOSTNAME, hostname):
             config_map = self.cluster.states.get(key)
             found = route_of(config_map) if config_map is not None else None
             if found is not None:
                 yield Key(*found)
 
     def _task_routes(self, hostname: str) -> Iterator[Key]:
-        for key in self.cluster.tasks.by_index(BY_HOSTNAME, hostname):
+        for key in self.cluster.tasks.listed_by_index(BY_HOSTNAME, hostname):
             task = self.cluster.tasks.get(key)
             route = task_route_key(task) if task is not None else None
             if route is not None:
@@ -138,8 +138,11 @@ class RouteClaims:
 
     def _is_recorded(self, route: JsonObject) -> bool:
         """Whether state or task are of this route, and not of an earlier one of the same name."""
-        state, task = self._cluster.state(key_of(route)), self._cluster.task(key_of(route))
-        uids = {state.state.route.uid} if state is not None else set()
-        if task is not None and task.spec is not None:
-            uids.add(task.spec.httproute_ref.uid)
+        key, tasks = str(key_of(route)), self._cluster.tasks
+        states = [
+            self._cluster.states.get(found) for found in self._cluster.states.listed_by_index(BY_ROUTE, key)
+        ]
+        uids = {str(dig(state, "metadata", "annotations", ROUTE_UID) or "") for state in states}
+        found = [tasks.get(found) for found in tasks.listed_by_index(BY_ROUTE, key)]
+        uids |= {str(dig(task, "spec", "httprouteRef", "uid") or "") for task in found}
         return not uids.isdisjoint({"", dig(route, "metadata", "uid")})
