@@ -176,7 +176,7 @@ def state_controller(services: Services, options: KubeWorkerOptions) -> Collecti
     sources: list[Source] = [
         RouteDeletions(of_route),
         Mapped(TASK, partial(states_of_task, cluster), scope=options.own),
-        Mapped(TENANT, lambda _: (), scope=options.shared),
+        Mapped(TENANT, cluster.states_of_tenant, scope=options.shared, generation_predicate=True),
     ]
     controller = ControllerOptions(
         STATE_CONTROLLER,
@@ -202,7 +202,7 @@ def task_collector(services: Services, options: KubeWorkerOptions) -> Collecting
     sources: list[Source] = [
         RouteDeletions(of_route),
         Mapped(CONFIG_MAP, partial(tasks_of_state, cluster), labels=STATE_LABELS, scope=options.own),
-        Mapped(TENANT, lambda _: (), scope=options.shared),
+        Mapped(TENANT, cluster.tasks_of_tenant, scope=options.shared, generation_predicate=True),
     ]
     controller = ControllerOptions(
         TASK_COLLECTOR,
