@@ -244,6 +244,24 @@ async def test_plan_respects_annotations(annotation: dict[str, str], delete: boo
 
 
 @virtual_time
+async def test_plan_of_an_orphaned_tenant_names_what_is_kept() -> None:
+    async with settled() as scene:
+        tenant_id = scene.object()["status"]["id"]
+        await scene.annotate(KEY, deletion_policy="Orphan")
+        await scene.delete()
+        previews = await planned(scene)
+    head, *_ = told(previews).splitlines()
+    assert head == (
+        "DistributionTenant default/test-tenant: being deleted, what it has made is kept "
+        f"(tenant {tenant_id}, CNAME shop.example.com)"
+    )
+    assert json.loads(render_json(previews))["objects"][0]["kept"] == [
+        f"tenant {tenant_id}",
+        "CNAME shop.example.com",
+    ]
+
+
+@virtual_time
 async def test_plan_adopts_only_where_it_is_asked_for() -> None:
     async with playing(start=False) as scene:
         scene.estate.make_tenant(KEY.name, "shop.example.com")
