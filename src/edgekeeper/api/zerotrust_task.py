@@ -146,7 +146,10 @@ class InventoryItem(CamelStruct, frozen=True):
         str, Meta(description="The zone of a record, the tunnel of a hostname, the application of a policy.")
     ] = ""
     type: Annotated[str, Meta(description="The type of a record.")] = ""
-    content: Annotated[str, Meta(description="The content of a record.")] = ""
+    content: Annotated[
+        str,
+        Meta(description="The content of a record; the client id of the credentials that were in a Secret."),
+    ] = ""
     unconfirmed: Annotated[
         bool,
         Meta(
