@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from edgekeeper.api.zerotrust import AccessRule, AccessSettings, OriginTls
+from edgekeeper.api.zerotrust_settings import AccessRule, AccessSettings, OriginTls
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from kubesim.virtual import virtual_time

@@ -16,15 +16,8 @@ from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct
-from edgekeeper.api.zerotrust import (
-    GROUP,
-    VERSION,
-    AccessSettings,
-    Conditions,
-    LogLevel,
-    OriginTls,
-    Strings,
-)
+from edgekeeper.api.zerotrust import GROUP, VERSION
+from edgekeeper.api.zerotrust_settings import AccessSettings, Conditions, LogLevel, OriginTls, Strings
 
 
 class RouteRef(CamelStruct, frozen=True):

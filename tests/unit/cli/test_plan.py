@@ -16,7 +16,7 @@ from rich.console import Console
 
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.kind_options import KindSettings
-from edgekeeper.cli.kinds import MODULES
+from edgekeeper.cli.kinds import MODULES, plannable
 from edgekeeper.cli.main import run
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.plan import PlanRequest, answer, exit_code
@@ -51,7 +51,7 @@ async def planned(
     before = deepcopy((list(scene.stage.objects()), scene.estate.state()))
     made = len(scene.cloud.journal.entries)
     request = PlanRequest(
-        tuple((MODULES[0], name) for name in names),
+        tuple((plannable(MODULES)[0], name) for name in names),
         tuple(Manifest(body, Path("x.yaml")) for body in manifests),
         namespace or KEY.namespace,
         only_namespace=bool(namespace),

@@ -16,14 +16,22 @@ from edgekeeper.controllers.cloudfront.wiring import KIND, NAME, TenantOptions, 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
-from edgekeeper.lifecycle.module import ClaimingModule, Cloud, CommonOptions, Flag, FlagValues, Process
+from edgekeeper.lifecycle.module import (
+    ClaimingModule,
+    Cloud,
+    CommonOptions,
+    Flag,
+    FlagValues,
+    PlannableModule,
+    Process,
+)
 from edgekeeper.lifecycle.naming import parse_template
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.sources import Mapped
 
 
-class TenantModule(ClaimingModule):
+class TenantModule(PlannableModule, ClaimingModule):
     """The kind DistributionTenant of CloudFront."""
 
     name: ClassVar = NAME

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject, TokenSecret
-from edgekeeper.controllers.zerotrust.wanted import bears_mark
+from edgekeeper.controllers.zerotrust.wanted_records import bears_mark
 
 Identity = tuple[str, str, str]
 

@@ -34,6 +34,7 @@ from edgekeeper.lifecycle.module import (
     Flag,
     FlagValues,
     KindModule,
+    PlannableModule,
     Process,
     Role,
     kind_of,
@@ -47,15 +48,13 @@ class KubeWorkerModule(KindModule):
 
     role: ClassVar = Role.KUBE_WORKER
     clouds: ClassVar = frozenset[Cloud]()
-    plannable: ClassVar = False
 
 
-class RouteModule(KubeWorkerModule, ClaimingModule):
+class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
     """HTTPRoutes that are published through Cloudflare."""
 
     name: ClassVar = ROUTE_CONTROLLER
     foreign_kind: ClassVar[Kind | None] = HTTP_ROUTE
-    plannable: ClassVar = True
     examples: ClassVar = ("zero-trust/30-routes.yaml",)
     flags: ClassVar = (
         Flag(

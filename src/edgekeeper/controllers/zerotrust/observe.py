@@ -32,6 +32,7 @@ from edgekeeper.controllers.zerotrust.doubts import Doubts, What
 from edgekeeper.controllers.zerotrust.inventory import known_inventory, merged
 from edgekeeper.controllers.zerotrust.owner import cluster_tag
 from edgekeeper.controllers.zerotrust.ownership import choose_application, choose_token, is_another_token
+from edgekeeper.controllers.zerotrust.policy_documents import token_policy_name
 from edgekeeper.controllers.zerotrust.resolve import Teams, listed, resolve_access, resolve_zones
 from edgekeeper.controllers.zerotrust.snapshot import (
     ResolvedAccess,
@@ -41,11 +42,7 @@ from edgekeeper.controllers.zerotrust.snapshot import (
     Writes,
 )
 from edgekeeper.controllers.zerotrust.token_secrets import TokenSecrets
-from edgekeeper.controllers.zerotrust.wanted import (
-    record_change,
-    token_policy_name,
-    wanted_records,
-)
+from edgekeeper.controllers.zerotrust.wanted_records import record_change, wanted_records
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Sight

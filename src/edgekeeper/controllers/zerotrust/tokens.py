@@ -23,7 +23,7 @@ from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.observe import secret_name
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, TokenSecret
 from edgekeeper.controllers.zerotrust.token_secrets import conflict
-from edgekeeper.controllers.zerotrust.wanted import mark_of
+from edgekeeper.controllers.zerotrust.wanted_records import mark_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step
 
