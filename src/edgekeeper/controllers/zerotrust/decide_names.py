@@ -8,8 +8,7 @@ from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, plan_change
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.controllers.zerotrust import steps as do
-from edgekeeper.controllers.zerotrust.inventory import is_surplus_hostname, is_surplus_record
-from edgekeeper.controllers.zerotrust.observe import known_records
+from edgekeeper.controllers.zerotrust.inventory import is_surplus_hostname, is_surplus_record, known_records
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.step_reasons import SURPLUS, WANTED
 from edgekeeper.controllers.zerotrust.tunnel_rule_documents import documents, lock_of, tunnel_rules

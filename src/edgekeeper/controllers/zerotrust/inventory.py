@@ -142,3 +142,12 @@ def _present_records(snapshot: Snapshot) -> Iterator[InventoryItem]:
         for record in records:
             if bears_mark(record.comment, snapshot.cluster, snapshot.subject.spec):
                 yield InventoryItem("DnsRecord", record.id, name, zone, record.type, record.content)
+
+
+def known_records(snapshot: Snapshot, zone: str, hostname: str) -> dict[str, tuple[str, str]]:
+    """Type and content of the records of a hostname that are in the inventory, by id."""
+    return {
+        item.id: (item.type, item.content)
+        for item in snapshot.items("DnsRecord")
+        if item.id and item.parent == zone and item.name == hostname
+    }

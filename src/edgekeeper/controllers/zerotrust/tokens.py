@@ -20,9 +20,8 @@ from typing import Final
 
 from edgekeeper.cloud.cloudflare.models import ServiceToken
 from edgekeeper.controllers.zerotrust import steps as do
-from edgekeeper.controllers.zerotrust.observe import secret_name
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, TokenSecret
-from edgekeeper.controllers.zerotrust.token_secrets import conflict
+from edgekeeper.controllers.zerotrust.token_secrets import conflict, secret_name
 from edgekeeper.controllers.zerotrust.wanted_records import mark_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step
