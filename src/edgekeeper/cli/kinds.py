@@ -11,7 +11,7 @@ from typing import Final
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.cloudfront.module import TenantModule
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
-from edgekeeper.lifecycle.module import Cloud, KindModule
+from edgekeeper.lifecycle.module import Cloud, KindModule, PlannableModule
 
 MODULES: Final[tuple[KindModule, ...]] = (TenantModule(), *ZERO_TRUST_MODULES)
 DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(
@@ -68,14 +68,18 @@ def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
     return any(cloud in module.clouds for module in modules)
 
 
-def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
+def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> PlannableModule | None:
     """The kind with a given name, plural, short name or qualified name, such as `dt`; None if there is none.
 
     Kinds without previews are left out.
     """
-    return next(
-        (module for module in modules if module.plannable and target.lower() in _spellings(module)), None
-    )
+    found = (module for module in plannable(modules) if target.lower() in _spellings(module))
+    return next(found, None)
+
+
+def plannable(modules: Sequence[KindModule]) -> list[PlannableModule]:
+    """Those of these kinds that have previews."""
+    return [module for module in modules if isinstance(module, PlannableModule)]
 
 
 def _spellings(module: KindModule) -> Iterator[str]:
