@@ -38,7 +38,7 @@ _EVENTS = GroupResource("", "events")
 
 def config_map(id_: str = "config", name: str = "${schema.spec.name}", **data: str) -> JsonObject:
     """A resource: a ConfigMap."""
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data or {"a": "b"}}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data or {"a": "1"}}
     return {"id": id_, "template": body}
 
 
@@ -84,7 +84,7 @@ class DefinitionScene:
         await self.settle()
 
     async def annotate(self, name: str = "web-apps", /, **annotations: str | None) -> None:
-        patch = {"metadata": {"annotations": {key: value for key, value in annotations.items()}}}
+        patch = {"metadata": {"annotations": dict(annotations.items())}}
         await self.user.merge_patch(DEFINITION_KIND, Key("", name), patch)
         await self.settle()
 

@@ -45,7 +45,8 @@ async def test_newest_revision_is_in_force_once_the_kind_is_served() -> None:
         assert scene.graphs.find("web-apps") is None
         await scene.create(definition())
         served = scene.graphs.find("web-apps")
-        assert served is not None and served.graph is not None
+        assert served is not None
+        assert served.graph is not None
         found = await scene.get()
         assert (served.uid, served.revision) == (found["metadata"]["uid"], 1)
         assert served.kind.qualified_plural == "webapps.kro.run"
