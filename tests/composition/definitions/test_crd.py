@@ -238,7 +238,11 @@ async def test_labels_and_annotations_of_the_schema_are_those_of_the_crd() -> No
 @virtual_time
 async def test_names_that_another_kind_has_are_reported() -> None:
     async with scenery() as scene, scene.operating():
-        await scene.create(definition("first", kind="WebApp", shortNames=["wa"]))
-        await scene.create(definition("second", kind="WebApps", group="kro.run"))
-        status, reason, message = await scene.condition("KindReady", "second")
-        assert (status, reason) != ("True", "Ready"), message
+        await scene.create(definition(shortNames=["wa"]))
+        await scene.create(definition("sites", kind="Site", shortNames=["wa"]))
+        status, reason, message = await scene.condition("KindReady", "sites")
+        assert (status, reason) == ("False", "Failed")
+        assert message.startswith("names are not accepted: ")
+        assert scene.graphs.find("sites") is None
+        await scene.edit("sites", schema={"shortNames": None})
+        assert (await scene.status("sites"))["state"] == "Active"

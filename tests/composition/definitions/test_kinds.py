@@ -77,7 +77,10 @@ async def test_definition_of_a_kind_that_another_definition_defines_waits_for_it
             },
         }
         await scene.create(definition("sites", inner, kind="Site"))
-        assert "schema not found: kro.run/v1alpha1 WebApp" in (await scene.condition("GraphAccepted", "sites"))[2]
+        assert (
+            "schema not found: kro.run/v1alpha1 WebApp"
+            in (await scene.condition("GraphAccepted", "sites"))[2]
+        )
         await scene.create(definition())
         assert (await scene.status("sites"))["state"] == "Active"
         await scene.edit("sites", resources=[{**inner, "readyWhen": ["${app.spec.nothing == 'x'}"]}])
@@ -198,7 +201,10 @@ async def test_kinds_outside_the_allow_list_are_refused_with_their_path() -> Non
         await scene.edit(resources=resources)
         status, reason, message = await scene.condition("GraphAccepted")
         assert (status, reason) == ("False", "KindNotAllowed")
-        assert "spec.resources[1].template.kind: kind ClusterRole.rbac.authorization.k8s.io is not allowed" in message
+        assert (
+            "spec.resources[1].template.kind: kind ClusterRole.rbac.authorization.k8s.io is not allowed"
+            in message
+        )
         assert "spec.resources[2].externalRef.kind: kind Secret is not allowed" in message
         assert "--composition-allowed-kinds" in message
         assert await scene.numbers() == [1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
 from edgekeeper.api.composition import REVISION_HASH_LABEL
-from edgekeeper.controllers.composition.revision import spec_hash
 from edgekeeper.controllers.composition.graph import read_definition
+from edgekeeper.controllers.composition.revision import spec_hash
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND, FINALIZER
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.kube.errors import InvalidError
@@ -132,7 +133,7 @@ async def test_rapid_changes_issue_ascending_revisions_and_the_last_one_is_the_l
         numbers = [one["spec"]["revision"] for one in revisions]
         assert numbers == list(range(1, len(numbers) + 1))
         texts = [one["metadata"]["labels"][REVISION_HASH_LABEL] for one in revisions]
-        assert all(text != following for text, following in zip(texts, texts[1:], strict=False))
+        assert all(text != following for text, following in itertools.pairwise(texts))
         last = revisions[-1]["spec"]["snapshot"]["spec"]["resources"][0]["template"]["data"]
         assert last == {"a": "19"}
         assert (await scene.status())["lastIssuedRevision"] == numbers[-1]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from edgekeeper.controllers.composition.definition_admission import DefinitionValidator
@@ -32,6 +33,8 @@ from edgekeeper.runtime.contract import ControllerOptions, Services
 
 NAME: Final = "resourcegraphdefinition"
 REVISION_NAME: Final = "graphrevision"
+RESYNC: Final = timedelta(hours=1)
+"""How often a definition at rest is looked at: that rights were taken away is reported by no watch."""
 KRO: Final = PreviousOperator(
     "kro", lease_name="6f0f64a5.kro.run", deployment_labels="app.kubernetes.io/name=kro"
 )
@@ -84,6 +87,7 @@ class DefinitionController(UpkeptController):
                 DEFINITION_KIND,
                 finalizer=FINALIZER,
                 max_concurrent=options.max_concurrent,
+                resync=RESYNC,
                 validator=DefinitionValidator(schemas, options, shared.is_active),
             ),
             DefinitionReconciler(services.client, services.clock, self._observer, shared.graphs, options),

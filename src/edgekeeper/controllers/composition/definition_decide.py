@@ -135,6 +135,12 @@ class Decision:
     """Whether instances are to be served with the newest revision."""
     last_issued: int = 0
 
+    @property
+    def obstacle(self) -> str:
+        """Why the newest revision cannot be put in force; empty if nothing is known to prevent it."""
+        about_it = (self.verdicts[type_] for type_ in (KIND_READY, CONTROLLER_READY))
+        return next((one.message for one in about_it if one.status == "False"), "")
+
     def issued(self, number: int) -> Decision:
         """The same after the revision with this number was created."""
         message = f"graph revision {number} is issued"

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.controllers.composition.definition_crd import is_generated_for
+from edgekeeper.controllers.composition.definition_crd import crd_state, is_generated_for
 from edgekeeper.controllers.composition.definition_decide import (
     FAILED,
     KIND_READY,
@@ -104,14 +104,13 @@ class DefinitionReconciler:
         """
         observed, kind = sighting.observed, sighting.kind
         name, latest = observed.owner.name, observed.newest
-        if kind is None or latest is None or not is_generated_for(observed.crd, name):
+        if kind is None or latest is None or not _is_served(observed.crd, name):
             return
         if decision.in_force:
             self.graphs.publish(
                 ServedGraph(name, observed.owner.uid, latest.number, kind, observed.graph, observed.error)
             )
-        elif self.graphs.find(name) is None and not isinstance(decision.step, Install):
-            why = next((one.message for one in decision.verdicts.values() if one.status == "False"), "")
+        elif self.graphs.find(name) is None and (why := decision.obstacle):
             self.graphs.publish(ServedGraph(name, observed.owner.uid, latest.number, kind, None, why))
 
     async def _attempt(self, decision: Decision, sighting: Sighting, obj: JsonObject) -> Decision:
@@ -240,6 +239,11 @@ _WORDS: Final[Mapping[type[Step], str]] = {
     Issue: "creating graph revision",
     Discard: "deleting graph revision",
 }
+
+
+def _is_served(crd: JsonObject | None, definition: str) -> bool:
+    """Whether the kind is served, and is that of the definition."""
+    return crd is not None and is_generated_for(crd, definition) and crd_state(crd).established
 
 
 def _blame(step: Step, error: ApiError) -> tuple[str, str]:
