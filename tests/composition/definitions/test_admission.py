@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from edgekeeper.cli.assembly import Operator, webhooks_of
-from edgekeeper.controllers.composition.definition_controller import NAME
+from edgekeeper.controllers.composition.definition_options import DEFINITION_CONTROLLER
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import InvalidError
@@ -20,7 +20,7 @@ from tests.composition.definitions.test_kinds import bucket
 
 async def judged(operator: Operator, body: JsonObject) -> list[Problem]:
     """What the operator's rules say about a definition that is to be created."""
-    (controller,) = [one for one in operator.manager.controllers if one.options.name == NAME]
+    (controller,) = [one for one in operator.manager.controllers if one.options.name == DEFINITION_CONTROLLER]
     validator = controller.options.validator
     assert validator is not None
     return list(await validator.validate(None, body, User()))

@@ -152,9 +152,13 @@ async def test_change_of_a_schema_is_noticed_and_so_is_its_return() -> None:
         await scene.settle()
         await scene.create(definition("web-apps", bucket(colour="${schema.spec.name}")))
         assert (await scene.status())["state"] == "Active"
-        for fields, state in (({}, "Inactive"), ({"colour": {"type": "string"}}, "Active")):
+        changes: list[tuple[dict[str, Any], str]] = [
+            ({}, "Inactive"),
+            ({"colour": {"type": "string"}}, "Active"),
+        ]
+        for fields, state in changes:
             crd = await scene.user.get(CUSTOM_RESOURCE_DEFINITION, BUCKETS)
-            crd["spec"] = bucket_definition(**fields)["spec"]
+            crd["spec"] = bucket_definition("v1", **fields)["spec"]
             await scene.user.replace(CUSTOM_RESOURCE_DEFINITION, BUCKETS, crd)
             await scene.settle()
             assert (await scene.status())["state"] == state

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from edgekeeper.controllers.composition.definition_controller import NAME
+from edgekeeper.controllers.composition.definition_options import DEFINITION_CONTROLLER
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.clock import timestamp
+from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, LEASE, NAMESPACE, Key
 from edgekeeper.runtime.validation import User
 from kubesim.virtual import virtual_time
@@ -49,7 +50,9 @@ async def test_nothing_is_written_while_kro_is_available_in_any_namespace() -> N
             assert scene.writes == []
             assert "status" not in await scene.get()
             assert scene.graphs.find("web-apps") is None
-            (controller,) = [one for one in operator.manager.controllers if one.options.name == NAME]
+            (controller,) = [
+                one for one in operator.manager.controllers if one.options.name == DEFINITION_CONTROLLER
+            ]
             assert controller.options.validator is not None
             assert not await controller.options.validator.validate(None, INVALID, User()), "kro judges"
             await set_available(scene, 0)
@@ -103,7 +106,12 @@ async def test_definitions_of_kro_are_taken_over_without_a_new_revision() -> Non
         del crd["metadata"]["annotations"]
         crd["metadata"]["labels"]["kro.run/kro-version"] = "v0.9.1"
         await scene.user.replace(CUSTOM_RESOURCE_DEFINITION, Key("", "webapps.kro.run"), crd)
-        legacy = {"type": "ResourceGraphAccepted", "status": "True", "reason": "Valid", "message": ""}
+        legacy: JsonObject = {
+            "type": "ResourceGraphAccepted",
+            "status": "True",
+            "reason": "Valid",
+            "message": "",
+        }
         legacy |= {"lastTransitionTime": timestamp(scene.clock.now()), "observedGeneration": 1}
         await scene.user.merge_patch(
             DEFINITION_KIND, Key("", "web-apps"), {"status": {"conditions": [legacy]}}, subresource="status"

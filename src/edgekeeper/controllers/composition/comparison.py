@@ -139,9 +139,9 @@ def difference(
 ) -> list[str]:
     """The lines of a unified diff; none if both are equal. `names` say where each of them comes from."""
     before, after = _masked(before, after)
-    texts = ["" if one is None else _written(one) for one in (before, after)]
-    old, new = (f"{name}: {identity}" for name in names)
-    lines = difflib.unified_diff(*(text.splitlines() for text in texts), old, new, lineterm="", n=3)
+    old, new = (_lines(one) for one in (before, after))
+    places = [f"{name}: {identity}" for name in names]
+    lines = difflib.unified_diff(old, new, places[0], places[1], lineterm="", n=3)
     return list(lines)
 
 
@@ -174,9 +174,11 @@ def _mask(obj: JsonObject | None, other: JsonObject | None, side: str) -> JsonOb
     return masked
 
 
-def _written(obj: JsonObject) -> str:
+def _lines(obj: JsonObject | None) -> list[str]:
+    if obj is None:
+        return []
     text: str = yaml.safe_dump(_sorted(obj), sort_keys=False, width=110, allow_unicode=True)
-    return text
+    return text.splitlines()
 
 
 def _sorted(obj: JsonObject) -> JsonObject:

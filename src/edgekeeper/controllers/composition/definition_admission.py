@@ -13,7 +13,7 @@ from edgekeeper.controllers.composition.definition_options import CompositionOpt
 from edgekeeper.controllers.composition.graph import Problem as GraphProblem
 from edgekeeper.controllers.composition.graph import compile_definition
 from edgekeeper.controllers.composition.schemas import KnownSchemas
-from edgekeeper.controllers.composition.served_schemas import ServedSchemas, used_kinds
+from edgekeeper.controllers.composition.served_schemas import ServedSchemas, graph_options, kind_refusals
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.runtime.validation import Problem, User
 
@@ -40,5 +40,6 @@ class DefinitionValidator:
 
     async def _problems(self, spec: DefinitionSpec) -> list[GraphProblem]:
         known = KnownSchemas(await self._schemas.of(spec))
-        compilation = compile_definition(spec, known, self._options.admission_options)
-        return [*compilation.problems, *self._options.kind_guard.refusals(used_kinds(spec))]
+        options = graph_options(self._options, kinds_must_be_known=False)
+        compilation = compile_definition(spec, known, options)
+        return [*compilation.problems, *kind_refusals(spec, self._options)]

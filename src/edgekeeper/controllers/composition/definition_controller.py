@@ -19,20 +19,24 @@ from typing import Final
 from edgekeeper.controllers.composition.definition_admission import DefinitionValidator
 from edgekeeper.controllers.composition.definition_index import CrdSource, RevisionSource
 from edgekeeper.controllers.composition.definition_observe import Observer
-from edgekeeper.controllers.composition.definition_options import CompositionOptions, Mode
+from edgekeeper.controllers.composition.definition_options import (
+    DEFINITION_CONTROLLER,
+    REVISION_CONTROLLER,
+    CompositionOptions,
+    Mode,
+)
 from edgekeeper.controllers.composition.definition_reconciler import DefinitionReconciler
 from edgekeeper.controllers.composition.registry import GraphRegistry
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND, FINALIZER
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.controllers.composition.revision_reconciler import RevisionReconciler
 from edgekeeper.controllers.composition.rights import Rights
-from edgekeeper.controllers.composition.served_schemas import ServedCompiler, ServedSchemas
+from edgekeeper.controllers.composition.served_schemas import ServedCompiler, ServedSchemas, graph_options
 from edgekeeper.lifecycle.controller import Runnable, Upkeep, UpkeptController
+from edgekeeper.lifecycle.module import Process
 from edgekeeper.lifecycle.predecessor import ANY_NAMESPACE, Predecessor, PreviousOperator
 from edgekeeper.runtime.contract import ControllerOptions, Services
 
-NAME: Final = "resourcegraphdefinition"
-REVISION_NAME: Final = "graphrevision"
 RESYNC: Final = timedelta(hours=1)
 """How often a definition at rest is looked at: that rights were taken away is reported by no watch."""
 KRO: Final = PreviousOperator(
@@ -54,7 +58,7 @@ class Composition:
     @classmethod
     def of(cls, services: Services, options: CompositionOptions) -> Composition:
         schemas = ServedSchemas(services.client, services.clock)
-        compiler = ServedCompiler(schemas, options.graph_options)
+        compiler = ServedCompiler(schemas, graph_options(options))
         return cls(services, options, GraphRegistry(), compiler, kro_watch(services, options))
 
     def is_active(self) -> bool:
@@ -83,7 +87,7 @@ class DefinitionController(UpkeptController):
         schemas = shared.compiler.schemas
         super().__init__(
             ControllerOptions(
-                NAME,
+                DEFINITION_CONTROLLER,
                 DEFINITION_KIND,
                 finalizer=FINALIZER,
                 max_concurrent=options.max_concurrent,
@@ -109,9 +113,28 @@ class RevisionController(UpkeptController):
     def __init__(self, services: Services, shared: Composition) -> None:
         super().__init__(
             ControllerOptions(
-                REVISION_NAME, REVISION, finalizer=FINALIZER, max_concurrent=shared.options.max_concurrent
+                REVISION_CONTROLLER,
+                REVISION,
+                finalizer=FINALIZER,
+                max_concurrent=shared.options.max_concurrent,
             ),
             RevisionReconciler(shared.compiler, services.clock),
             services,
             upkeep=Upkeep(predecessor=kro_watch(services, shared.options)),
         )
+
+
+def composition_of(process: Process, options: CompositionOptions) -> Composition:
+    """What the controllers of composition share: made by the first one that asks for it."""
+    if Composition not in process.made:
+        process.made[Composition] = Composition.of(process.services, options)
+    made: Composition = process.made[Composition]
+    return made
+
+
+def definition_controller(process: Process, options: CompositionOptions) -> DefinitionController:
+    return DefinitionController(process.services, composition_of(process, options))
+
+
+def revision_controller(process: Process, options: CompositionOptions) -> RevisionController:
+    return RevisionController(process.services, composition_of(process, options))

@@ -20,7 +20,7 @@ from edgekeeper.controllers.composition.revision import spec_hash
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.controllers.composition.revision_objects import Revision, definition_of, newest
 from edgekeeper.controllers.composition.rights import Need, Rights, needs_of
-from edgekeeper.controllers.composition.served_schemas import ServedCompiler, used_groups, used_kinds
+from edgekeeper.controllers.composition.served_schemas import ServedCompiler, kind_refusals, used_groups
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import NotFoundError
@@ -142,7 +142,7 @@ class Observer:
     def _refusals(self, spec: DefinitionSpec | Problem) -> tuple[Problem, ...]:
         if isinstance(spec, Problem):
             return ()
-        return tuple(self.options.kind_guard.refusals(used_kinds(spec)))
+        return tuple(kind_refusals(spec, self.options))
 
     async def _compile_newest(self, latest: Revision | None) -> tuple[Graph | None, str]:
         """The graph of the newest revision, or why there is none."""

@@ -1,15 +1,15 @@
-"""The options of composition, and how its flags are read. Names and defaults are kro's where kro has the flag."""
+"""The options of composition, and how its flags are read. Names and defaults are kro's where kro has the flag.
+
+Nothing is imported here that compiles expressions, so that processes without compositions do not load it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from edgekeeper.controllers.composition.graph import Options, Problem
-from edgekeeper.controllers.composition.names import MOST_DIMENSIONS
 from edgekeeper.lifecycle.guards import AllowList
 
 ALLOWED_KINDS: Final = "--composition-allowed-kinds"
@@ -19,6 +19,10 @@ GATES: Final = (OMIT_GATE, "InstanceConditionEvents", "InstanceConditionMetrics"
 """kro's feature gates. Only the first changes anything here: events and metrics of conditions are always there."""
 MOST_REVISIONS: Final = 5
 MOST_ITEMS: Final = 1000
+MOST_DIMENSIONS: Final = 10
+
+DEFINITION_CONTROLLER: Final = "resourcegraphdefinition"
+REVISION_CONTROLLER: Final = "graphrevision"
 
 
 class Mode(StrEnum):
@@ -54,16 +58,6 @@ class CompositionOptions:
     instance_resync: timedelta = timedelta(hours=10)
 
     @property
-    def graph_options(self) -> Options:
-        """How graphs are compiled in a cluster: a kind that nobody serves is a problem there."""
-        return Options(self.omit_allowed, kinds_must_be_known=True, most_dimensions=self.max_dimensions)
-
-    @property
-    def admission_options(self) -> Options:
-        """How graphs are compiled on admission: a kind may be installed later."""
-        return replace(self.graph_options, kinds_must_be_known=False)
-
-    @property
     def kind_guard(self) -> KindGuard:
         return KindGuard(self.allowed_kinds)
 
@@ -84,14 +78,6 @@ class KindGuard:
             return True
         group = api_version.rpartition("/")[0]
         return not self.allowed.isdisjoint((qualified(group, kind), qualified(group, "*")))
-
-    def refusals(self, uses: Iterable[tuple[str, str, str]]) -> Iterator[Problem]:
-        """A problem for each use (path, apiVersion, kind) that is not allowed."""
-        for path, api_version, kind in uses:
-            if not self.allows(api_version, kind):
-                name = qualified(api_version.rpartition("/")[0], kind)
-                remedy = "use an allowed kind, or have an administrator add this one"
-                yield Problem(f"{path}.kind", f"kind {name} is not allowed by {ALLOWED_KINDS}: {remedy}")
 
 
 def qualified(group: str, kind: str) -> str:

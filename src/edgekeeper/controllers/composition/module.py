@@ -2,6 +2,8 @@
 
 There is no preview: `edgekeeper validate`, `render` and `diff` show what a definition would do, and the definition itself
 changes nothing but its own revisions and the CustomResourceDefinition that is generated from it.
+
+What compiles expressions is imported when a controller is built: processes without compositions do not load it.
 """
 
 from __future__ import annotations
@@ -10,18 +12,14 @@ from typing import ClassVar
 
 from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
 from edgekeeper.api.definition import CustomKind
-from edgekeeper.controllers.composition.definition_controller import (
-    NAME,
-    REVISION_NAME,
-    Composition,
-    DefinitionController,
-    RevisionController,
-)
 from edgekeeper.controllers.composition.definition_options import (
     ALLOWED_KINDS,
     ALLOWED_NAMESPACES,
+    DEFINITION_CONTROLLER,
+    MOST_DIMENSIONS,
     MOST_ITEMS,
     MOST_REVISIONS,
+    REVISION_CONTROLLER,
     CompositionOptions,
     Mode,
     parse_count,
@@ -30,7 +28,6 @@ from edgekeeper.controllers.composition.definition_options import (
     parse_mode,
     parse_seconds,
 )
-from edgekeeper.controllers.composition.names import MOST_DIMENSIONS
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule, Process, Role
 from edgekeeper.runtime.controller import Controller
 
@@ -132,31 +129,26 @@ class CompositionModule(KindModule):
 class DefinitionModule(CompositionModule):
     """ResourceGraphDefinition: kinds that a platform team defines."""
 
-    name: ClassVar = NAME
+    name: ClassVar = DEFINITION_CONTROLLER
     definition: ClassVar[CustomKind | None] = RESOURCE_GRAPH_DEFINITION
     flags: ClassVar = _FLAGS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
-        return DefinitionController(process.services, composition_of(process, values))
+        from edgekeeper.controllers.composition import definition_controller as wiring  # noqa: PLC0415 # as above
+
+        return wiring.definition_controller(process, composition_options(process.options, values))
 
 
 class RevisionModule(CompositionModule):
     """GraphRevision: what definitions said at some time."""
 
-    name: ClassVar = REVISION_NAME
+    name: ClassVar = REVISION_CONTROLLER
     definition: ClassVar[CustomKind | None] = GRAPH_REVISION
 
     def build(self, process: Process, values: FlagValues) -> Controller:
-        return RevisionController(process.services, composition_of(process, values))
+        from edgekeeper.controllers.composition import definition_controller as wiring  # noqa: PLC0415 # as above
 
-
-def composition_of(process: Process, values: FlagValues) -> Composition:
-    """What the controllers of composition share: made by the first one that asks for it."""
-    if Composition not in process.made:
-        options = composition_options(process.options, values)
-        process.made[Composition] = Composition.of(process.services, options)
-    made: Composition = process.made[Composition]
-    return made
+        return wiring.revision_controller(process, composition_options(process.options, values))
 
 
 def composition_options(common: CommonOptions, values: FlagValues) -> CompositionOptions:

@@ -19,7 +19,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from edgekeeper.api.composition import DefinitionSpec
-from edgekeeper.controllers.composition.graph import Compilation, Options, compile_definition
+from edgekeeper.controllers.composition.definition_options import (
+    ALLOWED_KINDS,
+    CompositionOptions,
+    qualified,
+)
+from edgekeeper.controllers.composition.graph import Compilation, Options, Problem, compile_definition
 from edgekeeper.controllers.composition.schemas import KindSchema, KnownSchemas
 from edgekeeper.core.clock import Clock
 from edgekeeper.kube.client import KubeClient
@@ -50,6 +55,24 @@ def used_kinds(spec: DefinitionSpec) -> Iterator[tuple[str, str, str]]:
 
 def used_groups(spec: DefinitionSpec) -> frozenset[str]:
     return frozenset(version.rpartition("/")[0] for _, version, _ in used_kinds(spec))
+
+
+def kind_refusals(spec: DefinitionSpec, options: CompositionOptions) -> Iterator[Problem]:
+    """A problem for each resource of a kind that the installation does not allow."""
+    for path, api_version, kind in used_kinds(spec):
+        if not options.kind_guard.allows(api_version, kind):
+            name = qualified(api_version.rpartition("/")[0], kind)
+            remedy = "use an allowed kind, or have an administrator add this one"
+            yield Problem(f"{path}.kind", f"kind {name} is not allowed by {ALLOWED_KINDS}: {remedy}")
+
+
+def graph_options(options: CompositionOptions, *, kinds_must_be_known: bool = True) -> Options:
+    """How graphs are compiled in a cluster."""
+    return Options(
+        options.omit_allowed,
+        kinds_must_be_known=kinds_must_be_known,
+        most_dimensions=options.max_dimensions,
+    )
 
 
 class ServedSchemas:
