@@ -19,7 +19,7 @@ from edgekeeper.cli.reaching import ATTEMPT, explain
 from edgekeeper.cli.render import instance_in, rendered
 from edgekeeper.cli.terminal import open_console
 from edgekeeper.cli.validate import schemas_option
-from edgekeeper.controllers.composition.comparison import (
+from edgekeeper.controllers.composition.object_diff import (
     Child,
     Children,
     Identity,

@@ -62,8 +62,8 @@ class Composition:
         return cls(services, options, GraphRegistry(), compiler, kro_watch(services, options))
 
     def is_active(self) -> bool:
-        """Whether compositions are ours at present."""
-        return self.predecessor is None or self.predecessor.sign == ""
+        """Whether compositions are ours, as far as is known: only the process that leads looks for kro."""
+        return self.predecessor is None or not self.predecessor.sign
 
 
 def kro_watch(services: Services, options: CompositionOptions) -> Predecessor | None:
