@@ -189,7 +189,7 @@ class World:
                 obj = item.decode()
                 if dig(obj, "metadata", "labels", PART_OF) == wanted:
                     where = Key(dig(obj, "metadata", "namespace") or "", obj["metadata"]["name"])
-                    found.add(f"{obj['kind']} {where}")
+                    found.add(f"{resource.kind} {where}")
         return found
 
     async def settle(self, seconds: float = 5) -> None:

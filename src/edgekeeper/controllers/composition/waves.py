@@ -392,8 +392,7 @@ class _Walk:
             refused = self._refusal(node, kind, obj)
             if refused is not None:
                 return refused
-            wanted.append(self._marked(node, kind, obj, (index, len(rendered))))
-        for one in wanted:
+            wanted.append(one := self._marked(node, kind, obj, (index, len(rendered))))
             self._taken[GroupKind.of(kind), one.address.key] = node.id
             if kind.namespaced and one.address.key.namespace != self._namespace:
                 self._namespaces.add(one.address.key.namespace)
