@@ -12,11 +12,13 @@ Definitions are compiled and put in force here, without their controller.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
+import msgspec
 import yaml
 
 from edgekeeper.cli.built_in import BuiltInSchemas
@@ -34,13 +36,16 @@ from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key, Kind
 from edgekeeper.kube.raw import peek
-from edgekeeper.runtime.contract import Services
+from edgekeeper.kube.transport import ApiRequest, ApiResponse
+from edgekeeper.runtime.contract import ControllerMetrics, Services, SilentControllerMetrics, SilentMetrics
 from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.plane.request import User
 from kubesim.plane.resource import GroupResource
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import LoopClock
 
 Written = str | JsonObject
+OPERATOR = "operator-token"
 
 
 @dataclass
@@ -65,6 +70,46 @@ class Requests:
         self.writes.clear()
 
 
+class Errors(SilentMetrics):
+    """Counts passes that ended in an error."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def controller(self, name: str, max_concurrent: int) -> ControllerMetrics:
+        return _Counting(self)
+
+
+class _Counting(SilentControllerMetrics):
+    def __init__(self, errors: Errors) -> None:
+        self._errors = errors
+
+    def failed(self) -> None:
+        self._errors.count += 1
+
+
+class _Denying(InProcessTransport):
+    """The operator's way to the server, on which an admission webhook can be put."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.plane, OPERATOR if world.plane.config.auth else "")
+        self._world = world
+
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        if self._world.denial and request.method == "PATCH" and request.path.startswith("/api/v1/"):
+            message = f'admission webhook "policy.tests.io" denied the request: {self._world.denial}'
+            status = {
+                "kind": "Status",
+                "status": "Failure",
+                "message": message,
+                "reason": "Forbidden",
+                "code": 403,
+            }
+            headers = {"content-type": "application/json"}
+            return ApiResponse(403, headers, msgspec.json.encode(status))
+        return await super().send(request, deadline)
+
+
 class World:
     """The cluster, the operator in it, and what users do and see."""
 
@@ -72,13 +117,13 @@ class World:
         self.plane = plane
         self.clock = clock
         self.options = options
-        self.user = KubeClient(InProcessTransport(plane), Calls(), clock)
+        self.user = KubeClient(InProcessTransport(plane, plane.admin_token), Calls(), clock)
         self.requests = Requests()
+        self.metrics = Errors()
         self.graphs = GraphRegistry()
         self.controllers: InstanceControllers | None = None
-        self.client_of: Callable[[Calls], KubeClient] = lambda calls: KubeClient(
-            InProcessTransport(plane), calls, clock
-        )
+        self.denial = ""
+        """Why the server refuses everything that the operator applies to ConfigMaps and Secrets; empty if it does not."""
         self._discovery = Discovery(self.user, clock)
         self._defined = KnownSchemas()
         self._schemas = FirstOf((self._defined, BuiltInSchemas()))
@@ -138,6 +183,27 @@ class World:
 
     async def delete(self, kind: str, name: str) -> None:
         await self.user.delete(*await self._named(kind, name))
+
+    async def permit(self, rights: list[JsonObject]) -> None:
+        """Let the operator do this, and nothing else."""
+        group = "rbac.authorization.k8s.io"
+        await self.apply(
+            {
+                "apiVersion": f"{group}/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": "operator"},
+                "rules": rights,
+            }
+        )
+        await self.apply(
+            {
+                "apiVersion": f"{group}/v1",
+                "kind": "ClusterRoleBinding",
+                "metadata": {"name": "operator"},
+                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "operator"},
+                "subjects": [{"apiGroup": group, "kind": "User", "name": "operator"}],
+            }
+        )
 
     async def namespace(self, *names: str) -> None:
         for name in names:
@@ -203,9 +269,10 @@ class World:
         """Run the operator. Entering again is a restart."""
         calls = Calls()
         calls.hooks.append(self.requests)
-        client = self.client_of(calls)
+        client = KubeClient(_Denying(self), calls, self.clock)
         informers = Informers(client, self.clock)
-        controllers = InstanceControllers(Services(client, informers, self.clock), self.graphs, self.options)
+        services = Services(client, informers, self.clock, metrics=self.metrics)
+        controllers = InstanceControllers(services, self.graphs, self.options)
         await informers.start()
         task = asyncio.create_task(controllers.run())
         self.controllers = controllers
@@ -242,12 +309,24 @@ async def composing(
     *,
     simulators: frozenset[str] = frozenset(),
     operating: bool = True,
+    rights: list[JsonObject] | None = None,
 ) -> AsyncIterator[World]:
-    """A cluster with the operator in it. Without simulators nobody changes the status of built-in objects."""
+    """A cluster with the operator in it. Without simulators nobody changes the status of built-in objects.
+
+    With `rights`, the rules of a ClusterRole, the operator may do that and nothing else.
+    """
     clock = LoopClock()
-    config = PlaneConfig(simulators=simulators, gateway_api=False, now=clock.now)
+    config = PlaneConfig(
+        simulators=simulators,
+        gateway_api=False,
+        now=clock.now,
+        auth=rights is not None,
+        tokens={OPERATOR: User("operator", ("system:authenticated",))},
+    )
     async with Plane(config) as plane:
         world = World(plane, clock, options or InstanceOptions())
+        if rights is not None:
+            await world.permit(rights)
         if not operating:
             yield world
             return

@@ -82,7 +82,10 @@ async def test_instance_and_children_carry_the_marks_of_an_apply_set() -> None:
 async def test_child_is_pruned_when_its_condition_no_longer_holds() -> None:
     async with composing() as world:
         await _paired(world)
-        assert await world.children("Pair", "demo") == {"ConfigMap default/demo-first", "Secret default/demo-second"}
+        assert await world.children("Pair", "demo") == {
+            "ConfigMap default/demo-first",
+            "Secret default/demo-second",
+        }
         await world.patch("Pair", "demo", {"spec": {"second": False}})
         await world.settle()
         assert await world.children("Pair", "demo") == {"ConfigMap default/demo-first"}
@@ -198,7 +201,11 @@ async def test_labels_and_annotations_of_users_stay_on_the_instance() -> None:
     async with composing() as world:
         await world.define(PAIR)
         written = instance("Pair", "demo", {"name": "demo"})
-        written["metadata"] |= {"labels": {"mine": "l"}, "annotations": {"mine": "a"}, "finalizers": ["user.io/f"]}
+        written["metadata"] |= {
+            "labels": {"mine": "l"},
+            "annotations": {"mine": "a"},
+            "finalizers": ["user.io/f"],
+        }
         await world.apply(written)
         await world.settle()
         parent = await world.get("Pair", "demo")

@@ -75,7 +75,9 @@ async def test_object_that_others_create_under_a_former_name_is_left_alone() -> 
         await world.patch("Maps", "demo", {"spec": {"values": ["a"]}})
         await world.settle()
         world.requests.clear()
-        await world.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "demo-b"}, "data": {"x": "y"}})
+        await world.apply(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "demo-b"}, "data": {"x": "y"}}
+        )
         await world.settle()
         assert (await world.get("ConfigMap", "demo-b"))["data"] == {"x": "y"}
         assert world.requests.calls == []
@@ -163,7 +165,13 @@ async def test_collections_follow_other_resources_and_collections_up_and_down() 
         await world.define(CHAIN)
         await world.apply(instance("Cascade", "demo", {"values": ["a", "b"]}))
         await world.settle()
-        assert await world.names("ConfigMap") == ["base", "first-a", "first-b", "second-first-a", "second-first-b"]
+        assert await world.names("ConfigMap") == [
+            "base",
+            "first-a",
+            "first-b",
+            "second-first-a",
+            "second-first-b",
+        ]
         assert (await world.get("ConfigMap", "second-first-b"))["data"] == {"text": "p-b"}
         await world.patch("Cascade", "demo", {"spec": {"values": ["a", "b", "c"], "prefix": "q"}})
         await world.settle()

@@ -55,7 +55,9 @@ async def test_times_of_conditions_change_with_their_status_only() -> None:
         await world.patch("ConfigMap", "demo", {"data": {"done": "yes"}})
         await world.settle()
         after = await world.conditions("Plain", "demo")
-        assert after["InstanceManaged"]["lastTransitionTime"] == before["InstanceManaged"]["lastTransitionTime"]
+        assert (
+            after["InstanceManaged"]["lastTransitionTime"] == before["InstanceManaged"]["lastTransitionTime"]
+        )
         assert after["Ready"]["lastTransitionTime"] > before["Ready"]["lastTransitionTime"]
 
 
@@ -71,7 +73,10 @@ async def test_suspended_instance_is_left_alone_and_says_so() -> None:
         await world.settle()
         assert (await world.get("ConfigMap", "demo"))["data"] == {"text": "a"}
         found = await world.conditions("Plain", "demo")
-        assert (found["ResourcesReady"]["status"], found["ResourcesReady"]["reason"]) == ("False", "ReconciliationSuspended")
+        assert (found["ResourcesReady"]["status"], found["ResourcesReady"]["reason"]) == (
+            "False",
+            "ReconciliationSuspended",
+        )
         assert found["Ready"]["status"] == "False"
         await world.patch("Plain", "demo", {"metadata": {"annotations": {"kro.run/reconcile": None}}})
         await world.settle()
@@ -89,11 +94,17 @@ async def test_instance_whose_definition_cannot_be_compiled_stays_as_it_is() -> 
         served = await world.define(rgd("plains", "Plain", SPEC, RESOURCES))
         await world.apply(instance("Plain", "demo"))
         await world.settle()
-        world.graphs.publish(type(served)(served.definition, served.uid, 2, served.kind, None, "it is broken"))
+        world.graphs.publish(
+            type(served)(served.definition, served.uid, 2, served.kind, None, "it is broken")
+        )
         await world.patch("Plain", "demo", {"spec": {"text": "b"}})
         await world.settle()
         found = (await world.conditions("Plain", "demo"))["GraphResolved"]
-        assert (found["status"], found["reason"], found["message"]) == ("False", "ResolutionFailed", "it is broken")
+        assert (found["status"], found["reason"], found["message"]) == (
+            "False",
+            "ResolutionFailed",
+            "it is broken",
+        )
         assert await world.state("Plain", "demo") == "ERROR"
         assert (await world.get("ConfigMap", "demo"))["data"] == {"text": "a"}
         await world.define(rgd("plains", "Plain", SPEC, RESOURCES))
@@ -107,7 +118,9 @@ def _custom(*conditions: str) -> str:
 
 
 def _made(type_: str, status: str, message: str = "''") -> str:
-    return f"runtime.newCondition({{type: '{type_}', status: {status}, reason: 'Because', message: {message}}})"
+    return (
+        f"runtime.newCondition({{type: '{type_}', status: {status}, reason: 'Because', message: {message}}})"
+    )
 
 
 async def _with(world: World, *conditions: str, resources: str = RESOURCES) -> None:
@@ -125,7 +138,11 @@ async def test_conditions_of_the_definition_take_the_place_of_the_built_in_ones(
         await world.settle()
         found = await world.conditions("Custom", "demo")
         assert set(found) == {"Filled"}
-        assert (found["Filled"]["status"], found["Filled"]["reason"], found["Filled"]["message"]) == ("True", "Because", "text is a")
+        assert (found["Filled"]["status"], found["Filled"]["reason"], found["Filled"]["message"]) == (
+            "True",
+            "Because",
+            "text is a",
+        )
         first = found["Filled"]["lastTransitionTime"]
         await world.settle(60)
         await world.patch("ConfigMap", "demo", {"data": {"done": "yes"}})
@@ -143,7 +160,9 @@ async def test_conditions_of_the_definition_take_the_place_of_the_built_in_ones(
 async def test_definition_may_say_itself_when_its_instances_are_ready() -> None:
     """And still read what we would have said."""
     async with composing() as world:
-        await _with(world, _made("Ready", "'True'"), _made("Inner", "runtime.condition(schema, 'Ready').status"))
+        await _with(
+            world, _made("Ready", "'True'"), _made("Inner", "runtime.condition(schema, 'Ready').status")
+        )
         await world.apply(instance("Custom", "demo"))
         await world.settle()
         found = await world.conditions("Custom", "demo")
@@ -173,7 +192,9 @@ async def test_condition_that_is_made_twice_counts_once_and_is_an_error() -> Non
 @virtual_time
 async def test_condition_whose_data_is_pending_stays_as_it_was() -> None:
     async with composing() as world:
-        await _with(world, _made("Done", "config.data.done == 'yes' ? 'True' : 'False'"), _made("Other", "'True'"))
+        await _with(
+            world, _made("Done", "config.data.done == 'yes' ? 'True' : 'False'"), _made("Other", "'True'")
+        )
         await world.apply(instance("Custom", "demo"))
         await world.settle()
         assert set(await world.conditions("Custom", "demo")) == {"Other"}
@@ -196,4 +217,9 @@ async def test_conditions_go_when_the_definition_makes_them_no_more() -> None:
         await world.settle()
         await world.define(rgd("customs", "Custom", SPEC, RESOURCES))
         await world.settle()
-        assert set(await world.conditions("Custom", "demo")) == {"InstanceManaged", "GraphResolved", "ResourcesReady", "Ready"}
+        assert set(await world.conditions("Custom", "demo")) == {
+            "InstanceManaged",
+            "GraphResolved",
+            "ResourcesReady",
+            "Ready",
+        }

@@ -35,7 +35,9 @@ async def test_excluded_resources_and_their_dependents_are_not_created() -> None
 @virtual_time
 async def test_instance_of_which_everything_is_excluded_is_active() -> None:
     async with composing() as world:
-        resources = [{**one, "includeWhen": ["${schema.spec.enabled}"]} for one in OPTIONAL["spec"]["resources"]]
+        resources = [
+            {**one, "includeWhen": ["${schema.spec.enabled}"]} for one in OPTIONAL["spec"]["resources"]
+        ]
         await world.define({**OPTIONAL, "spec": {**OPTIONAL["spec"], "resources": resources}})
         await world.apply(instance("Optional", "demo"))
         await world.settle()

@@ -50,7 +50,10 @@ async def test_children_go_in_waves_and_each_waits_for_the_one_before() -> None:
         assert "deletionTimestamp" not in (await world.get("ConfigMap", "middle"))["metadata"]
         found = await world.conditions("Stack", "demo")
         assert await world.state("Stack", "demo") == "DELETING"
-        assert (found["ResourcesReady"]["status"], found["ResourcesReady"]["reason"]) == ("Unknown", "UnderDeletion")
+        assert (found["ResourcesReady"]["status"], found["ResourcesReady"]["reason"]) == (
+            "Unknown",
+            "UnderDeletion",
+        )
         assert "ConfigMap default/top is held by tests.io/hold" in found["ResourcesReady"]["message"]
         assert found["Ready"]["status"] == "Unknown"
         await _free(world, "top")
@@ -121,7 +124,9 @@ async def test_damaged_inventory_is_repaired_while_the_instance_lives() -> None:
 @virtual_time
 async def test_managed_children_go_before_the_finalizer_though_an_object_of_others_is_the_root() -> None:
     async with composing() as world:
-        await world.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}, "data": {"a": "b"}})
+        await world.apply(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}, "data": {"a": "b"}}
+        )
         resources = """
 - id: theirs
   externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}
@@ -186,7 +191,13 @@ async def test_pods_of_a_job_go_with_it() -> None:
         await world.apply(instance("Work", "demo"))
         await world.settle()
         job = await world.get("Job", "job")
-        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "job", "uid": job["metadata"]["uid"], "controller": True}
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": "job",
+            "uid": job["metadata"]["uid"],
+            "controller": True,
+        }
         pod = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -204,7 +215,12 @@ async def test_pods_of_a_job_go_with_it() -> None:
 async def test_instance_that_is_deleted_at_once_leaves_nothing() -> None:
     async with composing() as world:
         await world.define(
-            rgd("briefs", "Brief", "{}", "[{id: config, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: brief}}}]")
+            rgd(
+                "briefs",
+                "Brief",
+                "{}",
+                "[{id: config, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: brief}}}]",
+            )
         )
         await world.settle()
         await world.apply(instance("Brief", "demo"))

@@ -84,7 +84,12 @@ spec:
         await world.define(rgd("users", "User", "{name: string, place: string}", resources))
         await world.apply(instance("User", "demo", {"name": "main", "place": "data"}))
         await world.apply(
-            {"apiVersion": "example.com/v1", "kind": "Database", "metadata": {"name": "db-main", "namespace": "data"}, "spec": {"size": 1}}
+            {
+                "apiVersion": "example.com/v1",
+                "kind": "Database",
+                "metadata": {"name": "db-main", "namespace": "data"},
+                "spec": {"size": 1},
+            }
         )
         await world.settle()
         assert not await world.exists("ConfigMap", "config")
@@ -93,7 +98,9 @@ spec:
         assert (await world.get("ConfigMap", "config"))["data"] == {"endpoint": "db.example.com"}
 
 
-def _selecting(selector: str, namespace: str = "", listed: str = "found.map(one, one.metadata.name)") -> JsonObject:
+def _selecting(
+    selector: str, namespace: str = "", listed: str = "found.map(one, one.metadata.name)"
+) -> JsonObject:
     place = f", namespace: {namespace}" if namespace else ""
     return rgd(
         "selectors",
@@ -159,7 +166,10 @@ async def test_collection_of_others_follows_those_that_come_change_and_go() -> N
 async def test_collection_of_others_can_be_sorted_by_a_field() -> None:
     async with composing() as world:
         await world.define(
-            _selecting("{matchLabels: {team: edge}}", listed="found.sortBy(one, one.data.rank).map(one, one.metadata.name)")
+            _selecting(
+                "{matchLabels: {team: edge}}",
+                listed="found.sortBy(one, one.data.rank).map(one, one.metadata.name)",
+            )
         )
         for name, rank in (("a", "3"), ("b", "1"), ("c", "2")):
             await world.apply(config(name, {"rank": rank}, team="edge"))

@@ -25,7 +25,9 @@ async def test_children_are_applied_under_one_field_manager() -> None:
         await world.patch("Share", "demo", {"spec": {"text": "b"}})
         await world.settle()
         managed = (await world.get("ConfigMap", "demo"))["metadata"]["managedFields"]
-        assert [(entry["manager"], entry["operation"]) for entry in managed] == [("kro.run/applyset", "Apply")]
+        assert [(entry["manager"], entry["operation"]) for entry in managed] == [
+            ("kro.run/applyset", "Apply")
+        ]
 
 
 @virtual_time
@@ -83,7 +85,12 @@ async def test_object_of_nobody_is_adopted() -> None:
     async with composing() as world:
         await world.define(SHARED)
         await world.apply(
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "same"}, "data": {"text": "x", "more": "y"}}
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "same"},
+                "data": {"text": "x", "more": "y"},
+            }
         )
         await world.apply(instance("Share", "demo", {"name": "same"}))
         await world.settle()

@@ -160,7 +160,10 @@ async def test_error_that_waiting_does_not_cure_is_one() -> None:
         await world.settle()
         assert await world.names("ConfigMap") == ["other"]
         assert await world.state("Division", "demo") == "ERROR"
-        assert "resource config: division by zero" in (await world.conditions("Division", "demo"))["Ready"]["message"]
+        assert (
+            "resource config: division by zero"
+            in (await world.conditions("Division", "demo"))["Ready"]["message"]
+        )
         await world.patch("Division", "demo", {"spec": {"number": 5}})
         await world.settle()
         assert (await world.get("ConfigMap", "config"))["data"] == {"a": "2"}

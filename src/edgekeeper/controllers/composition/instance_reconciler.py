@@ -145,7 +145,9 @@ class InstanceReconciler:
             plan = await self._plan(request, graph, view)
             for one in plan.applies:
                 if one.address in applied:
-                    failures.setdefault(one.node, f"{one.address} is changed by others whenever it is applied")
+                    failures.setdefault(
+                        one.node, f"{one.address} is changed by others whenever it is applied"
+                    )
         contested = {_interest(one) for node in plan.nodes.values() for one in node.contested}
         self._world.register((self._kind, request.key), view.interests | contested)
         if plan.applies and not failures:

@@ -119,7 +119,10 @@ class StatusWriter:
         return {**projected, "state": str(InstanceState.ERROR if faulty else state), "conditions": shown}
 
     def without_plan(self, state: InstanceState, resources: tuple[bool | None, str, str]) -> JsonObject:
-        """The status where nothing could be planned: projected values stay as they are."""
+        """The status where nothing could be planned: everything else stays as it is, for this generation too."""
+        for type_ in (MANAGED, RESOLVED):
+            if (before := self.conditions.before(type_)) is not None:
+                self.conditions.mark(type_, before.status, before.reason, before.message)
         holds, reason, message = resources
         self.conditions.mark(RESOURCES, "Unknown" if holds is None else holds, reason, message)
         return self._kept(state)

@@ -31,6 +31,12 @@ class World:
         """Who refers to an object by its name."""
         self._selecting: dict[Kind, dict[InstanceKey, set[Interest]]] = defaultdict(dict)
 
+    @property
+    def size(self) -> int:
+        """How many instances and references are remembered, to show in tests that memory is bounded."""
+        selecting = sum(map(len, self._selecting.values()))
+        return len(self._uids) + len(self._by_instance) + len(self._named) + selecting
+
     async def kinds_of(self, kinds: Iterable[GroupKind]) -> list[Kind]:
         """Kinds of an inventory as the server serves them. One that is not served has no objects any more."""
         found: list[Kind] = []
