@@ -19,6 +19,11 @@ from edgekeeper.cli.reaching import ATTEMPT, explain
 from edgekeeper.cli.render import instance_in, rendered
 from edgekeeper.cli.terminal import open_console
 from edgekeeper.cli.validate import schemas_option
+from edgekeeper.controllers.composition.definition_observe import instance_kind
+from edgekeeper.controllers.composition.graph import Graph
+from edgekeeper.controllers.composition.instance import DEFAULT_NAMESPACE
+from edgekeeper.controllers.composition.inventory import read_inventory
+from edgekeeper.controllers.composition.labels import APPLY_SET_ID, NODE_ID, PART_OF
 from edgekeeper.controllers.composition.object_diff import (
     Child,
     Children,
@@ -27,16 +32,12 @@ from edgekeeper.controllers.composition.object_diff import (
     as_expected,
     changed,
     children_of,
-    group_kinds,
     identity_of,
     without_server_fields,
 )
-from edgekeeper.controllers.composition.definition_observe import instance_kind
-from edgekeeper.controllers.composition.graph import Graph
-from edgekeeper.controllers.composition.instance import DEFAULT_NAMESPACE
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
-from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.client import ClientOptions, KubeClient
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
@@ -46,11 +47,6 @@ from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import Transport
 from edgekeeper.runtime.logs import configure
-
-APPLY_SET_ID = "applyset.kubernetes.io/id"
-PART_OF = "applyset.kubernetes.io/part-of"
-GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
-NODE_ID = "kro.run/node-id"
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "#": "yellow"}
 _DIFFERENT = ExitCode.FAILED
@@ -212,11 +208,10 @@ class _LiveObjects:
         """The objects that the live instance has, by its inventory."""
         live = await self._get(kind, key)
         id_ = dig(live, "metadata", "labels", APPLY_SET_ID)
-        inventory = dig_object(live, "metadata", "annotations").get(GROUP_KINDS)
-        if not id_ or not isinstance(inventory, str):
+        if live is None or not id_:
             return
-        for group, name in group_kinds(inventory):
-            served = await self._discovery.find(group, name)
+        for member in sorted(read_inventory(live).kinds):
+            served = await self._discovery.find(member.group, member.kind)
             if served is None:
                 continue
             async for page in self._client.pages(served.kind, labels=f"{PART_OF}={id_}"):

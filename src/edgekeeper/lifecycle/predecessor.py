@@ -108,6 +108,7 @@ class Predecessor:
         self._unreadable: set[str] = set()
         self._changed = asyncio.Event()
         self._gone = asyncio.Event()
+        self._back = asyncio.Event()
         if not namespace:
             self._gone.set()
 
@@ -137,6 +138,10 @@ class Predecessor:
         """Return once it is not running, or after `stop_waiting`."""
         await self._gone.wait()
 
+    async def wait_back(self) -> None:
+        """Return once it is running."""
+        await self._back.wait()
+
     def stop_waiting(self) -> None:
         """End `wait_gone`, because the process stops."""
         self._gone.set()
@@ -161,7 +166,9 @@ class Predecessor:
         self.sign = sign
         if sign:
             self._gone.clear()
+            self._back.set()
         else:
+            self._back.clear()
             self._gone.set()
 
     async def _pause(self) -> None:

@@ -11,8 +11,8 @@ import msgspec
 
 from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
-from edgekeeper.controllers.composition.definition_controller import Composition
 from edgekeeper.controllers.composition.definition_report import DECLARATION
+from edgekeeper.controllers.composition.definition_shared import Composition
 from edgekeeper.controllers.composition.module import DefinitionModule, RevisionModule
 from edgekeeper.controllers.composition.registry import GraphRegistry
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND, FINALIZER
+from edgekeeper.controllers.composition.labels import FINALIZER
+from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.kube.kinds import Key
 from kubesim.virtual import virtual_time
 from tests.composition.definitions.scene import config_map, definition, scenery

@@ -9,8 +9,9 @@ import pytest
 
 from edgekeeper.api.composition import REVISION_HASH_LABEL
 from edgekeeper.controllers.composition.graph import read_definition
+from edgekeeper.controllers.composition.labels import FINALIZER
 from edgekeeper.controllers.composition.revision import spec_hash
-from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND, FINALIZER
+from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from edgekeeper.cli.diff import GROUP_KINDS, NODE_ID, PART_OF, Side, compare_with_cluster
+from edgekeeper.cli.diff import Side, compare_with_cluster
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
+from edgekeeper.controllers.composition.inventory import GROUP_KINDS
+from edgekeeper.controllers.composition.labels import NODE_ID, PART_OF
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject

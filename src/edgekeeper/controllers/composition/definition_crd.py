@@ -17,14 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from edgekeeper.controllers.composition import labels
 from edgekeeper.controllers.composition.compatibility import compare_definitions
 from edgekeeper.controllers.composition.rejection import RejectedError
-from edgekeeper.controllers.composition.revision_objects import (
-    DEFINITION_ID_LABEL,
-    DEFINITION_NAME_LABEL,
-    OWNED_LABEL,
-    ownership_labels,
-)
+from edgekeeper.controllers.composition.revision_objects import ownership_labels
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 
 APPLIED_HASH: Final = "edgekeeper.io/definition-hash"
@@ -68,16 +64,16 @@ class CrdState:
 def owned_definition(generated: JsonObject, owner: Owner) -> JsonObject:
     """A generated definition with the marks of its owner, as it is to be in the cluster."""
     metadata = dig_object(generated, "metadata")
-    labels = {
+    marks = {
         **dig_object(metadata, "labels"),
         **ownership_labels(),
-        DEFINITION_ID_LABEL: owner.uid,
-        DEFINITION_NAME_LABEL: owner.name,
+        labels.DEFINITION_ID: owner.uid,
+        labels.DEFINITION_NAME: owner.name,
     }
     annotations = {**dig_object(metadata, "annotations"), APPLIED_HASH: _hash_of(generated)}
     return {
         **generated,
-        "metadata": {"name": metadata["name"], "labels": labels, "annotations": annotations},
+        "metadata": {"name": metadata["name"], "labels": marks, "annotations": annotations},
     }
 
 
@@ -108,10 +104,10 @@ def plan_crd(
 
 def ownership_refusal(live: JsonObject, definition: str) -> str:
     """Why a definition in the cluster may not be changed for a ResourceGraphDefinition; empty if it may."""
-    labels = dig_object(live, "metadata", "labels")
-    if labels.get(OWNED_LABEL) != "true":
+    marks = dig_object(live, "metadata", "labels")
+    if marks.get(labels.OWNED) != "true":
         return "CRD already exists and is not owned by KRO"
-    if (other := labels.get(DEFINITION_NAME_LABEL)) != definition:
+    if (other := marks.get(labels.DEFINITION_NAME)) != definition:
         return f"CRD is owned by another ResourceGraphDefinition {other}"
     return ""
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from edgekeeper.controllers.composition.revision_objects import DEFINITION_NAME_LABEL, definition_of
+from edgekeeper.controllers.composition.labels import DEFINITION_NAME
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
+from edgekeeper.controllers.composition.revision_objects import definition_of
 from edgekeeper.controllers.composition.served_schemas import ServedSchemas
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key, Kind
 from edgekeeper.kube.store import Change
@@ -70,8 +71,8 @@ class CrdSource:
             self.schemas.definition_changed(group_of(change.key.name))
         names = self.index.concerned(change.key.name)
         for raw in (change.old, change.new):
-            labels = {} if raw is None else _labelled(raw).metadata.labels or {}
-            names |= {labels[DEFINITION_NAME_LABEL]} if DEFINITION_NAME_LABEL in labels else set()
+            marks = {} if raw is None else _labelled(raw).metadata.labels or {}
+            names |= {marks[DEFINITION_NAME]} if DEFINITION_NAME in marks else set()
         return [Key("", name) for name in sorted(names)]
 
 

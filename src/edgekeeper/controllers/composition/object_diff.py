@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -198,10 +198,3 @@ def without_server_fields(obj: JsonObject) -> JsonObject:
     """A live object that is to be removed, as it is shown."""
     metadata = {key: value for key, value in dig_object(obj, "metadata").items() if key not in _SERVER_FIELDS}
     return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
-
-
-def group_kinds(annotation: str) -> Iterable[tuple[str, str]]:
-    """The groups and kinds that an inventory lists as `Kind.group,…`."""
-    for name in filter(None, (part.strip() for part in annotation.split(","))):
-        kind, _, group = name.partition(".")
-        yield group, kind

@@ -16,6 +16,7 @@ from edgekeeper.api.composition import (
     VERSION,
     DefinitionSpec,
 )
+from edgekeeper.controllers.composition import labels
 from edgekeeper.controllers.composition.graph import read_definition
 from edgekeeper.controllers.composition.rejection import RejectedError
 from edgekeeper.controllers.composition.revision import revision_name, spec_hash
@@ -24,13 +25,6 @@ from edgekeeper.lifecycle.module import kind_of
 
 KIND: Final = kind_of(GRAPH_REVISION)
 DEFINITION_KIND: Final = kind_of(RESOURCE_GRAPH_DEFINITION)
-KRO_VERSION: Final = "v0.9.3"
-"""The version of kro whose labels, annotations and objects these are."""
-OWNED_LABEL: Final = "kro.run/owned"
-VERSION_LABEL: Final = "kro.run/kro-version"
-DEFINITION_ID_LABEL: Final = "kro.run/resource-graph-definition-id"
-DEFINITION_NAME_LABEL: Final = "kro.run/resource-graph-definition-name"
-FINALIZER: Final = "kro.run/finalizer"
 _OWNER_VERSION: Final = f"{GROUP}/{VERSION}"
 
 
@@ -119,11 +113,11 @@ def new_revision(definition: JsonObject, number: int, spec_hash: str) -> JsonObj
     """The GraphRevision with this number, of a ResourceGraphDefinition as it is now."""
     metadata = dig_object(definition, "metadata")
     name, uid = str(metadata["name"]), str(metadata["uid"])
-    labels = {DEFINITION_NAME_LABEL: name, REVISION_HASH_LABEL: spec_hash, **ownership_labels()}
+    marks = {labels.DEFINITION_NAME: name, REVISION_HASH_LABEL: spec_hash, **ownership_labels()}
     return {
         "metadata": {
             "name": revision_name(name, number),
-            "labels": labels,
+            "labels": marks,
             "ownerReferences": [owner_reference(name, uid)],
         },
         "spec": {
@@ -134,7 +128,7 @@ def new_revision(definition: JsonObject, number: int, spec_hash: str) -> JsonObj
 
 
 def ownership_labels() -> dict[str, str]:
-    return {OWNED_LABEL: "true", VERSION_LABEL: KRO_VERSION}
+    return {labels.OWNED: "true", labels.VERSION: labels.KRO_VERSION}
 
 
 def owner_reference(definition: str, uid: str) -> JsonObject:
