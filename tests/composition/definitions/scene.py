@@ -71,6 +71,8 @@ class DefinitionScene:
         """What the operator wrote, as operation and subject."""
         self.graphs = GraphRegistry()
         """What is in force in the operator that runs."""
+        self.connect: Callable[[Plane, str], InProcessTransport] = InProcessTransport
+        """How the operator reaches the cluster."""
 
     # What users do
 
@@ -165,7 +167,7 @@ class DefinitionScene:
             modules=MODULES,
             signals=False,
         )
-        transport = InProcessTransport(self.plane, token or self.plane.admin_token)
+        transport = self.connect(self.plane, token or self.plane.admin_token)
         async with assembled(options, transport, None, clock=self.clock, host="plane") as operator:
             operator.calls.hooks.append(_Noting(self.note))
             shared: Composition = operator.process.made[Composition]

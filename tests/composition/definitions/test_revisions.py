@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -15,6 +17,8 @@ from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
+from edgekeeper.kube.transport import ApiRequest, ApiStream
+from kubesim.transport import InProcessTransport
 from kubesim.virtual import virtual_time
 from tests.composition.definitions.scene import DefinitionScene, config_map, definition, scenery
 
@@ -138,6 +142,36 @@ async def test_rapid_changes_issue_ascending_revisions_and_the_last_one_is_the_l
         last = revisions[-1]["spec"]["snapshot"]["spec"]["resources"][0]["template"]["data"]
         assert last == {"a": "19"}
         assert (await scene.status())["lastIssuedRevision"] == numbers[-1]
+
+
+class _SlowWatch(InProcessTransport):
+    """Delivers what happens to revisions half a minute late."""
+
+    @asynccontextmanager
+    async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
+        async with super().stream(request) as stream:
+            is_slow = request.path.endswith("/graphrevisions")
+            chunks = _delayed(stream.chunks) if is_slow else stream.chunks
+            yield ApiStream(stream.status, stream.headers, chunks)
+
+
+async def _delayed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        await asyncio.sleep(30)
+        yield chunk
+
+
+@virtual_time
+async def test_revision_that_the_watch_has_not_shown_yet_is_not_issued_again() -> None:
+    async with scenery() as scene:
+        scene.connect = _SlowWatch
+        async with scene.operating():
+            await scene.create(definition())
+            await scene.settle(20)
+            assert await scene.numbers() == [1]
+            await scene.settle(200)
+            assert await scene.numbers() == [1]
+            assert (await scene.status())["state"] == "Active"
 
 
 @virtual_time
