@@ -14,7 +14,7 @@ and of objects that a definition refers to wake the instance.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -197,7 +197,7 @@ class InstanceReconciler:
 
     def _shrunk(self, request: Request, served: ServedGraph, plan: Plan) -> ApplyWrite | None:
         """What to write on the instance when all that is not wanted is gone."""
-        if self._spare(request, plan):
+        if self._spare(request, plan) or self._world.unknown_of(read_inventory(request.object).kinds):
             return None
         return self._write_marks(request, served, plan.inventory)
 
@@ -285,14 +285,12 @@ class InstanceReconciler:
             raise _ReportedStall(
                 finding, status.without_plan(InstanceState.DELETING, (False, finding.reason, message))
             ) from error
-        kinds = await self._world.kinds_of(inventory.kinds)
-        await self._world.children.watch(kinds)
-        for kind in kinds:
-            if why := self._world.children.obstacle(kind):
-                raise Stall(why[0], f"deletion is blocked: {why[1]}")
+        await self._world.children.watch(await self._world.kinds_of(inventory.kinds))
+        for reason, message in self._world.unknown_of(inventory.kinds).values():
+            raise Stall(reason, f"deletion is blocked: {message}")
         children = self._members(request, inventory)
         if not children:
-            return await self._confirmed_gone(request, kinds, apply_set)
+            return await self._confirmed_gone(request, inventory, apply_set)
         return await self._go_on(request, status, next_removal(children))
 
     async def _go_on(self, request: Request, status: StatusWriter, removal: Removal) -> Outcome:
@@ -315,9 +313,9 @@ class InstanceReconciler:
             return f"waiting: {'; '.join(held)}{f' and {more} more' if more > 0 else ''}"
         return "children are being deleted"
 
-    async def _confirmed_gone(self, request: Request, kinds: Iterable[Kind], apply_set: str) -> Outcome:
+    async def _confirmed_gone(self, request: Request, inventory: Inventory, apply_set: str) -> Outcome:
         """That no child is left, as the server says: the stores may be behind."""
-        for kind in kinds:
+        for kind in self._world.watched_of(inventory.kinds):
             if await self._world.children.listed(kind, apply_set):
                 return requeue(SOON)
         self._world.forget((self._kind, request.key))
