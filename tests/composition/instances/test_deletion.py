@@ -248,7 +248,9 @@ async def test_kind_that_is_no_longer_served_does_not_block_a_deletion() -> None
     """Its objects went with its definition."""
     async with composing(operating=False) as world:
         await world.install(WIDGETS)
-        resources = "[{id: widget, template: {apiVersion: example.com/v1, kind: Widget, metadata: {name: widget}}}]"
+        resources = (
+            "[{id: widget, template: {apiVersion: example.com/v1, kind: Widget, metadata: {name: widget}}}]"
+        )
         async with world.operating():
             await world.define(rgd("holders", "Holder", "{}", resources))
             for name in ("one", "two"):
