@@ -229,3 +229,39 @@ async def test_instance_that_is_deleted_at_once_leaves_nothing() -> None:
         await world.settle()
         assert not await world.exists("Brief", "demo")
         assert await world.names("ConfigMap") == []
+
+
+WIDGETS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
+
+
+@virtual_time
+async def test_kind_that_is_no_longer_served_does_not_block_a_deletion() -> None:
+    """Its objects went with its definition."""
+    async with composing(operating=False) as world:
+        await world.install(WIDGETS)
+        resources = (
+            "[{id: widget, template: {apiVersion: example.com/v1, kind: Widget, metadata: {name: widget}}}]"
+        )
+        async with world.operating():
+            await world.define(rgd("holders", "Holder", "{}", resources))
+            for name in ("one", "two"):
+                await world.apply(instance("Holder", name))
+                await world.settle()
+            await world.delete("CustomResourceDefinition", "widgets.example.com")
+            await world.settle(60)
+            await world.delete("Holder", "one")
+            await world.settle(60)
+            assert not await world.exists("Holder", "one")
+        await world.delete("Holder", "two")
+        async with world.operating():
+            await world.settle(60)
+            assert not await world.exists("Holder", "two")

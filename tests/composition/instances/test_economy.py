@@ -76,6 +76,19 @@ async def test_creating_an_instance_with_three_children_costs_eight_requests_and
 
 
 @virtual_time
+async def test_instance_whose_deployment_becomes_ready_soon_costs_no_more() -> None:
+    """The status is written once objects that were just applied had a moment to become ready."""
+    async with composing(simulators=LIVELY) as world:
+        await _created(world, 2)
+        world.requests.clear()
+        await world.apply(instance("App", "demo", {"name": "demo"}))
+        await world.settle()
+        assert await world.state("App", "demo") == "ACTIVE"
+        assert len(world.requests.calls) <= 8, world.requests.calls
+        assert len(world.requests.writes) <= 5, world.requests.writes
+
+
+@virtual_time
 async def test_instances_at_rest_cost_no_request() -> None:
     """But for the lists by which every informer confirms now and then what it has."""
     async with composing(simulators=LIVELY) as world:

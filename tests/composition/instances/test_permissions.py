@@ -119,3 +119,32 @@ async def test_right_to_write_that_is_missing_is_reported_by_the_resource() -> N
         await world.permit([*RIGHTS, SECRETS])
         await world.settle(600)
         assert await world.state("Both", "demo") == "ACTIVE"
+
+
+@virtual_time
+async def test_inventory_keeps_a_kind_whose_objects_may_not_be_seen() -> None:
+    """It left the definition when the operator lost the right to it: its objects are still there."""
+    async with composing(rights=[*RIGHTS, SECRETS], operating=False) as world:
+        both = """
+- {id: secret, template: {apiVersion: v1, kind: Secret, metadata: {name: secret}}}
+- {id: config, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: config}}}
+"""
+        async with world.operating():
+            await world.define(rgd("both", "Both", "{}", both))
+            await world.apply(instance("Both", "demo"))
+            await world.settle()
+        await world.permit(RIGHTS)
+        await world.define(rgd("both", "Both", "{}", both.strip().splitlines()[1]))
+        async with world.operating():
+            await world.settle(30)
+            notes = (await world.get("Both", "demo"))["metadata"]["annotations"]
+            assert notes["applyset.kubernetes.io/contains-group-kinds"] == "ConfigMap,Secret"
+            await world.delete("Both", "demo")
+            await world.settle(30)
+            found = (await world.conditions("Both", "demo"))["ResourcesReady"]
+            assert found["reason"] == "KindNotPermitted"
+            assert found["message"].startswith("deletion is blocked: secrets may not be listed")
+            await world.permit([*RIGHTS, SECRETS])
+            await world.settle(900)
+            assert not await world.exists("Both", "demo")
+            assert not await world.exists("Secret", "secret")

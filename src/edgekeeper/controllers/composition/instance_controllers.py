@@ -186,6 +186,7 @@ class InstanceControllers:
             await asyncio.gather(*tasks, return_exceptions=True)
         for one in stopped:
             one.controller.detach()
+            self._world.forget_kind(one.controller.options.kind)
             self._services.metrics.forget_controller(one.controller.options.name)
 
     # What wakes instances

@@ -7,14 +7,14 @@
     otherwise          one wave (`waves`), concurrently; when everything is applied, what is no longer wanted is removed;
                        then the status
 
-A pass that leads at once to another wave leaves the status to the one that follows. Nobody polls: the watches of children
+A pass that applied something leaves the status to the one that follows, unless everything is ready. Nobody polls: the watches of children
 and of objects that a definition refers to wake the instance.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -62,6 +62,8 @@ from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.queue import AT_ONCE
 
 SOON: Final = timedelta(seconds=1)
+SETTLING: Final = timedelta(milliseconds=500)
+"""How long objects that were just applied may take to become ready before the status says that they are not."""
 DELETION_INTERVAL: Final = timedelta(minutes=1)
 """How often a deletion that waits for others is looked at, beside whenever a child changes."""
 APPLY_BACKOFF: Final = Backoff(timedelta(seconds=1), longest=timedelta(minutes=5))
@@ -139,24 +141,31 @@ class InstanceReconciler:
         marked = self._marked(request, served, plan)
         if marked is not None:
             return requeue(AT_ONCE).writing(marked)
-        failures = await self._apply(plan)
-        if plan.applies:
-            applied = {one.address for one in plan.applies}
-            plan = await self._plan(request, graph, view)
-            for one in plan.applies:
-                if one.address in applied:
-                    failures.setdefault(
-                        one.node, f"{one.address} is changed by others whenever it is applied"
-                    )
+        applied = bool(plan.applies)
+        plan, failures = await self._wave(request, graph, view, plan)
         contested = {_interest(one) for node in plan.nodes.values() for one in node.contested}
         self._world.register((self._kind, request.key), view.interests | contested)
-        if plan.applies and not failures:
-            return requeue(AT_ONCE)
+        if applied and not failures and not plan.is_ready:
+            return requeue(AT_ONCE if plan.applies else SETTLING)
         if plan.is_complete and not failures:
             failures = await self._prune(request, plan)
             if not failures and (shrunk := self._shrunk(request, served, plan)) is not None:
                 return requeue(AT_ONCE).writing(shrunk)
         return self._concluded(request, graph, plan, failures)
+
+    async def _wave(
+        self, request: Request, graph: Graph, view: InstanceView, plan: Plan
+    ) -> tuple[Plan, dict[str, str]]:
+        """Apply a wave. Return what is left to do after it, and why objects of which nodes could not be applied."""
+        if not plan.applies:
+            return plan, {}
+        failures = await self._apply(plan)
+        after = await self._plan(request, graph, view)
+        applied = {one.address for one in plan.applies}
+        for one in after.applies:
+            if one.address in applied:
+                failures.setdefault(one.node, f"{one.address} is changed by others whenever it is applied")
+        return after, failures
 
     async def _watch(self, request: Request, graph: Graph) -> None:
         """Watch the kinds of the graph, and those that the instance may still have children of."""
@@ -188,7 +197,7 @@ class InstanceReconciler:
 
     def _shrunk(self, request: Request, served: ServedGraph, plan: Plan) -> ApplyWrite | None:
         """What to write on the instance when all that is not wanted is gone."""
-        if self._spare(request, plan):
+        if self._spare(request, plan) or self._world.unknown_of(read_inventory(request.object).kinds):
             return None
         return self._write_marks(request, served, plan.inventory)
 
@@ -276,14 +285,12 @@ class InstanceReconciler:
             raise _ReportedStall(
                 finding, status.without_plan(InstanceState.DELETING, (False, finding.reason, message))
             ) from error
-        kinds = await self._world.kinds_of(inventory.kinds)
-        await self._world.children.watch(kinds)
-        for kind in kinds:
-            if why := self._world.children.obstacle(kind):
-                raise Stall(why[0], f"deletion is blocked: {why[1]}")
+        await self._world.children.watch(await self._world.kinds_of(inventory.kinds))
+        for reason, message in self._world.unknown_of(inventory.kinds).values():
+            raise Stall(reason, f"deletion is blocked: {message}")
         children = self._members(request, inventory)
         if not children:
-            return await self._confirmed_gone(request, kinds, apply_set)
+            return await self._confirmed_gone(request, inventory, apply_set)
         return await self._go_on(request, status, next_removal(children))
 
     async def _go_on(self, request: Request, status: StatusWriter, removal: Removal) -> Outcome:
@@ -304,12 +311,11 @@ class InstanceReconciler:
         if held:
             more = len(removal.awaited) - _SHOWN
             return f"waiting: {'; '.join(held)}{f' and {more} more' if more > 0 else ''}"
-        count = len(removal.delete) + len(removal.release) + len(removal.awaited)
-        return f"deleting children: {count} now, {removal.left} after them"
+        return "children are being deleted"
 
-    async def _confirmed_gone(self, request: Request, kinds: Iterable[Kind], apply_set: str) -> Outcome:
+    async def _confirmed_gone(self, request: Request, inventory: Inventory, apply_set: str) -> Outcome:
         """That no child is left, as the server says: the stores may be behind."""
-        for kind in kinds:
+        for kind in self._world.watched_of(inventory.kinds):
             if await self._world.children.listed(kind, apply_set):
                 return requeue(SOON)
         self._world.forget((self._kind, request.key))

@@ -24,8 +24,6 @@ class Removal:
     """Those that stay, without our marks."""
     awaited: dict[Address, JsonObject] = field(default_factory=dict)
     """Those that are being deleted."""
-    left: int = 0
-    """How many children belong to later waves."""
 
 
 def next_removal(children: Mapping[Address, JsonObject]) -> Removal:
@@ -34,8 +32,8 @@ def next_removal(children: Mapping[Address, JsonObject]) -> Removal:
     highest = max(map(labels.apply_order_of, children.values()), default=0)
     for address, live in sorted(children.items(), key=lambda entry: str(entry[0])):
         if labels.apply_order_of(live) != highest:
-            removal.left += 1
-        elif labels.annotation_of(live, labels.DELETION_POLICY) == labels.ORPHAN:
+            continue
+        if labels.annotation_of(live, labels.DELETION_POLICY) == labels.ORPHAN:
             removal.release[address] = live
         elif is_terminating(live):
             removal.awaited[address] = live

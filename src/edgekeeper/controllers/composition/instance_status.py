@@ -64,8 +64,8 @@ class Finding:
 
 def finding_of(plan: Plan, failures: Mapping[str, str]) -> Finding:
     """What a plan, and the applies of it that failed, by node, say about the resources."""
-    for node, message in failures.items():
-        return Finding(False, "NotReady", f"resource {node}: {message}", failed=True)
+    for name, message in failures.items():
+        return Finding(False, "NotReady", f"resource {name}: {message}", failed=True)
     for state, reason in _BLOCKING:
         for node in plan.nodes.values():
             if node.state is state:
@@ -132,11 +132,6 @@ class StatusWriter:
         self.conditions.mark(RESOLVED, False, "ResolutionFailed", message)
         return self._kept(InstanceState.ERROR)
 
-    def unmanaged(self, message: str) -> JsonObject:
-        """The status where the instance itself could not be marked, or its marks were damaged."""
-        self.conditions.mark(MANAGED, False, "ManagementFailed", message)
-        return self._kept(InstanceState.ERROR)
-
     def _kept(self, state: InstanceState) -> JsonObject:
         before = self._instance.get("status")
         kept = before if isinstance(before, dict) else {}
@@ -198,7 +193,7 @@ def _made(
 def project(graph: Graph, variables: Mapping[str, Any]) -> JsonObject:
     """The values of the status that can be evaluated."""
     allowance = Allowance()
-    result: JsonObject = {}
+    result: dict[str | int, Any] = {}
     for one in graph.status.variables:
         try:
             value = evaluate_field(one, variables, allowance)
@@ -206,10 +201,10 @@ def project(graph: Graph, variables: Mapping[str, Any]) -> JsonObject:
             continue
         if value is not OMIT and value is not None:
             _put(result, one.variable.steps, value)
-    return _closed(result)
+    return {str(name): _closed(value) for name, value in result.items()}
 
 
-def _put(tree: JsonObject, steps: Steps, value: Any) -> None:
+def _put(tree: dict[str | int, Any], steps: Steps, value: Any) -> None:
     """Set a value at a path, with what is above it. Lists are kept by position, and closed at the end."""
     for step in steps[:-1]:
         tree = tree.setdefault(step, {})

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from edgekeeper.controllers.composition.children import Children, Watched
 from edgekeeper.controllers.composition.inventory import GroupKind
 from edgekeeper.controllers.composition.selectors import Interest
+from edgekeeper.controllers.composition.waves import KIND_NOT_SERVED
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import Key, Kind
@@ -57,6 +58,18 @@ class World:
                 found.setdefault(GroupKind.of(kind), kind)
         return list(found.values())
 
+    def unknown_of(self, kinds: Collection[GroupKind]) -> dict[Kind, tuple[str, str]]:
+        """Of these kinds those whose objects may be there without being known, with the reason and the message.
+
+        One that is not served has no objects.
+        """
+        found: dict[Kind, tuple[str, str]] = {}
+        for kind in self.children.kinds:
+            why = self.children.obstacle(kind) if GroupKind.of(kind) in kinds else None
+            if why is not None and why[0] != KIND_NOT_SERVED:
+                found[kind] = why
+        return found
+
     # Who is woken by what
 
     def note(self, instance: JsonObject, key: InstanceKey) -> None:
@@ -97,6 +110,12 @@ class World:
             if any(one.concerns(key, labels) for one in interests):
                 found.add(instance)
         return found
+
+    def forget_kind(self, kind: Kind) -> None:
+        """The instances of a kind are no longer reconciled."""
+        for instance in [key for key in self._by_instance if key[0] == kind]:
+            self._unregister(instance)
+        self._uids = {uid: key for uid, key in self._uids.items() if key[0] != kind}
 
     def forget(self, instance: InstanceKey) -> None:
         """An instance is gone."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from edgekeeper.core.json import JsonObject, dig_list, dig_object
+from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.kube.kinds import Key, Kind
 
 
@@ -21,9 +21,8 @@ def matches(selector: JsonObject, labels: Mapping[str, Any]) -> bool:
 
 
 def _fits(expression: Any, labels: Mapping[str, Any]) -> bool:
-    name = dig_object({"e": expression}, "e").get("key")
-    values = dig_list(expression, "values")
-    match dig_object({"e": expression}, "e").get("operator"):
+    name, values = str(dig(expression, "key")), dig_list(expression, "values")
+    match dig(expression, "operator"):
         case "In":
             return labels.get(name) in values
         case "NotIn":

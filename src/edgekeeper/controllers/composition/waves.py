@@ -181,6 +181,11 @@ class Plan:
         return all(node.state.is_settled for node in self.nodes.values())
 
     @property
+    def is_ready(self) -> bool:
+        """Whether nothing is left to do or to wait for."""
+        return all(node.state in (NodeState.EXCLUDED, NodeState.READY) for node in self.nodes.values())
+
+    @property
     def wanted(self) -> set[tuple[GroupKind, Key]]:
         return {
             (GroupKind.of(one.address.kind), one.address.key)
