@@ -143,3 +143,44 @@ async def test_bad_definition_does_not_hold_up_others() -> None:
         await scene.create(definition())
         await instantiate(scene, "shop")
         assert await state(scene, "shop") == "ACTIVE"
+
+
+@virtual_time
+async def test_definitions_that_a_definition_creates_have_the_types_that_its_instances_say() -> None:
+    inner = {
+        "apiVersion": "kro.run/v1alpha1",
+        "kind": "ResourceGraphDefinition",
+        "metadata": {"name": "${schema.spec.name}"},
+        "spec": {
+            "schema": {
+                "apiVersion": "v1alpha1",
+                "kind": "${schema.spec.kind}",
+                "spec": {"value": "${schema.spec.type}"},
+            },
+            "resources": [
+                {
+                    "id": "config",
+                    "template": {
+                        "apiVersion": "v1",
+                        "kind": "ConfigMap",
+                        "metadata": {"name": '${"${schema.metadata.name}"}'},
+                    },
+                }
+            ],
+        },
+    }
+    fields = {"name": "string", "kind": "string", "type": "string"}
+    outer = definition("factories", {"id": "made", "template": inner}, spec=fields, kind="Factory")
+    factory = Kind("kro.run", "v1alpha1", "Factory", "factories")
+    types = {"integer": "integer", "string": "string", "boolean": "boolean", "[]string": "array"}
+    async with scenery() as scene, scene.operating():
+        await scene.create(outer)
+        assert (await scene.status("factories"))["state"] == "Active"
+        for number, written in enumerate(types):
+            spec = {"name": f"made-{number}", "kind": f"Made{number}", "type": written}
+            body = {"metadata": {"name": f"f{number}"}, "spec": spec}
+            await scene.user.create(factory, body, namespace="default")
+        await scene.settle(30)
+        for number, expected in enumerate(types.values()):
+            assert (await scene.status(f"made-{number}"))["state"] == "Active"
+            assert (await scene.crd_fields(f"made{number}s.kro.run"))["value"]["type"] == expected
