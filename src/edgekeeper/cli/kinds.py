@@ -10,10 +10,16 @@ from typing import Final
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.cloudfront.module import TenantModule
+from edgekeeper.controllers.composition.module import DefinitionModule, RevisionModule
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
 from edgekeeper.lifecycle.module import Cloud, KindModule, PlannableModule
 
-MODULES: Final[tuple[KindModule, ...]] = (TenantModule(), *ZERO_TRUST_MODULES)
+MODULES: Final[tuple[KindModule, ...]] = (
+    TenantModule(),
+    *ZERO_TRUST_MODULES,
+    DefinitionModule(),
+    RevisionModule(),
+)
 DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(
     dict.fromkeys(module.definition for module in MODULES if module.definition is not None)
 )

@@ -205,6 +205,10 @@ class KindModule(ABC):
     written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
     """Fields of the spec that the controller writes, each with the field of the status that has the same value."""
 
+    def is_enabled(self, values: FlagValues) -> bool:
+        """Whether the flags of the kind let its controller run."""
+        return True
+
     @property
     def judges_readiness(self) -> bool:
         """Whether its objects are ready when `readiness` says so: those of a kind of ours."""
