@@ -15,5 +15,15 @@
     instance, rendering              validate and render an instance without a cluster
     drawing, picture                 the graph as text, Mermaid and SVG
 
-Everything here is pure: no clock, no cluster. The texts of rejections are kro's.
+All of this is pure: no clock, no cluster. The texts of rejections are kro's. Instances in a cluster:
+
+    registry                         the graphs that are in force
+    labels, inventory                marks on instances and children, and where children may be
+    waves, readiness, comparison     what is to be applied next, and whether a live object is as it should be: pure
+    instance_removal, instance_status
+                                     which children go next; state, conditions and projected values: pure
+    children, selectors, instance_view, instance_world
+                                     what is known about the cluster, and who is woken by what
+    instance_reconciler, instance_controllers
+                                     the pass of an instance; a controller for each kind
 """

@@ -300,8 +300,9 @@ class Children(Watched):
         owner = labels.owner_of(desired.object)
         other = self._applying.setdefault(desired.address, owner)
         if other != owner:
-            raise ApplySetConflictError(f"{desired.address} is being applied by {other}")
+            raise ApplySetConflictError(f"{desired.address} belongs to {other}, which is applying it")
         try:
+            self._confirm_ours(desired, seen.object if (seen := self.find(desired.address)) else {})
             answer = await self._apply(desired)
         finally:
             self._applying.pop(desired.address, None)
@@ -313,14 +314,15 @@ class Children(Watched):
         try:
             return await self._send(desired, force=desired.exists)
         except FieldConflictError:
-            live = await self.get(desired.address) or {}
-            part_of = labels.label_of(live, labels.PART_OF)
-            if part_of and part_of != labels.label_of(desired.object, labels.PART_OF):
-                owner = f"{labels.owner_of(live)} ({part_of})"
-                raise ApplySetConflictError(
-                    f"{desired.address} belongs to {owner}, not to this instance"
-                ) from None
+            self._confirm_ours(desired, await self.get(desired.address) or {})
             return await self._send(desired, force=True)
+
+    def _confirm_ours(self, desired: Desired, live: JsonObject) -> None:
+        """Raise ApplySetConflictError if an object has come to belong to another instance."""
+        part_of = labels.label_of(live, labels.PART_OF)
+        if part_of and part_of != labels.label_of(desired.object, labels.PART_OF):
+            owner = f"{labels.owner_of(live)} ({part_of})"
+            raise ApplySetConflictError(f"{desired.address} belongs to {owner}, not to this instance")
 
     async def _send(self, desired: Desired, *, force: bool) -> JsonObject:
         kind, key = desired.address
