@@ -126,6 +126,8 @@ class World:
         self.metrics = Errors()
         self.graphs = GraphRegistry()
         self.controllers: InstanceControllers | None = None
+        self.namespaces: tuple[str, ...] = ()
+        """Those that the operator is limited to; empty for all."""
         self.latency = 0.0
         """How many seconds each request of the operator takes."""
         self.deletions: list[JsonObject] = []
@@ -279,7 +281,7 @@ class World:
         calls.hooks.append(self.requests)
         client = KubeClient(_Way(self), calls, self.clock)
         informers = Informers(client, self.clock)
-        services = Services(client, informers, self.clock, metrics=self.metrics)
+        services = Services(client, informers, self.clock, metrics=self.metrics, namespaces=self.namespaces)
         controllers = InstanceControllers(services, self.graphs, self.options)
         await informers.start()
         task = asyncio.create_task(controllers.run())

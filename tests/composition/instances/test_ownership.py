@@ -196,7 +196,9 @@ async def test_marks_are_repaired_though_no_field_of_the_object_changed() -> Non
         await world.define(rgd("marked", "Marked", "{}", resources))
         await world.apply(instance("Marked", "demo"))
         await world.settle()
-        await world.patch("Deployment", "web", {"metadata": {"annotations": {"team": "other", "theirs": "x"}}})
+        await world.patch(
+            "Deployment", "web", {"metadata": {"annotations": {"team": "other", "theirs": "x"}}}
+        )
         await world.settle()
         assert (await world.get("Deployment", "web"))["metadata"]["annotations"]["team"] == "edge"
         assert (await world.get("Deployment", "web"))["metadata"]["annotations"]["theirs"] == "x"

@@ -41,7 +41,8 @@ from edgekeeper.kube.errors import FieldConflictError, NotFoundError, StaleError
 from edgekeeper.kube.informers import Informer, Informers
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.raw import is_older, peek
-from edgekeeper.kube.store import Change, SyncState
+from edgekeeper.kube.store import Change, Store, SyncState
+from edgekeeper.runtime.watches import watched_namespaces
 
 PATIENCE: Final = 10.0
 """For how many seconds an object that we applied counts as there, though no watch has shown it."""
@@ -89,11 +90,16 @@ def _part_of(obj: JsonObject) -> Iterable[str]:
 class Watched:
     """The objects of some kinds: metadata in stores, and what else is known about each."""
 
-    def __init__(self, client: KubeClient, informers: Informers, selector: str = "") -> None:
+    def __init__(
+        self, client: KubeClient, informers: Informers, namespaces: tuple[str, ...] = (), selector: str = ""
+    ) -> None:
         self._client = client
         self._informers = informers
+        self._namespaces = namespaces
+        """Where the process may look; empty for everywhere."""
         self._selector = selector
-        self._watched: dict[Kind, Informer] = {}
+        self._watched: dict[Kind, dict[str, Informer]] = {}
+        """By the namespace that each watches; empty for all."""
         self._stops: list[Callable[[], None]] = []
         self._known: dict[Kind, dict[Key, _Known]] = defaultdict(dict)
         self._unseen: set[Address] = set()
@@ -114,23 +120,37 @@ class Watched:
     async def watch(self, kinds: Iterable[Kind]) -> None:
         """Watch these kinds from now on; returns when it is known which objects there are, or that it cannot be."""
         for kind in kinds:
-            informer = self._watched.get(kind) or self._begin(kind)
-            await informer.wait_settled()
+            informers = self._watched.get(kind) or self._begin(kind)
+            for informer in informers.values():
+                await informer.wait_settled()
 
-    def _begin(self, kind: Kind) -> Informer:
-        informer = self._informers.acquire(kind, labels=self._selector, metadata_only=True)
-        self._watched[kind] = informer
-        informer.store.add_index(_PART_OF_INDEX, _part_of)
-        self._stops.append(informer.subscribe(lambda change: self._changed(kind, change)))
-        self._stops.append(informer.subscribe_state(lambda: self._state_changed(kind)))
-        return informer
+    def _begin(self, kind: Kind) -> dict[str, Informer]:
+        informers = self._watched[kind] = {
+            place: self._informers.acquire(kind, namespace=place, labels=self._selector, metadata_only=True)
+            for place in watched_namespaces(kind, self._namespaces)
+        }
+        for informer in informers.values():
+            informer.store.add_index(_PART_OF_INDEX, _part_of)
+            self._stops.append(informer.subscribe(lambda change: self._changed(kind, change)))
+            self._stops.append(informer.subscribe_state(lambda: self._state_changed(kind)))
+        return informers
+
+    def _stores(self, kind: Kind) -> list[Store]:
+        return [informer.store for informer in self._watched[kind].values()]
+
+    def _store(self, address: Address) -> Store | None:
+        """The store that an object is in; None if nobody looks where it is."""
+        informers = self._watched[address.kind]
+        informer = informers.get("") or informers.get(address.key.namespace)
+        return informer.store if informer is not None else None
 
     def close(self) -> None:
         """Stop watching."""
         for stop in self._stops:
             stop()
-        for informer in self._watched.values():
-            self._informers.release(informer)
+        for informers in self._watched.values():
+            for informer in informers.values():
+                self._informers.release(informer)
         self._stops.clear()
         self._watched.clear()
         self._known.clear()
@@ -138,12 +158,11 @@ class Watched:
 
     def obstacle(self, kind: Kind) -> tuple[str, str] | None:
         """The reason and the message, if objects of a kind cannot be known."""
-        informer = self._watched[kind]
-        match informer.store.state:
-            case SyncState.SYNCED:
-                return None
-            case SyncState.NOT_SERVED:
-                return KIND_NOT_SERVED, f"the API server does not serve {kind.qualified_plural}"
+        states = {store.state for store in self._stores(kind)}
+        if states == {SyncState.SYNCED}:
+            return None
+        if SyncState.NOT_SERVED in states:
+            return KIND_NOT_SERVED, f"the API server does not serve {kind.qualified_plural}"
         rule = f'apiGroups: ["{kind.group}"], resources: ["{kind.plural}"], verbs: ["*"]'
         return KIND_NOT_PERMITTED, f"{kind.qualified_plural} may not be listed: grant {{{rule}}}"
 
@@ -151,7 +170,8 @@ class Watched:
 
     def find(self, address: Address) -> Seen | None:
         """An object that is watched; None if it does not exist."""
-        stored = self._watched[address.kind].store.get(address.key)
+        store = self._store(address)
+        stored = store.get(address.key) if store is not None else None
         known = self._known[address.kind].get(address.key)
         if known is not None and known.object is not None and self._is_newer(known, stored):
             return Seen(known.object, True, known.applied)
@@ -172,10 +192,11 @@ class Watched:
     def of_part(self, kind: Kind, apply_set: str) -> dict[Key, JsonObject]:
         """The objects of a kind that belong to an ApplySet."""
         found: dict[Key, JsonObject] = {}
-        for key in self._watched[kind].store.by_index(_PART_OF_INDEX, apply_set):
-            seen = self.find(Address(kind, key))
-            if seen is not None:
-                found[key] = seen.object
+        for store in self._stores(kind):
+            for key in store.by_index(_PART_OF_INDEX, apply_set):
+                seen = self.find(Address(kind, key))
+                if seen is not None:
+                    found[key] = seen.object
         for address in self._unseen:
             if address.kind == kind and address.key not in found:
                 seen = self.find(address)
@@ -184,7 +205,7 @@ class Watched:
         return found
 
     def keys(self, kind: Kind) -> list[Key]:
-        return self._watched[kind].store.keys()
+        return [key for store in self._stores(kind) for key in store.keys()]  # noqa: SIM118 - a store is no dict
 
     # What is remembered
 
@@ -195,7 +216,8 @@ class Watched:
         before = self._known[address.kind].get(address.key)
         if before is not None and before.uid == metadata.get("uid") and not applied:
             applied = before.applied if before.accords_with(obj) else ""
-        stored = self._watched[address.kind].store.peek(address.key)
+        store = self._store(address)
+        stored = store.peek(address.key) if store is not None else None
         is_there = stored is not None and peek(stored).resource_version == metadata.get("resourceVersion")
         (self._unseen.discard if is_there else self._unseen.add)(address)
         self._known[address.kind][address.key] = _Known(
@@ -234,7 +256,7 @@ class Watched:
             self.on_change(kind, change)
 
     def _state_changed(self, kind: Kind) -> None:
-        if self._watched[kind].store.state is SyncState.NOT_SERVED:
+        if any(store.state is SyncState.NOT_SERVED for store in self._stores(kind)):
             for key in list(self._known[kind]):
                 self.forget(Address(kind, key))
         if self.on_state is not None:
@@ -256,7 +278,7 @@ class Watched:
                     group.create_task(self._read(address, gate))
 
     def _unread(self, kind: Kind) -> int:
-        return len(self._watched[kind].store) - len(self._known[kind])
+        return sum(map(len, self._stores(kind))) - len(self._known[kind])
 
     async def _read(self, address: Address, gate: asyncio.Semaphore) -> None:
         async with gate:
@@ -270,12 +292,12 @@ class Watched:
         async with self._listing[kind]:
             if self._unread(kind) <= _MANY:
                 return
-            async for page in self._client.pages(kind, labels=self._selector):
-                for raw in page.items:
-                    obj: JsonObject = msgspec.json.decode(raw)
-                    obj = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
-                    key = Key(dig(obj, "metadata", "namespace") or "", dig(obj, "metadata", "name"))
-                    self.note(Address(kind, key), obj, keep=True)
+            for place in self._watched[kind]:
+                async for page in self._client.pages(kind, namespace=place, labels=self._selector):
+                    for raw in page.items:
+                        obj: JsonObject = msgspec.json.decode(raw)
+                        obj = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
+                        self.note(Address(kind, peek(raw).key), obj, keep=True)
 
     # Writing, for children
 
@@ -290,8 +312,8 @@ class Watched:
 class Children(Watched):
     """The children of all instances."""
 
-    def __init__(self, client: KubeClient, informers: Informers) -> None:
-        super().__init__(client, informers, labels.OWNED_SELECTOR)
+    def __init__(self, client: KubeClient, informers: Informers, namespaces: tuple[str, ...] = ()) -> None:
+        super().__init__(client, informers, namespaces, labels.OWNED_SELECTOR)
         self._applying: dict[Address, str] = {}
         """Who is applying an object at present."""
 
@@ -354,8 +376,9 @@ class Children(Watched):
         """The children of an instance, of one kind, as the server has them now."""
         found: list[Any] = []
         selector = f"{labels.PART_OF}={apply_set}"
-        async for page in self._client.pages(kind, labels=selector, metadata_only=True):
-            found.extend(page.items)
+        for place in self._watched[kind]:
+            async for page in self._client.pages(kind, namespace=place, labels=selector, metadata_only=True):
+                found.extend(page.items)
         return found
 
 

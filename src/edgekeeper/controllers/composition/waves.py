@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -97,6 +97,13 @@ class Limits:
     namespaces: frozenset[str] | None = None
     """The namespaces that children may be in, beside that of their instance; None for all."""
     collection_size: int = MOST_OBJECTS
+
+    def within(self, watched: tuple[str, ...]) -> Limits:
+        """The limits in a process that watches these namespaces alone; all of them if there are none."""
+        if not watched:
+            return self
+        allowed = frozenset(watched) if self.namespaces is None else self.namespaces & frozenset(watched)
+        return replace(self, namespaces=allowed)
 
     def refusal(self, kind: Kind, namespace: str, own: str) -> tuple[str, str] | None:
         """The reason and the message, if a child may not be."""
