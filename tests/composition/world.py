@@ -28,7 +28,7 @@ from edgekeeper.controllers.composition.inventory import apply_set_id
 from edgekeeper.controllers.composition.labels import OWNED, PART_OF
 from edgekeeper.controllers.composition.registry import GraphRegistry, ServedGraph
 from edgekeeper.controllers.composition.schemas import FirstOf, KnownSchemas
-from edgekeeper.core.calls import CallRecord, Calls
+from edgekeeper.core.calls import CallHook, CallRecord, Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.discovery import Discovery
@@ -123,6 +123,8 @@ class World:
         self.options = options
         self.user = KubeClient(InProcessTransport(plane, plane.admin_token), Calls(), clock)
         self.requests = Requests()
+        self.hooks: list[CallHook] = []
+        """What else sees the requests of the operator."""
         self.metrics = Errors()
         self.graphs = GraphRegistry()
         self.controllers: InstanceControllers | None = None
@@ -278,7 +280,7 @@ class World:
     async def operating(self) -> AsyncIterator[InstanceControllers]:
         """Run the operator. Entering again is a restart."""
         calls = Calls()
-        calls.hooks.append(self.requests)
+        calls.hooks.extend([self.requests, *self.hooks])
         client = KubeClient(_Way(self), calls, self.clock)
         informers = Informers(client, self.clock)
         services = Services(client, informers, self.clock, metrics=self.metrics, namespaces=self.namespaces)
