@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from edgekeeper.controllers.composition import labels
-from edgekeeper.controllers.composition.children import PATIENCE
+from edgekeeper.controllers.composition.instance_plan import Address
 from edgekeeper.controllers.composition.inventory import GROUP_KINDS, HASH, NAMESPACES, TOOLING, apply_set_id
-from edgekeeper.controllers.composition.waves import Address
+from edgekeeper.controllers.composition.watched import PATIENCE
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from kubesim.virtual import virtual_time

@@ -19,10 +19,11 @@ All of this is pure: no clock, no cluster. The texts of rejections are kro's. In
 
     registry                         the graphs that are in force
     labels, inventory                marks on instances and children, and where children may be
-    waves, readiness, comparison     what is to be applied next, and whether a live object is as it should be: pure
+    waves, instance_plan, readiness, comparison
+                                     what is to be applied next, and whether a live object is as it should be: pure
     instance_removal, instance_status
                                      which children go next; state, conditions and projected values: pure
-    children, selectors, instance_view, instance_world
+    watched, children, selectors, instance_view, instance_world
                                      what is known about the cluster, and who is woken by what
     instance_reconciler, instance_controllers
                                      the pass of an instance; a controller for each kind

@@ -20,11 +20,13 @@ from typing import Any
 import msgspec
 
 from edgekeeper.controllers.composition import labels
-from edgekeeper.controllers.composition.children import Children, Watched
+from edgekeeper.controllers.composition.children import Children
+from edgekeeper.controllers.composition.instance_plan import Limits
 from edgekeeper.controllers.composition.instance_reconciler import InstanceReconciler
 from edgekeeper.controllers.composition.instance_world import World
 from edgekeeper.controllers.composition.registry import GraphRegistry, ServedGraph
-from edgekeeper.controllers.composition.waves import Limits, kind_of_node
+from edgekeeper.controllers.composition.watched import Watched
+from edgekeeper.controllers.composition.waves import kind_of_node
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import Key, Kind
