@@ -5,15 +5,15 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from edgekeeper.controllers.composition.instance_plan import Address, Desired, Seen
 from edgekeeper.controllers.composition.selectors import matches
-from edgekeeper.controllers.composition.waves import Address, Desired, Seen
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.kinds import Key, Kind
 
 
 @dataclass
 class FakeView:
-    """Implements `waves.View`."""
+    """Implements `instance_plan.View`."""
 
     objects: dict[Address, Seen] = field(default_factory=dict)
     others: dict[Address, Seen] = field(default_factory=dict)

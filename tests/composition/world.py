@@ -28,7 +28,7 @@ from edgekeeper.controllers.composition.inventory import apply_set_id
 from edgekeeper.controllers.composition.labels import OWNED, PART_OF
 from edgekeeper.controllers.composition.registry import GraphRegistry, ServedGraph
 from edgekeeper.controllers.composition.schemas import FirstOf, KnownSchemas
-from edgekeeper.core.calls import CallRecord, Calls
+from edgekeeper.core.calls import CallHook, CallRecord, Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.discovery import Discovery
@@ -88,14 +88,18 @@ class _Counting(SilentControllerMetrics):
         self._errors.count += 1
 
 
-class _Denying(InProcessTransport):
-    """The operator's way to the server, on which an admission webhook can be put."""
+class _Way(InProcessTransport):
+    """The operator's way to the server, which may be long, and on which an admission webhook may be."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world.plane, OPERATOR if world.plane.config.auth else "")
         self._world = world
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        if self._world.latency:
+            await asyncio.sleep(self._world.latency)
+        if request.method == "DELETE":
+            self._world.deletions.append(msgspec.json.decode(request.body))
         if self._world.denial and request.method == "PATCH" and request.path.startswith("/api/v1/"):
             message = f'admission webhook "policy.tests.io" denied the request: {self._world.denial}'
             status = {
@@ -119,9 +123,17 @@ class World:
         self.options = options
         self.user = KubeClient(InProcessTransport(plane, plane.admin_token), Calls(), clock)
         self.requests = Requests()
+        self.hooks: list[CallHook] = []
+        """What else sees the requests of the operator."""
         self.metrics = Errors()
         self.graphs = GraphRegistry()
         self.controllers: InstanceControllers | None = None
+        self.namespaces: tuple[str, ...] = ()
+        """Those that the operator is limited to; empty for all."""
+        self.latency = 0.0
+        """How many seconds each request of the operator takes."""
+        self.deletions: list[JsonObject] = []
+        """What the operator sent with its deletions."""
         self.denial = ""
         """Why the server refuses everything that the operator applies to ConfigMaps and Secrets; empty if it does not."""
         self._discovery = Discovery(self.user, clock)
@@ -268,10 +280,10 @@ class World:
     async def operating(self) -> AsyncIterator[InstanceControllers]:
         """Run the operator. Entering again is a restart."""
         calls = Calls()
-        calls.hooks.append(self.requests)
-        client = KubeClient(_Denying(self), calls, self.clock)
+        calls.hooks.extend([self.requests, *self.hooks])
+        client = KubeClient(_Way(self), calls, self.clock)
         informers = Informers(client, self.clock)
-        services = Services(client, informers, self.clock, metrics=self.metrics)
+        services = Services(client, informers, self.clock, metrics=self.metrics, namespaces=self.namespaces)
         controllers = InstanceControllers(services, self.graphs, self.options)
         await informers.start()
         task = asyncio.create_task(controllers.run())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from edgekeeper.controllers.composition import labels
+from edgekeeper.controllers.composition.instance_plan import Address
 from edgekeeper.controllers.composition.inventory import GROUP_KINDS, HASH, NAMESPACES, TOOLING, apply_set_id
+from edgekeeper.controllers.composition.watched import PATIENCE
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from kubesim.virtual import virtual_time
 from tests.composition.world import World, composing, instance, rgd
 
@@ -274,3 +276,43 @@ async def test_nothing_is_pruned_while_something_wanted_is_unknown() -> None:
         await world.settle()
         assert await world.exists("ConfigMap", "demo-first")
         assert await world.exists("Secret", "demo-second")
+
+
+@virtual_time
+async def test_inventory_keeps_a_kind_until_its_last_object_is_gone() -> None:
+    async with composing() as world:
+        await _paired(world)
+        await world.patch("Secret", "demo-second", {"metadata": {"finalizers": ["tests.io/hold"]}})
+        await world.patch("Pair", "demo", {"spec": {"second": False}})
+        await world.settle()
+        notes = _metadata(await world.get("Pair", "demo"))[1]
+        assert notes[GROUP_KINDS] == "ConfigMap,Secret"
+        await world.patch("Secret", "demo-second", {"metadata": {"finalizers": None}})
+        await world.settle()
+        notes = _metadata(await world.get("Pair", "demo"))[1]
+        assert notes[GROUP_KINDS] == "ConfigMap"
+        assert not await world.exists("Secret", "demo-second")
+
+
+@virtual_time
+async def test_object_that_no_watch_has_shown_yet_counts_as_a_child_for_a_while() -> None:
+    """The server has accepted it, so that it must be found by whoever removes children."""
+    async with composing() as world:
+        await _paired(world)
+        assert world.controllers is not None
+        children = world.controllers.world.children
+        wanted = _metadata(await world.get("ConfigMap", "demo-first"))[0][labels.PART_OF]
+        metadata = {
+            "name": "unseen",
+            "namespace": "default",
+            "uid": "u-1",
+            "resourceVersion": "999999",
+            "labels": {labels.PART_OF: wanted},
+        }
+        address = Address(CONFIG_MAP, Key("default", "unseen"))
+        children.note(address, {"metadata": metadata}, applied="x")
+        assert set(children.of_part(CONFIG_MAP, wanted)) == {Key("default", "demo-first"), address.key}
+        assert children.find(address) is not None
+        await world.settle(PATIENCE + 1)
+        assert set(children.of_part(CONFIG_MAP, wanted)) == {Key("default", "demo-first")}
+        assert children.find(address) is None

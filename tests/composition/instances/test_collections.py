@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from edgekeeper.controllers.composition import labels
 from edgekeeper.controllers.composition.instance_controllers import InstanceOptions
-from edgekeeper.controllers.composition.waves import Limits
+from edgekeeper.controllers.composition.instance_plan import Limits
 from kubesim.virtual import virtual_time
 from tests.composition.world import composing, instance, rgd
 

@@ -209,6 +209,11 @@ async def test_pods_of_a_job_go_with_it() -> None:
         await world.settle()
         assert not await world.exists("Job", "job")
         assert not await world.exists("Pod", "job-1")
+        (options,) = world.deletions
+        assert options["propagationPolicy"] == "Background", (
+            "without it a Job of the first API versions keeps its pods"
+        )
+        assert options["preconditions"] == {"uid": job["metadata"]["uid"]}
 
 
 @virtual_time

@@ -52,14 +52,21 @@ async def test_two_instances_never_overwrite_each_others_object() -> None:
 
 @virtual_time
 async def test_two_instances_that_begin_at_once_do_not_overwrite_each_other() -> None:
+    """Neither sees the object when it decides."""
     async with composing() as world:
         await world.define(SHARED)
         await world.settle()
+        world.latency = 0.1
         await world.apply(instance("Share", "one", {"name": "same", "text": "one"}))
         await world.apply(instance("Share", "two", {"name": "same", "text": "two"}))
         await world.settle()
-        states = {await world.state("Share", name) for name in ("one", "two")}
-        assert states == {"ACTIVE", "ERROR"}
+        states = {name: await world.state("Share", name) for name in ("one", "two")}
+        assert sorted(states.values()) == ["ACTIVE", "ERROR"]
+        (owner,) = [name for name, state in states.items() if state == "ACTIVE"]
+        assert (await world.get("ConfigMap", "same"))["data"] == {"text": owner}
+        managed = (await world.get("ConfigMap", "same"))["metadata"]
+        assert managed["labels"]["kro.run/instance-name"] == owner
+        assert len([write for write in world.requests.writes if "configmaps" in write]) == 1
 
 
 @virtual_time
@@ -170,3 +177,32 @@ async def test_two_resources_may_not_be_the_same_object() -> None:
         await world.patch("Twin", "demo", {"spec": {"name": "other"}})
         await world.settle()
         assert await world.state("Twin", "demo") == "ACTIVE"
+
+
+@virtual_time
+async def test_marks_are_repaired_though_no_field_of_the_object_changed() -> None:
+    """A Deployment's generation counts its spec alone."""
+    async with composing() as world:
+        resources = """
+- id: deployment
+  template:
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web, annotations: {team: edge}}
+    spec:
+      selector: {matchLabels: {app: web}}
+      template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}
+"""
+        await world.define(rgd("marked", "Marked", "{}", resources))
+        await world.apply(instance("Marked", "demo"))
+        await world.settle()
+        await world.patch(
+            "Deployment", "web", {"metadata": {"annotations": {"team": "other", "theirs": "x"}}}
+        )
+        await world.settle()
+        assert (await world.get("Deployment", "web"))["metadata"]["annotations"]["team"] == "edge"
+        assert (await world.get("Deployment", "web"))["metadata"]["annotations"]["theirs"] == "x"
+        world.requests.clear()
+        await world.set_status("Deployment", "web", {"replicas": 1})
+        await world.settle()
+        assert world.requests.calls == [], "the status of an object that nobody reads concerns nobody"

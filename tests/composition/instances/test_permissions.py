@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekeeper.controllers.composition.instance_controllers import InstanceOptions
-from edgekeeper.controllers.composition.waves import Limits
+from edgekeeper.controllers.composition.instance_plan import Limits
 from edgekeeper.core.json import JsonObject
 from kubesim.virtual import virtual_time
 from tests.composition.world import composing, instance, rgd
@@ -148,3 +148,43 @@ async def test_inventory_keeps_a_kind_whose_objects_may_not_be_seen() -> None:
             await world.settle(900)
             assert not await world.exists("Both", "demo")
             assert not await world.exists("Secret", "secret")
+
+
+@virtual_time
+async def test_process_that_is_limited_to_namespaces_looks_nowhere_else() -> None:
+    """With rights for these namespaces alone; instances elsewhere, and children elsewhere, are none of its business."""
+    async with composing(rights=RIGHTS[2:], operating=False) as world:
+        await world.namespace("one", "two", "three")
+        group = "rbac.authorization.k8s.io"
+        for place in ("one", "two"):
+            role = {"name": "operator", "namespace": place}
+            await world.apply(
+                {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": role, "rules": RIGHTS[:2]}
+            )
+            await world.apply(
+                {
+                    "apiVersion": f"{group}/v1",
+                    "kind": "RoleBinding",
+                    "metadata": role,
+                    "roleRef": {"apiGroup": group, "kind": "Role", "name": "operator"},
+                    "subjects": [{"apiGroup": group, "kind": "User", "name": "operator"}],
+                }
+            )
+        world.namespaces = ("one", "two")
+        async with world.operating():
+            await world.define(PLACED)
+            await world.apply(instance("Placed", "inside", {"place": "two"}, namespace="one"))
+            await world.apply(instance("Placed", "outside", {"place": "three"}, namespace="two"))
+            await world.settle()
+            await world.delete("ConfigMap", "one/here")
+            await world.apply(instance("Placed", "foreign", {"place": "two"}, namespace="three"))
+            await world.settle()
+            assert await world.state("Placed", "one/inside") == "ACTIVE"
+            assert await world.names("ConfigMap") == ["one/here", "two/here", "two/there"]
+            found = (await world.conditions("Placed", "two/outside"))["Ready"]
+            assert found["reason"] == "NamespaceNotPermitted"
+            assert "status" not in await world.get("Placed", "three/foreign")
+            await world.delete("Placed", "one/inside")
+            await world.settle()
+            assert not await world.exists("Placed", "one/inside")
+            assert await world.names("ConfigMap") == ["two/here"]

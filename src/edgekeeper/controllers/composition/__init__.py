@@ -29,4 +29,16 @@ Everything so far is pure: no clock, no cluster. The texts of rejections are kro
                                      GraphRevisions
     definition_admission, rights     what is refused, and what the operator may not do
     definition_instances             runs the controllers of instances beside that of definitions
+
+and instances by
+
+    labels, inventory                marks on instances and children, and where children may be
+    waves, instance_plan, readiness, comparison
+                                     what is to be applied next, and whether a live object is as it should be: pure
+    instance_removal, instance_status
+                                     which children go next; state, conditions and projected values: pure
+    watched, children, selectors, instance_view, instance_world
+                                     what is known about the cluster, and who is woken by what
+    instance_reconciler, instance_controllers
+                                     the pass of an instance; a controller for each kind
 """

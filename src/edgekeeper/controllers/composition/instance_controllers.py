@@ -5,7 +5,8 @@
     controllers.instances_of("web-apps")             how many instances there are, as far as is known
 
 When a definition changes, all its instances are queued behind what users do; as many passes run at a time as the options
-say. A kind that may not be watched stops only the instances that have children of it.
+say. A kind that may not be watched stops only the instances that have children of it. Where the process is limited to some
+namespaces when it starts, children may be in no others.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from typing import Any
 import msgspec
 
 from edgekeeper.controllers.composition import labels
-from edgekeeper.controllers.composition.children import Children, Watched
+from edgekeeper.controllers.composition.children import Children
+from edgekeeper.controllers.composition.instance_plan import Limits
 from edgekeeper.controllers.composition.instance_reconciler import InstanceReconciler
 from edgekeeper.controllers.composition.instance_world import World
 from edgekeeper.controllers.composition.registry import GraphRegistry, ServedGraph
-from edgekeeper.controllers.composition.waves import Limits, kind_of_node
+from edgekeeper.controllers.composition.watched import Watched
+from edgekeeper.controllers.composition.waves import kind_of_node
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import Key, Kind
@@ -81,8 +84,9 @@ class InstanceControllers:
         self._graphs = graphs
         self._options = options
         self._discovery = Discovery(services.client, services.clock)
-        children = Children(services.client, services.informers)
-        others = Watched(services.client, services.informers)
+        children = Children(services.client, services.informers, services.namespaces)
+        others = Watched(services.client, services.informers, services.namespaces)
+        self._limits = options.limits.within(services.namespaces)
         self._world = World(children, others, self._discovery, services.random)
         children.on_change, children.on_state = self._child_changed, self._state_changed
         others.on_change, others.on_state = self._other_changed, self._state_changed
@@ -157,7 +161,7 @@ class InstanceControllers:
             lambda: self._graphs.find(definition),
             self._world,
             self._services.clock,
-            self._options.limits,
+            self._limits,
         )
         options = ControllerOptions(
             name=f"instance-{served.kind.qualified_plural}",

@@ -19,11 +19,9 @@ from datetime import timedelta
 from typing import Final
 
 from edgekeeper.controllers.composition import labels
-from edgekeeper.controllers.composition.children import (
-    MOST_AT_ONCE,
-    ApplySetConflictError,
-)
+from edgekeeper.controllers.composition.children import ApplySetConflictError
 from edgekeeper.controllers.composition.graph import Graph
+from edgekeeper.controllers.composition.instance_plan import Address, Limits, Plan
 from edgekeeper.controllers.composition.instance_removal import Removal, next_removal
 from edgekeeper.controllers.composition.instance_status import (
     Finding,
@@ -44,13 +42,8 @@ from edgekeeper.controllers.composition.inventory import (
 from edgekeeper.controllers.composition.readiness import blocked_by
 from edgekeeper.controllers.composition.registry import ServedGraph
 from edgekeeper.controllers.composition.selectors import Interest
-from edgekeeper.controllers.composition.waves import (
-    Address,
-    Limits,
-    Plan,
-    decide,
-    kind_of_node,
-)
+from edgekeeper.controllers.composition.watched import MOST_AT_ONCE
+from edgekeeper.controllers.composition.waves import decide, kind_of_node
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from edgekeeper.controllers.composition import labels
+from edgekeeper.controllers.composition.instance_plan import Address
 from edgekeeper.controllers.composition.readiness import is_terminating
-from edgekeeper.controllers.composition.waves import Address
 from edgekeeper.core.json import JsonObject
 
 

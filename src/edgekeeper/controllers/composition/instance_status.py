@@ -26,9 +26,9 @@ from edgekeeper.controllers.composition.checking import CompiledExpression
 from edgekeeper.controllers.composition.conditions import BUILT_IN, made_types
 from edgekeeper.controllers.composition.evaluation import Allowance, evaluate_field
 from edgekeeper.controllers.composition.graph import Graph
+from edgekeeper.controllers.composition.instance_plan import NodeResult, NodeState, Plan
 from edgekeeper.controllers.composition.names import SCHEMA
 from edgekeeper.controllers.composition.template import Steps
-from edgekeeper.controllers.composition.waves import NodeResult, NodeState, Plan
 from edgekeeper.core.clock import timestamp
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.json import JsonObject, dig, dig_list

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from edgekeeper.controllers.composition.children import Children, Watched
+from edgekeeper.controllers.composition.children import Children
+from edgekeeper.controllers.composition.instance_plan import Address, Seen
 from edgekeeper.controllers.composition.selectors import Interest, matches
-from edgekeeper.controllers.composition.waves import Address, Seen
+from edgekeeper.controllers.composition.watched import Watched
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.kinds import Key, Kind
 
 
 class InstanceView:
-    """Implements `waves.View`."""
+    """Implements `instance_plan.View`."""
 
     def __init__(self, children: Children, others: Watched) -> None:
         self._children = children

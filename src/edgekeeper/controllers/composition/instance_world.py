@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Any, TypeAlias
 
-from edgekeeper.controllers.composition.children import Children, Watched
+from edgekeeper.controllers.composition.children import Children
+from edgekeeper.controllers.composition.instance_plan import KIND_NOT_SERVED
 from edgekeeper.controllers.composition.inventory import GroupKind
 from edgekeeper.controllers.composition.selectors import Interest
-from edgekeeper.controllers.composition.waves import KIND_NOT_SERVED
+from edgekeeper.controllers.composition.watched import Watched
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import Key, Kind

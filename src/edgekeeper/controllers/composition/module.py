@@ -120,7 +120,6 @@ class CompositionModule(KindModule):
 
     role: ClassVar = Role.MANAGER
     clouds: ClassVar = frozenset[Cloud]()
-    plannable: ClassVar = False
 
     def is_enabled(self, values: FlagValues) -> bool:
         return values.get("composition") != Mode.OFF

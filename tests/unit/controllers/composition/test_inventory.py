@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgekeeper.controllers.composition import labels
+from edgekeeper.controllers.composition.instance_plan import Address
 from edgekeeper.controllers.composition.instance_removal import next_removal
 from edgekeeper.controllers.composition.inventory import (
     GROUP_KINDS,
@@ -18,7 +19,6 @@ from edgekeeper.controllers.composition.inventory import (
     read_inventory,
 )
 from edgekeeper.controllers.composition.selectors import Interest, matches
-from edgekeeper.controllers.composition.waves import Address
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 

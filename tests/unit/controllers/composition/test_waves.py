@@ -11,17 +11,9 @@ import yaml
 from edgekeeper.cli.built_in import BuiltInSchemas
 from edgekeeper.controllers.composition import labels
 from edgekeeper.controllers.composition.graph import Graph, compile_definition, read_definition
+from edgekeeper.controllers.composition.instance_plan import Address, Desired, Limits, NodeState, Plan, Seen
 from edgekeeper.controllers.composition.inventory import GroupKind, Inventory
-from edgekeeper.controllers.composition.waves import (
-    Address,
-    Desired,
-    Limits,
-    NodeState,
-    Plan,
-    Seen,
-    decide,
-    read_nodes,
-)
+from edgekeeper.controllers.composition.waves import decide, read_nodes
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from tests.composition.fake_view import FakeView
