@@ -1,6 +1,6 @@
 """Play one plan again, call by call: `python -m tests.crash KIND SCENARIO NUMBER MODE`.
 
-The kind is `gizmos`, `tenants`, `routes`, `routes-kube` or `routes-cloudflare`. Without a plan, it is the clean run.
+The kind is `gizmos`, `tenants`, `routes`, `routes-kube`, `routes-cloudflare` or `instances`. Without a plan, it is the clean run.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tests.crash import gizmo_scenarios, route_scenarios, tenant_scenarios
+from tests.composition_crash.system import INSTANCES_DELETED, INSTANCES_KEPT
+from tests.crash import gizmo_scenarios, instance_scenarios, route_scenarios, tenant_scenarios
 from tests.crash.faults import Mode, Plan
 from tests.crash.oracles import differences
 from tests.crash.runner import run
@@ -26,6 +27,10 @@ KINDS: dict[str, list[tuple[System[Any], Scenarios[Any]]]] = {
     "routes": [(ROUTES, route_scenarios.scenarios)],
     "routes-kube": [(KUBE_WORKER, route_scenarios.scenarios)],
     "routes-cloudflare": [(CLOUDFLARE_WORKER, route_scenarios.scenarios)],
+    "instances": [
+        (INSTANCES_KEPT, instance_scenarios.scenarios),
+        (INSTANCES_DELETED, instance_scenarios.departures),
+    ],
 }
 
 
