@@ -136,6 +136,8 @@ class World:
         self.metrics = Errors()
         self.graphs = GraphRegistry()
         self.controllers: InstanceControllers | None = None
+        self.informers: Informers | None = None
+        """What the operator watches."""
         self.namespaces: tuple[str, ...] = ()
         """Those that the operator is limited to; empty for all."""
         self.latency = 0.0
@@ -297,7 +299,7 @@ class World:
         controllers = InstanceControllers(services, self.graphs, self.options)
         await informers.start()
         task = asyncio.create_task(controllers.run())
-        self.controllers = controllers
+        self.controllers, self.informers = controllers, informers
         try:
             yield controllers
         finally:

@@ -130,7 +130,10 @@ def rendered(instance: JsonObject, definition: JsonObject, others: Mapping[str, 
             return _children_of_shop(name, spec, definition)
         case "Mall":
             shop = f"{name}-shop"
-            return {f"Shop {shop}": {"text": spec["text"]}, f"ConfigMap {name}-sign": {"shop": f"{shop}-base"}}
+            return {
+                f"Shop {shop}": {"text": spec["text"]},
+                f"ConfigMap {name}-sign": {"shop": f"{shop}-base"},
+            }
         case _:
             rules = others[f"ConfigMap {REFERENCE}"]
             return {f"ConfigMap {name}-copy": {"text": dig(rules, "data", "text")}}

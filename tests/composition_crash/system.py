@@ -10,7 +10,6 @@ from itertools import pairwise
 from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
 from edgekeeper.controllers.composition import definition_report, instance_status, labels, revision_reconciler
 from edgekeeper.controllers.composition.definition_controller import DefinitionController, RevisionController
-from edgekeeper.controllers.composition.definition_instances import instance_runner
 from edgekeeper.controllers.composition.definition_options import CompositionOptions, Mode
 from edgekeeper.controllers.composition.definition_shared import Composition
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
@@ -34,8 +33,7 @@ def controllers(
     services: Services, _: Estate, __: Calls, options: CompositionOptions = OPTIONS
 ) -> Sequence[Controller]:
     shared = Composition.of(services, options)
-    running = [instance_runner(services, shared)]
-    return [DefinitionController(services, shared, running), RevisionController(services, shared)]
+    return [DefinitionController(services, shared), RevisionController(services, shared)]
 
 
 def deleting_controllers(services: Services, estate: Estate, calls: Calls) -> Sequence[Controller]:

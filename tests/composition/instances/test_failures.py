@@ -129,5 +129,5 @@ async def test_webhook_that_undoes_what_is_applied_is_not_fought_without_a_pause
         await world.settle(3600)
         assert 0 < len(world.requests.writes) <= 25
         world.mutation = None
-        await world.settle(600)
+        await world.settle(1500)
         assert await world.state("Stripped", "demo") == "ACTIVE"

@@ -38,6 +38,8 @@ from kubecel.library.kro.omission import OMIT
 MANAGED: Final = "InstanceManaged"
 RESOLVED: Final = "GraphResolved"
 RESOURCES: Final = "ResourcesReady"
+STATUS_BUDGET: Final = 2_000_000
+"""What the expressions of a status may cost together: it is built in one go, while nobody else can run."""
 DECLARATION: Final = Declaration(
     required=(MANAGED, RESOLVED, RESOURCES), ready_reason="Ready", ready_message="all resources are ready"
 )
@@ -112,10 +114,11 @@ class StatusWriter:
         state = InstanceState.ACTIVE if finding.ready else InstanceState.IN_PROGRESS
         if finding.failed:
             state = InstanceState.ERROR
-        projected = project(graph, plan.variables)
+        allowance = Allowance(STATUS_BUDGET)
+        projected = project(graph, plan.variables, allowance)
         if not graph.status.conditions:
             return {**projected, "state": str(state), "conditions": self._built_in()}
-        shown, faulty = self._custom(graph, plan)
+        shown, faulty = self._custom(graph, plan, allowance)
         return {**projected, "state": str(InstanceState.ERROR if faulty else state), "conditions": shown}
 
     def without_plan(self, state: InstanceState, resources: tuple[bool | None, str, str]) -> JsonObject:
@@ -142,7 +145,7 @@ class StatusWriter:
         ours = {"Ready", *DECLARATION.types}
         return [entry for entry in self.conditions.to_list() if entry.get("type") in ours]
 
-    def _custom(self, graph: Graph, plan: Plan) -> tuple[list[JsonObject], bool]:
+    def _custom(self, graph: Graph, plan: Plan, allowance: Allowance) -> tuple[list[JsonObject], bool]:
         """The conditions that the definition makes, and whether something is wrong with them."""
         seen = {**self._instance, "status": {"conditions": self._built_in()}}
         variables = {**plan.variables, SCHEMA: seen}
@@ -151,7 +154,7 @@ class StatusWriter:
             for entry in dig_list(self._instance, "status", "conditions")
             if isinstance(entry, dict) and isinstance(entry.get("type"), str)
         }
-        made, faulty = _made(graph.status.conditions, variables, before)
+        made, faulty = _made(graph.status.conditions, variables, before, allowance)
         return [self._stamped(entry, before.get(entry["type"])) for entry in made], faulty
 
     def _stamped(self, entry: JsonObject, before: JsonObject | None) -> JsonObject:
@@ -169,6 +172,7 @@ def _made(
     expressions: tuple[CompiledExpression, ...],
     variables: Mapping[str, Any],
     before: Mapping[str, JsonObject],
+    allowance: Allowance,
 ) -> tuple[list[JsonObject], bool]:
     """Conditions as their expressions make them. One whose data is pending stays as it was."""
     made: dict[str, JsonObject] = {}
@@ -176,7 +180,7 @@ def _made(
     faulty = False
     for expression in expressions:
         try:
-            value = expression.program.evaluate(variables)
+            value = allowance.evaluate(expression.program, variables)
         except EvaluationError as error:
             pending |= made_types(expression) or before.keys() - BUILT_IN
             faulty = faulty or not error.pending
@@ -190,9 +194,8 @@ def _made(
     return [*made.values(), *kept], faulty
 
 
-def project(graph: Graph, variables: Mapping[str, Any]) -> JsonObject:
+def project(graph: Graph, variables: Mapping[str, Any], allowance: Allowance) -> JsonObject:
     """The values of the status that can be evaluated."""
-    allowance = Allowance()
     result: dict[str | int, Any] = {}
     for one in graph.status.variables:
         try:
