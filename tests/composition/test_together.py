@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
 
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.errors import NotFoundError
-from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, NAMESPACE, Key, Kind
+from edgekeeper.kube.transport import ApiRequest, ApiResponse
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
 from kubesim.virtual import virtual_time
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 from tests.composition.definitions.test_kro import install_kro, set_available
+from tests.composition.definitions.test_rights import READ, TOKEN, grant, restricted
 
 CRD = "webapps.kro.run"
 
@@ -73,6 +81,65 @@ async def test_last_valid_revision_serves_old_and_new_instances_after_an_invalid
 
 
 @virtual_time
+async def test_revision_before_a_breaking_change_serves_old_and_new_instances_after_a_restart() -> None:
+    fields = {"name": "string | required=true", "port": "integer | default=80"}
+    async with scenery() as scene:
+        async with scene.operating():
+            await scene.create(definition(spec=fields))
+            await instantiate(scene, "old")
+            await scene.edit(
+                schema={"spec": {**fields, "port": "string"}}, resources=[config_map(a="breaking")]
+            )
+        async with scene.operating():
+            await scene.settle()
+            assert await state(scene, "old") == "ACTIVE"
+            await scene.user.delete(CONFIG_MAP, Key("default", "old"))
+            await instantiate(scene, "new")
+            assert dig(await child(scene, "old"), "data") == {"a": "1"}, "drift is corrected"
+            assert dig(await child(scene, "new"), "data") == {"a": "1"}
+            assert await state(scene, "new") == "ACTIVE"
+
+
+@virtual_time
+async def test_revision_with_all_rights_serves_instances_after_a_restart() -> None:
+    """The newest one adds a field, which is installed, and a kind that the operator may not use."""
+    secret = {"id": "secret", "template": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}}
+    fields = {"name": "string | required=true", "port": "integer | default=80"}
+    async with restricted() as scene:
+        await grant(scene, "configmaps", [{**READ, "verbs": ["*"]}])
+        async with scene.operating(TOKEN):
+            await scene.create(definition())
+            await instantiate(scene, "old")
+            assert await state(scene, "old") == "ACTIVE"
+            await scene.edit(schema={"spec": fields}, resources=[config_map(a="2"), secret])
+            assert "port" in await scene.crd_fields()
+        async with scene.operating(TOKEN):
+            await scene.settle()
+            await instantiate(scene, "new")
+            assert dig(await child(scene, "new"), "data") == {"a": "1"}
+            assert await state(scene, "new") == await state(scene, "old") == "ACTIVE"
+            assert (await scene.condition("ControllerReady"))[1] == "KindNotPermitted"
+            await grant(scene, "secrets", [{**READ, "resources": ["secrets"], "verbs": ["*"]}])
+            await scene.settle(60)
+            assert dig(await child(scene, "new"), "data") == {"a": "2"}
+
+
+@virtual_time
+async def test_instances_follow_the_namespaces_that_the_process_watches() -> None:
+    async with scenery() as scene, scene.operating() as operator:
+        await scene.user.create(NAMESPACE, {"metadata": {"name": "other"}})
+        await scene.create(definition())
+        operator.manager.set_namespaces(["other"])
+        await scene.settle()
+        await instantiate(scene, "shop")
+        assert await child(scene, "shop") is None
+        operator.manager.set_namespaces(["other", "default"])
+        await scene.settle()
+        assert await child(scene, "shop") is not None
+        assert await state(scene, "shop") == "ACTIVE"
+
+
+@virtual_time
 async def test_restart_writes_nothing_for_definitions_and_instances_at_rest() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -121,6 +188,65 @@ async def test_instances_are_left_alone_while_kro_is_found_running() -> None:
             await scene.settle(30)
             assert await child(scene, "shop") is not None
             assert await child(scene, "other") is not None
+
+
+class _SlowWrites(InProcessTransport):
+    """A way to the server that takes a while, and notes what arrives there while kro is running."""
+
+    def __init__(self, plane: Plane, token: str, seen: _Seen) -> None:
+        super().__init__(plane, token)
+        self._seen = seen
+
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        if request.method != "GET" and "/events" not in request.path:
+            if self._seen.kro_is_running:
+                self._seen.late.append(f"{request.method} {request.path}")
+            self._seen.sent += 1
+            await asyncio.sleep(0.02)
+        return await super().send(request, deadline)
+
+
+@dataclass
+class _Seen:
+    kro_is_running: bool = False
+    late: list[str] = field(default_factory=list)
+    """Writes that the operator sent while kro was running."""
+    sent: int = 0
+
+
+@pytest.mark.parametrize("moment", [step / 100 for step in range(1, 13)])
+def test_nothing_is_written_once_kro_is_available_in_the_midst_of_passes(moment: float) -> None:
+    """A definition with twenty instances of two resources, so that passes of both halves are under way."""
+
+    @virtual_time
+    async def scenario() -> None:
+        seen = _Seen()
+        async with scenery() as scene:
+            scene.connect = lambda plane, token: _SlowWrites(plane, token, seen)
+            await install_kro(scene, available=0)
+            async with scene.operating(composition="auto"):
+                two = config_map("second", "${config.metadata.name}-second")
+                await scene.create(definition("web-apps", config_map(), two))
+                for number in range(20):
+                    body = {"metadata": {"name": f"n{number}"}, "spec": {"name": f"n{number}"}}
+                    await scene.user.create(WEB_APP, body, namespace="default")
+                seen.sent = 0
+                await scene.user.merge_patch(
+                    DEFINITION_KIND, Key("", "web-apps"), {"spec": {"resources": [config_map(a="2"), two]}}
+                )
+                await asyncio.sleep(moment)
+                await set_available(scene, 1, settle=0)
+                seen.kro_is_running = True
+                before = seen.sent
+                await scene.settle(120)
+                assert seen.late == []
+                await set_available(scene, 0)
+                seen.kro_is_running = False
+                await scene.settle(60)
+                assert seen.sent > before, "there was something left to do"
+                assert all([await state(scene, f"n{number}") == "ACTIVE" for number in range(20)])
+
+    scenario()
 
 
 @virtual_time

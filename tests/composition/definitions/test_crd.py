@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from edgekeeper.controllers.composition.definition import ALLOW_BREAKING
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
+from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
 from kubesim.virtual import virtual_time
@@ -91,18 +92,40 @@ async def test_bounds_that_are_removed_are_removed_from_the_crd() -> None:
 
 
 @virtual_time
-async def test_blocked_change_is_still_blocked_after_a_restart_and_instances_can_be_deleted() -> None:
+async def test_blocked_change_is_still_blocked_after_a_restart_and_the_revision_before_it_is_served() -> None:
     async with scenery() as scene:
         async with scene.operating():
             await scene.create(definition(spec=FIELDS))
             await change_fields(scene, port=None)
+            await change_fields(scene, port="string")
+            assert await scene.numbers() == [1, 2, 3]
+        async with scene.operating():
+            await scene.settle()
+            served = scene.graphs.find("web-apps")
+            assert served is not None
+            assert (served.revision, served.error) == (1, "")
+            assert served.graph is not None
+            assert "port" in await scene.crd_fields()
+            assert (await scene.condition("KindReady"))[0] == "False"
+            await scene.annotate(**{ALLOW_BREAKING: "true"})
+            served = scene.graphs.find("web-apps")
+            assert served is not None
+            assert served.revision == 3
+
+
+@virtual_time
+async def test_instances_can_be_deleted_if_no_revision_can_be_served_after_a_restart() -> None:
+    async with scenery() as scene:
+        async with scene.operating():
+            await scene.create(definition(spec=FIELDS))
+            await change_fields(scene, port=None)
+        await scene.user.delete(REVISION, Key("", "web-apps-r00001"))
         async with scene.operating():
             await scene.settle()
             served = scene.graphs.find("web-apps")
             assert served is not None
             assert served.graph is None
             assert "Property port was removed" in served.error
-            assert "port" in await scene.crd_fields()
 
 
 @virtual_time
