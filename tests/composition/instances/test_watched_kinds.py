@@ -13,7 +13,7 @@ ACCOUNT = "{id: account, externalRef: {apiVersion: v1, kind: ServiceAccount, met
 ELSEWHERE = """
 - {id: config, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: here}}}
 - id: far
-  template: {apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: "${schema.spec.place}"}}
+  template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${schema.metadata.name}-far", namespace: "${schema.spec.place}"}}
 """
 REFERRING = """
 - id: settings
@@ -127,9 +127,9 @@ async def test_instances_follow_the_watched_namespaces() -> None:
             await world.settle()
             assert await world.state("Farm", "one/first") == "ACTIVE"
             assert places(world, "configmaps") == places(world, "farms") == {"one", "two"}
-            await world.delete("ConfigMap", "two/far")
+            await world.delete("ConfigMap", "two/first-far")
             await world.settle()
-            assert await world.exists("ConfigMap", "two/far"), "drift is seen"
+            assert await world.exists("ConfigMap", "two/first-far"), "drift is seen"
             controllers.set_namespaces(())
             await world.settle()
             assert places(world, "configmaps") == places(world, "farms") == {""}
@@ -147,7 +147,7 @@ async def test_namespace_that_is_no_longer_watched_is_left_as_it_is_and_blocks_d
             assert await world.state("Farm", "one/demo") == "ACTIVE"
             controllers.set_namespaces(("one",))
             await world.settle()
-            assert await world.exists("ConfigMap", "two/far")
+            assert await world.exists("ConfigMap", "two/demo-far")
             await world.delete("Farm", "one/demo")
             await world.settle(30)
             found = (await world.conditions("Farm", "one/demo"))["ResourcesReady"]
@@ -156,7 +156,7 @@ async def test_namespace_that_is_no_longer_watched_is_left_as_it_is_and_blocks_d
                 "deletion is blocked: configmaps in namespace two, which the operator does not watch: "
                 "add it to --namespace"
             )
-            assert await world.names("ConfigMap") == ["one/here", "two/far"], "nothing is stranded"
+            assert await world.names("ConfigMap") == ["one/here", "two/demo-far"], "nothing is stranded"
             controllers.set_namespaces(("one", "two"))
             await world.settle()
             assert not await world.exists("Farm", "one/demo")

@@ -50,7 +50,7 @@ class InstanceDeletion:
         await self._world.watch((self._kind, request.key), inventory, (), ())
         if why := self._world.blind_spot(inventory):
             raise Stall(why[0], f"deletion is blocked: {why[1]}")
-        children = self._world.members(apply_set, request.key.namespace, inventory)
+        children = self._world.members((self._kind, request.key), inventory, {})
         if not children:
             return await self._confirmed_gone(inventory, apply_set)
         removal = next_removal(children)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -171,9 +172,10 @@ class Plan:
         return all(node.state in (NodeState.EXCLUDED, NodeState.READY) for node in self.nodes.values())
 
     @property
-    def wanted(self) -> set[tuple[GroupKind, Key]]:
-        return {
-            (GroupKind.of(one.address.kind), one.address.key)
-            for node in self.nodes.values()
-            for one in node.objects
-        }
+    def wanted(self) -> dict[GroupKind, set[Key]]:
+        """The objects that are known to be wanted."""
+        found: defaultdict[GroupKind, set[Key]] = defaultdict(set)
+        for node in self.nodes.values():
+            for one in node.objects:
+                found[GroupKind.of(one.address.kind)].add(one.address.key)
+        return found

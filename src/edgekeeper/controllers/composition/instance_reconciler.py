@@ -28,7 +28,7 @@ from edgekeeper.controllers.composition.instance_removal import next_removal
 from edgekeeper.controllers.composition.instance_status import InstanceState, StatusWriter, finding_of
 from edgekeeper.controllers.composition.instance_view import InstanceView
 from edgekeeper.controllers.composition.instance_world import InstanceKey, World
-from edgekeeper.controllers.composition.inventory import GroupKind, apply_set_id, read_inventory
+from edgekeeper.controllers.composition.inventory import read_inventory
 from edgekeeper.controllers.composition.registry import ServedGraph
 from edgekeeper.controllers.composition.reverted import REVERTED
 from edgekeeper.controllers.composition.selectors import Interest
@@ -37,7 +37,6 @@ from edgekeeper.controllers.composition.waves import decide
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Retry, Stall
-from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Outcome, StatusWrite, done, requeue
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.runtime.contract import Request
@@ -129,12 +128,14 @@ class InstanceReconciler:
         if applied and not failures and not plan.is_ready:
             return requeue(AT_ONCE if plan.applies else SETTLING)
         if plan.is_complete and not failures:
-            failures = await self._prune(request, plan)
-            if not failures and self._is_pruned(request, plan):
+            spare = self._world.members(self._key(request), inventory, plan.wanted)
+            if spare:
+                failures = await remove_all(self._world.children, next_removal(spare))
+            elif self._world.blind_spot(inventory) is None:
                 marks = missing_marks(request, served, plan.inventory)
                 if marks is not None:
                     return requeue(AT_ONCE).writing(marks)
-        return self._concluded(request, graph, plan, failures)
+        return await self._concluded(request, graph, plan, failures)
 
     def _key(self, request: Request) -> InstanceKey:
         return self._kind, request.key
@@ -178,34 +179,13 @@ class InstanceReconciler:
                 node.message = f"resource {one.node}: {hold.message}"
                 plan.held_until = min(plan.held_until or hold.until, hold.until)
 
-    # What is no longer wanted
-
-    async def _prune(self, request: Request, plan: Plan) -> dict[str, str]:
-        """Remove one wave of what is no longer wanted. Return why which objects could not be."""
-        spare = self._spare(request, plan)
-        return await remove_all(self._world.children, next_removal(spare)) if spare else {}
-
-    def _is_pruned(self, request: Request, plan: Plan) -> bool:
-        """Whether the inventory needs to cover no more than what is wanted."""
-        inventory = read_inventory(request.object)
-        return not self._spare(request, plan) and self._world.blind_spot(inventory) is None
-
-    def _spare(self, request: Request, plan: Plan) -> dict[Address, JsonObject]:
-        """The children of an instance that it does not want any more."""
-        wanted = plan.wanted
-        apply_set = apply_set_id(self._kind, request.key)
-        members = self._world.members(apply_set, request.key.namespace, read_inventory(request.object))
-        return {
-            address: live
-            for address, live in members.items()
-            if (GroupKind.of(address.kind), address.key) not in wanted
-        }
-
     # The end of a pass
 
-    def _concluded(self, request: Request, graph: Graph, plan: Plan, failures: Mapping[str, str]) -> Outcome:
+    async def _concluded(
+        self, request: Request, graph: Graph, plan: Plan, failures: Mapping[str, str]
+    ) -> Outcome:
         finding = finding_of(plan, failures)
-        status = self._status(request).of_plan(graph, plan, finding)
+        status = await self._status(request).of_plan(graph, plan, finding)
         if failures:
             count = self._failures[request.key] = self._failures.get(request.key, 0) + 1
             raise ReportedWait(APPLY_BACKOFF.delay(count, self._world.random), finding, status)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from random import Random
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ from edgekeeper.controllers.composition.instance_plan import (
     Limits,
     not_watched,
 )
-from edgekeeper.controllers.composition.inventory import GroupKind, Inventory
+from edgekeeper.controllers.composition.inventory import GroupKind, Inventory, apply_set_id
 from edgekeeper.controllers.composition.selectors import Interest
 from edgekeeper.controllers.composition.watched import Watched
 from edgekeeper.core.json import JsonObject, dig
@@ -95,13 +95,18 @@ class World:
                     return NAMESPACE_NOT_WATCHED, f"{kind.qualified_plural} in {not_watched(namespace)}"
         return None
 
-    def members(self, apply_set: str, namespace: str, inventory: Inventory) -> dict[Address, JsonObject]:
-        """The children of an instance in this namespace, where its inventory says that they may be."""
-        namespaces = {namespace, *inventory.namespaces}
+    def members(
+        self, instance: InstanceKey, inventory: Inventory, wanted: Mapping[GroupKind, Container[Key]]
+    ) -> dict[Address, JsonObject]:
+        """The children of an instance, where its inventory says that they may be, without those that it wants."""
+        apply_set = apply_set_id(*instance)
+        namespaces = {instance[1].namespace, *inventory.namespaces}
         return {
             Address(kind, key): live
             for kind in self.watched_of(inventory.kinds)
-            for key, live in self.children.of_part(kind, apply_set).items()
+            for key, live in self.children.of_part(
+                kind, apply_set, wanted.get(GroupKind.of(kind), ())
+            ).items()
             if not kind.namespaced or key.namespace in namespaces
         }
 

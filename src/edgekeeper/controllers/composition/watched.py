@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -133,16 +133,16 @@ class Watched:
             return known.until is not None and _now() < known.until
         return is_older(str(dig(stored, "metadata", "resourceVersion")), known.version)
 
-    def of_part(self, kind: Kind, apply_set: str) -> dict[Key, JsonObject]:
-        """The objects of a kind that belong to an ApplySet."""
+    def of_part(self, kind: Kind, apply_set: str, known: Container[Key] = ()) -> dict[Key, JsonObject]:
+        """The objects of a kind that belong to an ApplySet, without those that are known to."""
         found: dict[Key, JsonObject] = {}
         for store in self.watches.stores(kind):
             for key in store.by_index(_PART_OF_INDEX, apply_set):
-                seen = self.find(Address(kind, key))
+                seen = None if key in known else self.find(Address(kind, key))
                 if seen is not None:
                     found[key] = seen.object
         for address in self._unseen:
-            if address.kind == kind and address.key not in found:
+            if address.kind == kind and address.key not in found and address.key not in known:
                 seen = self.find(address)
                 if seen is not None and labels.label_of(seen.object, labels.PART_OF) == apply_set:
                     found[address.key] = seen.object
