@@ -12,6 +12,7 @@ from edgekeeper.controllers.composition import definition_report, instance_statu
 from edgekeeper.controllers.composition.definition_controller import DefinitionController, RevisionController
 from edgekeeper.controllers.composition.definition_options import CompositionOptions, Mode
 from edgekeeper.controllers.composition.definition_shared import Composition
+from edgekeeper.controllers.composition.inventory import GROUP_KINDS
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.core.calls import Calls
@@ -26,6 +27,7 @@ from tests.crash.system import System
 
 OPTIONS = CompositionOptions(mode=Mode.ON)
 MASKED = frozenset({"lastTransitionTime", labels.DEFINITION_ID, labels.INSTANCE_ID, labels.APPLIED_HASH})
+_IN_INVENTORIES = {"ConfigMap": "ConfigMap", "Secret": "Secret", "Shop": "Shop.kro.run"}
 _KINDS = {kind.kind for kind in INSTANCES}
 
 
@@ -72,7 +74,7 @@ def _renderings(instance: JsonObject, estate: Estate) -> Iterator[JsonObject]:
 
 
 def mismatches(stage: Stage[Estate]) -> Iterator[str]:
-    """Instances that are not as the newest revision of their definition renders them; definitions and revisions apart."""
+    """Instances that are not as the newest revision of their definition renders them."""
     for obj in stage.objects():
         if obj["kind"] in _KINDS:
             wanted, found = next(_renderings(obj, stage.outside), {}), stage.outside.children_of(obj)
@@ -80,6 +82,9 @@ def mismatches(stage: Stage[Estate]) -> Iterator[str]:
                 yield f"{obj['kind']} {obj['metadata']['name']} has {found}, and should have {wanted}"
             if dig(obj, "status", "state") != "ACTIVE":
                 yield f"{obj['kind']} {obj['metadata']['name']} is {dig(obj, 'status', 'state')}"
+            kinds = labels.annotation_of(obj, GROUP_KINDS)
+            if kinds != ",".join(sorted({_IN_INVENTORIES[name.partition(" ")[0]] for name in wanted})):
+                yield f"{obj['kind']} {obj['metadata']['name']} has an inventory of {kinds}"
 
 
 def wrongs(stage: Stage[Estate]) -> Iterator[str]:

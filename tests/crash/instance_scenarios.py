@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from edgekeeper.controllers.composition import labels
@@ -9,6 +10,8 @@ from edgekeeper.controllers.composition.definition_report import DELETION_BLOCKE
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
 from tests.composition_crash.definitions import (
     LODGER,
     MALL,
@@ -163,8 +166,15 @@ async def instance_deleted(stage: Stage[Estate]) -> None:
 @scenarios.add_race
 async def instance_deleted_while_it_is_created(stage: Stage[Estate]) -> None:
     await defined(stage)
-    await stage.create(instance(SHOP, DEMO.name, values=["a", "b"]))
-    await stage.until(lambda: any(True for _ in stage.outside.children()))
+    first = asyncio.Event()
+
+    def observe(resource: GroupResource, event: Event) -> None:
+        if resource.plural == CONFIG_MAP.plural and event.previous is None:
+            first.set()
+
+    stage.plane.store.listen(observe)
+    await stage.create(instance(SHOP, DEMO.name, values=["a", "b"], extra=True))
+    await first.wait()
     await stage.delete(SHOP, DEMO)
     await gone(stage)
 
