@@ -16,7 +16,7 @@ from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
 from tests.composition_crash.definitions import INSTANCES
 
-BYSTANDERS: Final = (
+BYSTANDERS: Final[tuple[tuple[str, str, dict[str, str]], ...]] = (
     ("ConfigMap", "bystander", {}),
     ("ConfigMap", "impostor", {labels.OWNED: "true", labels.PART_OF: "applyset-of-somebody-else-v1"}),
     ("Secret", "bystander", {}),

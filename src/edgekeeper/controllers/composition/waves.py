@@ -27,7 +27,6 @@ from edgekeeper.controllers.composition.evaluation import (
     Allowance,
     Bindings,
     combine,
-    first_unmet,
     holds,
     iterator_values,
     resolve,
@@ -46,17 +45,19 @@ from edgekeeper.controllers.composition.instance_plan import (
     View,
     not_watched,
 )
-from edgekeeper.controllers.composition.names import SCHEMA
 from edgekeeper.controllers.composition.node import NodeKind
-from edgekeeper.controllers.composition.readiness import is_terminating, own_message
+from edgekeeper.controllers.composition.node_progress import (
+    pending_programs,
+    unready_object,
+    unready_selection,
+    waits_for,
+)
+from edgekeeper.controllers.composition.readiness import is_terminating
 from edgekeeper.controllers.composition.used_objects import kind_of_node
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.kube.kinds import Kind
 from kubecel.errors import EvaluationError
 from kubecel.program import Program
-
-Observed = Sequence[tuple[Address, JsonObject]]
-"""Objects of a node as they are."""
 
 
 async def decide(
@@ -122,7 +123,8 @@ class _Walk:
         except EvaluationError as error:
             if not error.pending:
                 raise
-            return self._pending(node, f"includeWhen {written}", [condition.program], error)
+            where = f"resource {node.id}, includeWhen {written}"
+            return self._waiting(node, where, [condition.program], error)
         return NodeResult(node.id, NodeState.EXCLUDED, f"includeWhen {written} does not hold")
 
     def _waits_for(self, node: CompiledNode, names: Iterable[str]) -> NodeResult | None:
@@ -156,7 +158,8 @@ class _Walk:
         except EvaluationError as error:
             if not error.pending:
                 raise
-            return self._pending(node, "", await self._pending_programs(node), error)
+            programs = await pending_programs(node, self._bindings.variables, self._allowance)
+            return self._waiting(node, f"resource {node.id}", programs, error)
         if node.node.kind is NodeKind.EXTERNAL:
             return await self._external(node, kind, rendered[0])
         if node.node.kind is NodeKind.EXTERNAL_COLLECTION:
@@ -175,38 +178,11 @@ class _Walk:
             await self._allowance.let_others_run(OBJECT_WORK)
         return rendered
 
-    def _pending(
-        self, node: CompiledNode, what: str, programs: Iterable[Program], error: EvaluationError
+    def _waiting(
+        self, node: CompiledNode, where: str, programs: Iterable[Program], error: EvaluationError
     ) -> NodeResult:
-        """Data is not there yet: name the field of the instance, if it is one that nobody has set."""
-        unset = self._unset(programs)
-        where = f"resource {node.id}{f', {what}' if what else ''}"
-        if unset:
-            return NodeResult(
-                node.id, NodeState.WAITING, f"{where}: waits for {', '.join(unset)}, which is not set"
-            )
-        return NodeResult(node.id, NodeState.WAITING, f"{where}: waits for data: {error.message}")
-
-    async def _pending_programs(self, node: CompiledNode) -> list[Program]:
-        """The expressions of a node that wait for data. Those with iterators are taken to do so."""
-        pending: list[Program] = []
-        for program in (*(one.program for one in node.for_each), *(one.program for one in node.variables)):
-            try:
-                self._allowance.evaluate(program, self._bindings.variables)
-            except EvaluationError as error:
-                if error.pending:
-                    pending.append(program)
-            await self._allowance.let_others_run()
-        return pending
-
-    def _unset(self, programs: Iterable[Program]) -> list[str]:
-        return sorted(
-            {
-                ".".join(path)
-                for program in programs
-                for path in program.paths
-                if path[0] == SCHEMA and dig(self._instance, *path[1:]) is None
-            }
+        return NodeResult(
+            node.id, NodeState.WAITING, f"{where}: {waits_for(programs, self._instance, error)}"
         )
 
     # Objects of others
@@ -318,47 +294,17 @@ class _Walk:
         self,
         node: CompiledNode,
         whole: JsonObject | list[JsonObject],
-        observed: Observed,
+        observed: Sequence[tuple[Address, JsonObject]],
         objects: tuple[Desired, ...],
     ) -> NodeResult:
         result = NodeResult(node.id, NodeState.READY, objects=objects, observed=whole)
         if node.node.kind is NodeKind.EXTERNAL_COLLECTION:
-            result.message = await self._unready_selection(node, whole)
+            result.message = await unready_selection(node, whole, self._allowance)
         else:
-            result.message = await self._unready(node, observed)
+            result.message = await unready_object(node, observed, self._allowance)
         if result.message:
             result.state = NodeState.NOT_READY
         return result
-
-    async def _unready_selection(self, node: CompiledNode, whole: JsonObject | list[JsonObject]) -> str:
-        """Why objects that a selector matches are not ready; empty if they are. Conditions see all of them at once."""
-        for condition in node.ready_when:
-            await self._allowance.let_others_run()
-            try:
-                if not holds(condition, {node.id: whole}, self._allowance):
-                    return f"resource {node.id} is not ready"
-            except EvaluationError as error:
-                if not error.pending:
-                    raise
-                return f"resource {node.id} is not ready"
-        return ""
-
-    async def _unready(self, node: CompiledNode, observed: Observed) -> str:
-        """Why one of these objects is not ready; empty if all are."""
-        for address, obj in observed if node.ready_when else ():
-            try:
-                failing = await first_unmet(node, obj, self._allowance)
-            except EvaluationError as error:
-                if not error.pending:
-                    raise
-                why = f"readyWhen waits for data: {error.message}"
-            else:
-                if failing is None:
-                    continue
-                why = f"readyWhen {failing.expression.in_place} does not hold"
-            said = own_message(obj)
-            return f"resource {node.id}: {address} is not ready: {why}{f'; it says: {said}' if said else ''}"
-        return ""
 
 
 _URGENCY: Final = (NodeState.READY, NodeState.READING, NodeState.APPLY)
