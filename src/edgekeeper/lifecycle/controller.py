@@ -123,6 +123,7 @@ class ExternalController(UpkeptController):
         metrics: KindMetrics,
         *,
         memory: Memory | None = None,
+        sources: Sequence[Source] = (),
         upkeep: Upkeep | None = None,
     ) -> None:
         upkeep = upkeep or Upkeep()
@@ -136,7 +137,7 @@ class ExternalController(UpkeptController):
             upkeep.intervals,
             upkeep.cleanup_timeout,
         )
-        super().__init__(options, reconciler, services, upkeep=upkeep)
+        super().__init__(options, reconciler, services, sources, upkeep)
 
     def informers_changed(self) -> None:
         super().informers_changed()

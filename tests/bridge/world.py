@@ -1,0 +1,245 @@
+"""A stage for the kinds of the bridge: what users, AWS and time do, and what can be seen then.
+
+    @virtual_time
+    async def test_…() -> None:
+        async with playing() as scene:
+            await scene.create(permission(statement("api")))
+            await scene.ready(PERMISSION)
+
+Whatever a test is about, the laws of a status are judged at every write of it, and no secret may be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
+from edgekeeper.cloud.aws.account import AwsAccount
+from edgekeeper.controllers.bridge.controller import Surroundings
+from edgekeeper.controllers.bridge.metrics import BridgeMetrics
+from edgekeeper.controllers.bridge.permissions.report import DECLARATION as PERMISSION_DECLARATION
+from edgekeeper.controllers.bridge.permissions.wiring import permission_controller
+from edgekeeper.core.calls import Calls
+from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.module import KindOptions, kind_of
+from edgekeeper.runtime.contract import Services
+from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.metrics import Metrics
+from kubesim.ack import definitions as ack
+from kubesim.plane.kinds.gateway import gateway_crds
+from kubesim.plane.resource import GroupResource
+from kubesim.plane.store import Event
+from tests.bridge.estate import FUNCTION, REGION, BridgeEstate
+from tests.crash.oracles import Watchman
+from tests.crash.stage import Stage, staged
+from tests.crash.system import System
+from tests.tenants.estate import SECRET
+from tests.tenants.scene import UNSAID, Fact, Told, facts, records_of
+
+CLUSTER = "test-cluster"
+PERMISSIONS = kind_of(LAMBDA_PERMISSION)
+PERMISSION = Key("default", "api-permission")
+OPTIONS = KindOptions(CLUSTER)
+APIS = Kind(ack.API.group, "v1alpha1", "API", "apis")
+FUNCTIONS = Kind(ack.FUNCTION.group, "v1alpha1", "Function", "functions")
+SOURCE = f"arn:aws:execute-api:{REGION}:111122223333:a1b2c3d4e5/*/*"
+STALLS = frozenset({"NameConflict", "PolicyLengthExceeded", "InvalidSpec", "AccessDenied", "DomainConflict"})
+_EVENTS = GroupResource("", "events")
+
+
+def statement(id_: str, **fields: Any) -> JsonObject:
+    """A permission of a spec."""
+    source = {} if "sourceRef" in fields else {"sourceArn": SOURCE}
+    return {"statementId": id_, "principal": "apigateway.amazonaws.com", **source, **fields}
+
+
+def permission(
+    *permissions: JsonObject, key: Key = PERMISSION, function: JsonObject | None = None
+) -> JsonObject:
+    """A LambdaPermission."""
+    ref = function if function is not None else {"functionName": FUNCTION}
+    return {
+        "apiVersion": PERMISSIONS.api_version,
+        "kind": PERMISSIONS.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "spec": {"functionRef": ref, "permissions": list(permissions)},
+    }
+
+
+class Scene:
+    """See the module."""
+
+    def __init__(self, stage: Stage[BridgeEstate]) -> None:
+        self.stage = stage
+        self.estate = stage.outside
+        self.cloud = stage.outside.cloud
+        self.versions: list[JsonObject] = []
+        """Every object of ours that was ever committed, oldest first."""
+        self._watchman = Watchman(stage)
+        self._resources = {GroupResource(kind.group, kind.plural) for kind in stage.system.declarations}
+        stage.plane.store.listen(self._remember)
+
+    # What users and time do
+
+    async def create(self, obj: JsonObject) -> None:
+        await self.stage.create(obj)
+
+    async def edit(self, kind: Kind, key: Key, **spec: Any) -> None:
+        await self.stage.patch(kind, key, {"spec": spec})
+
+    async def annotate(self, kind: Kind, key: Key, **annotations: str | None) -> None:
+        named = {f"edgekeeper.io/{name.replace('_', '-')}": value for name, value in annotations.items()}
+        await self.stage.patch(kind, key, {"metadata": {"annotations": named}})
+
+    async def delete(self, kind: Kind, key: Key) -> None:
+        await self.stage.delete(kind, key)
+
+    async def elapse(self, **interval: float) -> None:
+        await self.stage.elapse(**interval)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        try:
+            await self.stage.until(holds)
+        except TimeoutError:
+            raise AssertionError(f"it never happened; {self.told()}") from None
+
+    async def says(self, key: Key, type_: str, reason: str) -> Fact:
+        """Wait until a condition has a reason, for the present spec, and return it."""
+        await self.until(lambda: self.is_current(key) and self.fact(key, type_).reason == reason)
+        return self.fact(key, type_)
+
+    async def ready(self, key: Key) -> None:
+        await self.until(lambda: self.is_current(key) and self.fact(key, "Ready").status == "True")
+        assert self.status(key)["ready"] is True
+
+    async def gone(self, key: Key) -> None:
+        await self.until(lambda: self.find(key) is None)
+
+    async def ack_object(self, kind: Kind, name: str, spec: JsonObject, status: JsonObject | None) -> None:
+        """An object of ACK, which ACK has made if it has a status."""
+        metadata = {"name": name, "namespace": "default"}
+        obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
+        await self.stage.user.create(kind, obj)
+        if status is not None:
+            await self.made(kind, name, status)
+
+    async def made(self, kind: Kind, name: str, status: JsonObject, *, synced: bool = True) -> None:
+        """ACK has made it."""
+        condition = {"type": "ACK.ResourceSynced", "status": "True" if synced else "False"}
+        owner = {"ownerAccountID": "111122223333", "region": REGION}
+        owner |= status.pop("ackResourceMetadata", {})
+        body = {"status": {**status, "ackResourceMetadata": owner, "conditions": [condition]}}
+        await self.stage.user.merge_patch(kind, Key("default", name), body, subresource="status")
+
+    # What can be seen in the cluster
+
+    def find(self, key: Key) -> JsonObject | None:
+        found = (one for one in self.stage.objects() if _key(one) == key)
+        return next(found, None)
+
+    def object(self, key: Key) -> JsonObject:
+        found = self.find(key)
+        assert found is not None
+        return found
+
+    def status(self, key: Key) -> JsonObject:
+        return dig_object(self.object(key), "status")
+
+    def fact(self, key: Key, type_: str) -> Fact:
+        return facts(self.object(key)).get(type_, UNSAID)
+
+    def is_current(self, key: Key) -> bool:
+        """Does the status speak of the present spec?"""
+        obj = self.object(key)
+        ready = [one for one in dig_list(obj, "status", "conditions") if one["type"] == "Ready"]
+        return any(one["observedGeneration"] == obj["metadata"]["generation"] for one in ready)
+
+    def states(self, key: Key = PERMISSION) -> dict[str, str]:
+        """The state of each permission."""
+        return {one["statementId"]: one["state"] for one in self.status(key).get("permissions", ())}
+
+    def events(self, key: Key, reason: str = "") -> list[str]:
+        return [one.note for one in self._told(key) if reason in ("", one.reason)]
+
+    def told(self) -> str:
+        return f"{[(_key(one), dig(one, 'status')) for one in self.stage.objects()]}, {self.estate.state()}"
+
+    # What can be seen in AWS
+
+    @property
+    def records(self) -> dict[str, str]:
+        return records_of(self.estate.zone.records.values())
+
+    def calls(self, operation: str) -> int:
+        return self.cloud.journal.counts[operation]
+
+    def metric(self, name: str, **labels: str) -> float:
+        return self.stage.operator.metrics.registry.get_sample_value(name, labels) or 0.0
+
+    def _told(self, key: Key) -> Iterator[Told]:
+        for item in self.stage.plane.store.collection(_EVENTS).ordered():
+            event = item.decode()
+            about = event["involvedObject"]
+            if Key(about["namespace"], about["name"]) == key:
+                told = Told(event["type"], event["reason"], event["message"])
+                yield from [told] * (dig(event, "series", "count") or 1)
+
+    def _remember(self, resource: GroupResource, event: Event) -> None:
+        if resource in self._resources and event.type != "DELETED":
+            self.versions.append(event.item.decode())
+
+    def judge(self) -> None:
+        assert not self._watchman.faults, "\n".join(self._watchman.faults)
+        assert not self.estate.dangling, "\n".join(self.estate.dangling)
+
+
+def controllers(
+    services: Services, estate: BridgeEstate, calls: Calls, options: KindOptions = OPTIONS
+) -> Sequence[Controller]:
+    assert isinstance(services.metrics, Metrics)
+    registry = services.metrics.registry
+    access, cloud_metrics = estate.access(calls, registry=registry)
+    aws = AwsAccount(access, services.clock, cloud_metrics, options=options.intervals.pace)
+    claims = Claims()
+    claims.records.connect(aws.dns)
+    around = Surroundings(services, aws, claims, BridgeMetrics(registry), options)
+    return [permission_controller(around)]
+
+
+def system(options: KindOptions = OPTIONS, *, ack_kinds: bool = True) -> System[BridgeEstate]:
+    """The kinds, with an operator that was told this."""
+    foreign = [kind.definition() for kind in ack.KINDS] if ack_kinds else []
+    return System(
+        definitions=(LAMBDA_PERMISSION.definition(), *foreign, *gateway_crds()),
+        declarations={PERMISSIONS: PERMISSION_DECLARATION},
+        outside=BridgeEstate,
+        controllers=partial(controllers, options=options),
+        lies=lambda *_: "",
+        canary=SECRET,
+        stalls=STALLS,
+        quiet=timedelta(minutes=15),
+    )
+
+
+@asynccontextmanager
+async def playing(
+    options: KindOptions = OPTIONS, *, start: bool = True, ack_kinds: bool = True
+) -> AsyncIterator[Scene]:
+    """A scene with an operator."""
+    async with staged(replace(system(options, ack_kinds=ack_kinds))) as stage:
+        scene = Scene(stage)
+        if start:
+            stage.start_operator()
+        yield scene
+        scene.judge()
+
+
+def _key(obj: JsonObject) -> Key:
+    return Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
