@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from edgekeeper.api.lambda_permission import PERMISSION_FINALIZER
@@ -9,7 +11,7 @@ from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.kinds import Key
-from edgekeeper.lifecycle.module import KindOptions
+from edgekeeper.controllers.bridge.domains.wiring import DomainOptions
 from kubesim.aws import faults
 from kubesim.virtual import virtual_time
 from tests.bridge.world import (
@@ -237,7 +239,7 @@ async def test_drift_is_corrected() -> None:
 
 @virtual_time
 async def test_drift_is_only_told_under_report() -> None:
-    async with playing(KindOptions(CLUSTER, Policy.REPORT)) as scene:
+    async with playing(DomainOptions(CLUSTER, Policy.REPORT)) as scene:
         await scene.create(permission(statement("api")))
         await scene.ready(PERMISSION)
         scene.estate.statements().clear()
@@ -352,7 +354,7 @@ async def test_errors_of_lambda_are_retried_from_fifteen_seconds_on() -> None:
         await scene.create(permission(statement("api")))
         await scene.ready(PERMISSION)
         attempts = [one.moment for one in scene.cloud.journal.entries if one.operation == "AddPermission"]
-        pauses = [later - earlier for earlier, later in zip(attempts, attempts[1:], strict=False)]
+        pauses = [later - earlier for earlier, later in pairwise(attempts)]
         assert len(pauses) == 2
         assert 11 <= pauses[0] <= 16
         assert 23 <= pauses[1] <= 31

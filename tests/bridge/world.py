@@ -18,9 +18,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from edgekeeper.api.bridge import API_GATEWAY_DOMAIN
 from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.controllers.bridge.controller import Surroundings
+from edgekeeper.controllers.bridge.domains.report import DECLARATION as DOMAIN_DECLARATION
+from edgekeeper.controllers.bridge.domains.wiring import DomainOptions, domain_controller
 from edgekeeper.controllers.bridge.metrics import BridgeMetrics
 from edgekeeper.controllers.bridge.permissions.report import DECLARATION as PERMISSION_DECLARATION
 from edgekeeper.controllers.bridge.permissions.wiring import permission_controller
@@ -28,11 +31,12 @@ from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.lifecycle.module import KindOptions, kind_of
+from edgekeeper.lifecycle.module import kind_of
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
 from kubesim.ack import definitions as ack
+from kubesim.aws.apigateway.state import ApiDomain
 from kubesim.plane.kinds.gateway import gateway_crds
 from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
@@ -44,11 +48,14 @@ from tests.tenants.estate import SECRET
 from tests.tenants.scene import UNSAID, Fact, Told, facts, records_of
 
 CLUSTER = "test-cluster"
-PERMISSIONS = kind_of(LAMBDA_PERMISSION)
-PERMISSION = Key("default", "api-permission")
-OPTIONS = KindOptions(CLUSTER)
+DOMAINS, PERMISSIONS = kind_of(API_GATEWAY_DOMAIN), kind_of(LAMBDA_PERMISSION)
+DOMAIN, PERMISSION = Key("default", "api-domain"), Key("default", "api-permission")
+NAME = "api.example.com"
+OPTIONS = DomainOptions(CLUSTER, mode="direct")
+ACK_MODE = DomainOptions(CLUSTER, mode="ack")
 APIS = Kind(ack.API.group, "v1alpha1", "API", "apis")
 FUNCTIONS = Kind(ack.FUNCTION.group, "v1alpha1", "Function", "functions")
+API = "a1b2c3d4e5"
 SOURCE = f"arn:aws:execute-api:{REGION}:111122223333:a1b2c3d4e5/*/*"
 STALLS = frozenset({"NameConflict", "PolicyLengthExceeded", "InvalidSpec", "AccessDenied", "DomainConflict"})
 _EVENTS = GroupResource("", "events")
@@ -70,6 +77,16 @@ def permission(
         "kind": PERMISSIONS.kind,
         "metadata": {"name": key.name, "namespace": key.namespace},
         "spec": {"functionRef": ref, "permissions": list(permissions)},
+    }
+
+
+def domain(name: str = NAME, *, key: Key = DOMAIN, **spec: Any) -> JsonObject:
+    """An APIGatewayDomain that leads to the ACK API `shop`."""
+    return {
+        "apiVersion": DOMAINS.api_version,
+        "kind": DOMAINS.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "spec": {"domain": name, "apiRef": {"name": "shop"}, **spec},
     }
 
 
@@ -138,6 +155,15 @@ class Scene:
         body = {"status": {**status, "ackResourceMetadata": owner, "conditions": [condition]}}
         await self.stage.user.merge_patch(kind, Key("default", name), body, subresource="status")
 
+    async def api(self, api_id: str = API, name: str = "shop", region: str = REGION) -> None:
+        """An API that ACK has made."""
+        status = {"apiID": api_id, "ackResourceMetadata": {"region": region}}
+        await self.ack_object(APIS, name, {"name": name, "protocolType": "HTTP"}, status)
+
+    def certificate(self, *names: str) -> str:
+        """A certificate that somebody has imported; its ARN."""
+        return str(self.estate.certificates.add_issued(*names or (NAME,)).arn)
+
     # What can be seen in the cluster
 
     def find(self, key: Key) -> JsonObject | None:
@@ -177,6 +203,24 @@ class Scene:
     def records(self) -> dict[str, str]:
         return records_of(self.estate.zone.records.values())
 
+    def live(self, name: str = NAME) -> ApiDomain:
+        """The domain name in API Gateway."""
+        return self.estate.gateway.domain(name)
+
+    @property
+    def names(self) -> list[str]:
+        """The domain names of the account."""
+        return sorted(one.name for one in self.estate.gateway.domains.values())
+
+    def mapped(self, name: str = NAME) -> dict[str, tuple[str, str]]:
+        """The mappings of a domain name: API and stage by key."""
+        return {one.key: (one.api, one.stage) for one in self.live(name).mappings}
+
+    def phases(self, key: Key = DOMAIN) -> list[str]:
+        """The phases that an object went through."""
+        told = [str(dig(one, "status", "phase")) for one in self.versions if _key(one) == key and dig(one, "status")]
+        return [one for place, one in enumerate(told) if place == 0 or told[place - 1] != one]
+
     def calls(self, operation: str) -> int:
         return self.cloud.journal.counts[operation]
 
@@ -201,7 +245,7 @@ class Scene:
 
 
 def controllers(
-    services: Services, estate: BridgeEstate, calls: Calls, options: KindOptions = OPTIONS
+    services: Services, estate: BridgeEstate, calls: Calls, options: DomainOptions = OPTIONS
 ) -> Sequence[Controller]:
     assert isinstance(services.metrics, Metrics)
     registry = services.metrics.registry
@@ -210,15 +254,15 @@ def controllers(
     claims = Claims()
     claims.records.connect(aws.dns)
     around = Surroundings(services, aws, claims, BridgeMetrics(registry), options)
-    return [permission_controller(around)]
+    return [permission_controller(around), domain_controller(around, options)]
 
 
-def system(options: KindOptions = OPTIONS, *, ack_kinds: bool = True) -> System[BridgeEstate]:
+def system(options: DomainOptions = OPTIONS, *, ack_kinds: bool = True) -> System[BridgeEstate]:
     """The kinds, with an operator that was told this."""
     foreign = [kind.definition() for kind in ack.KINDS] if ack_kinds else []
     return System(
-        definitions=(LAMBDA_PERMISSION.definition(), *foreign, *gateway_crds()),
-        declarations={PERMISSIONS: PERMISSION_DECLARATION},
+        definitions=(API_GATEWAY_DOMAIN.definition(), LAMBDA_PERMISSION.definition(), *foreign, *gateway_crds()),
+        declarations={PERMISSIONS: PERMISSION_DECLARATION, DOMAINS: DOMAIN_DECLARATION},
         outside=BridgeEstate,
         controllers=partial(controllers, options=options),
         lies=lambda *_: "",
@@ -230,7 +274,7 @@ def system(options: KindOptions = OPTIONS, *, ack_kinds: bool = True) -> System[
 
 @asynccontextmanager
 async def playing(
-    options: KindOptions = OPTIONS, *, start: bool = True, ack_kinds: bool = True
+    options: DomainOptions = OPTIONS, *, start: bool = True, ack_kinds: bool = True
 ) -> AsyncIterator[Scene]:
     """A scene with an operator."""
     async with staged(replace(system(options, ack_kinds=ack_kinds))) as stage:

@@ -23,7 +23,7 @@ FUNCTION: Final = Kind("lambda.services.k8s.aws", "v1alpha1", "Function", "funct
 DELETION_POLICY: Final = "services.k8s.aws/deletion-policy"
 ADOPTION_POLICY: Final = "services.k8s.aws/adoption-policy"
 ADOPTION_FIELDS: Final = "services.k8s.aws/adoption-fields"
-ADOPT: Final = "adopt"
+ADOPT_OR_CREATE: Final = "adopt-or-create"
 SYNCED, TERMINAL, RECOVERABLE = "ACK.ResourceSynced", "ACK.Terminal", "ACK.Recoverable"
 
 

@@ -14,17 +14,19 @@ from typing import Final
 
 from edgekeeper.controllers.bridge.ack import API, condition_message, is_synced, metadata
 from edgekeeper.controllers.bridge.ack import TERMINAL as ACK_TERMINAL
-from edgekeeper.core.errors import Wait
+from edgekeeper.core.errors import Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.informers import Informer
-from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import IndexValues, SyncState
+from edgekeeper.kube.kinds import REFERENCE_GRANT, Key, Kind
+from edgekeeper.kube.store import IndexValues, NotSyncedError, SyncState
+from edgekeeper.runtime.references import NOT_GRANTED, Reference, References, grants_to
 from edgekeeper.runtime.sources import Mapped, Source
 from edgekeeper.runtime.views import KindView
 
 REFERENCE_NOT_FOUND: Final = "ReferenceNotFound"
 REFERENCE_PAUSE: Final = timedelta(seconds=30)
 """How long a missing reference is waited for, at most, before it is looked for again."""
+_NAMESPACE: Final = "namespace"
 _UNAVAILABLE: Final = {
     SyncState.NOT_SERVED: "its kind is not installed in the cluster",
     SyncState.FORBIDDEN: "objects of its kind may not be listed",
@@ -50,8 +52,9 @@ class Cluster:
         indexes: dict[str, IndexValues] = {
             target.kind: partial(_index_values, keys) for target, keys in references.items()
         }
+        indexes[_NAMESPACE] = _namespaces
         self.own = KindView(kind, indexes)
-        self._views = {target: KindView(target) for target in references}
+        self._views = {target: KindView(target) for target in (*references, REFERENCE_GRANT)}
 
     def follow(self, informers: Iterable[Informer]) -> None:
         """Read the stores of these informers from now on."""
@@ -66,7 +69,29 @@ class Cluster:
 
     def sources(self) -> list[Source]:
         """Watches that requeue objects of ours when what they refer to changes."""
-        return [Mapped(kind, partial(self._referrers, kind)) for kind in self._views]
+        kinds = [kind for kind in self._views if kind != REFERENCE_GRANT]
+        grants = grants_to(self.own.kind, partial(self.own.known_by_index, _NAMESPACE))
+        return [grants, *(Mapped(kind, partial(self._referrers, kind)) for kind in kinds)]
+
+    def is_served(self, kind: Kind, namespace: str) -> bool:
+        """Can objects of a kind be read? Raise NotSyncedError if that is not known yet."""
+        store = self._views[kind].store(namespace)
+        if store is not None and store.state is SyncState.PENDING:
+            raise NotSyncedError(kind)
+        return store is not None and store.synced
+
+    def look(self, kind: Kind, key: Key) -> JsonObject | None:
+        """An object; None if there is none, or its kind is not installed."""
+        store = self._views[kind].store(key.namespace)
+        return None if store is None or store.state in _UNAVAILABLE else store.get(key)
+
+    def granted(self, reference: Reference) -> Key:
+        """The key of a reference. Raise Stall if it leads to another namespace, and no ReferenceGrant there allows it."""
+        namespace = reference.namespace or reference.referrer_namespace
+        store = self._views[REFERENCE_GRANT].store(namespace)
+        if store is None:
+            raise Stall(NOT_GRANTED, f"namespace {namespace} is not watched, so that nothing there can be used")
+        return References(store).resolve(reference)
 
     def find(self, kind: Kind, key: Key) -> JsonObject:
         """An object that ours refers to. Raise Wait if there is none, or it is not known."""
@@ -112,3 +137,7 @@ def missing(kind: Kind, key: Key, why: str) -> Wait:
 
 def _index_values(keys: Callable[[JsonObject], Iterable[Key]], obj: JsonObject) -> list[str]:
     return [str(key) for key in keys(obj)]
+
+
+def _namespaces(obj: JsonObject) -> list[str]:
+    return [str(dig(obj, "metadata", "namespace") or "")]

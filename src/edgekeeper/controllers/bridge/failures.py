@@ -31,6 +31,7 @@ RECOVERABLE: Final = frozenset(
     {REFERENCE_NOT_FOUND, FUNCTION_NOT_FOUND, CERTIFICATE_NOT_FOUND, BUDGET_EXHAUSTED, WAITING_FOR_ACK}
 )
 """Reasons of `Wait` that conditions report."""
+CERTIFICATE_PAUSE: Final = timedelta(minutes=5)
 BACKOFF: Final = Backoff(timedelta(seconds=15), longest=timedelta(minutes=5))
 
 
