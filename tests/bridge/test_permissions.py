@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 
 from edgekeeper.api.lambda_permission import PERMISSION_FINALIZER
+from edgekeeper.controllers.bridge.domains.wiring import DomainOptions
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.kinds import Key
-from edgekeeper.controllers.bridge.domains.wiring import DomainOptions
 from kubesim.aws import faults
 from kubesim.virtual import virtual_time
 from tests.bridge.world import (

@@ -139,26 +139,27 @@ class Scene:
     async def gone(self, key: Key) -> None:
         await self.until(lambda: self.find(key) is None)
 
-    async def ack_object(self, kind: Kind, name: str, spec: JsonObject, status: JsonObject | None) -> None:
-        """An object of ACK, which ACK has made if it has a status."""
-        metadata = {"name": name, "namespace": "default"}
+    async def ack_object(
+        self, kind: Kind, name: str, spec: JsonObject, status: JsonObject, namespace: str = "default"
+    ) -> None:
+        """An object of ACK that ACK has made."""
+        metadata = {"name": name, "namespace": namespace}
         obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         await self.stage.user.create(kind, obj)
-        if status is not None:
-            await self.made(kind, name, status)
+        await self.made(kind, name, status, namespace)
 
-    async def made(self, kind: Kind, name: str, status: JsonObject, *, synced: bool = True) -> None:
+    async def made(self, kind: Kind, name: str, status: JsonObject, namespace: str = "default") -> None:
         """ACK has made it."""
-        condition = {"type": "ACK.ResourceSynced", "status": "True" if synced else "False"}
+        condition = {"type": "ACK.ResourceSynced", "status": "True"}
         owner = {"ownerAccountID": "111122223333", "region": REGION}
         owner |= status.pop("ackResourceMetadata", {})
         body = {"status": {**status, "ackResourceMetadata": owner, "conditions": [condition]}}
-        await self.stage.user.merge_patch(kind, Key("default", name), body, subresource="status")
+        await self.stage.user.merge_patch(kind, Key(namespace, name), body, subresource="status")
 
-    async def api(self, api_id: str = API, name: str = "shop", region: str = REGION) -> None:
+    async def api(self, api_id: str = API, name: str = "shop", namespace: str = "default") -> None:
         """An API that ACK has made."""
-        status = {"apiID": api_id, "ackResourceMetadata": {"region": region}}
-        await self.ack_object(APIS, name, {"name": name, "protocolType": "HTTP"}, status)
+        spec = {"name": name, "protocolType": "HTTP"}
+        await self.ack_object(APIS, name, spec, {"apiID": api_id}, namespace)
 
     def certificate(self, *names: str) -> str:
         """A certificate that somebody has imported; its ARN."""
@@ -218,7 +219,11 @@ class Scene:
 
     def phases(self, key: Key = DOMAIN) -> list[str]:
         """The phases that an object went through."""
-        told = [str(dig(one, "status", "phase")) for one in self.versions if _key(one) == key and dig(one, "status")]
+        told = [
+            str(dig(one, "status", "phase"))
+            for one in self.versions
+            if _key(one) == key and dig(one, "status")
+        ]
         return [one for place, one in enumerate(told) if place == 0 or told[place - 1] != one]
 
     def calls(self, operation: str) -> int:
@@ -261,7 +266,12 @@ def system(options: DomainOptions = OPTIONS, *, ack_kinds: bool = True) -> Syste
     """The kinds, with an operator that was told this."""
     foreign = [kind.definition() for kind in ack.KINDS] if ack_kinds else []
     return System(
-        definitions=(API_GATEWAY_DOMAIN.definition(), LAMBDA_PERMISSION.definition(), *foreign, *gateway_crds()),
+        definitions=(
+            API_GATEWAY_DOMAIN.definition(),
+            LAMBDA_PERMISSION.definition(),
+            *foreign,
+            *gateway_crds(),
+        ),
         declarations={PERMISSIONS: PERMISSION_DECLARATION, DOMAINS: DOMAIN_DECLARATION},
         outside=BridgeEstate,
         controllers=partial(controllers, options=options),

@@ -90,7 +90,9 @@ class Cluster:
         namespace = reference.namespace or reference.referrer_namespace
         store = self._views[REFERENCE_GRANT].store(namespace)
         if store is None:
-            raise Stall(NOT_GRANTED, f"namespace {namespace} is not watched, so that nothing there can be used")
+            raise Stall(
+                NOT_GRANTED, f"namespace {namespace} is not watched, so that nothing there can be used"
+            )
         return References(store).resolve(reference)
 
     def find(self, kind: Kind, key: Key) -> JsonObject:

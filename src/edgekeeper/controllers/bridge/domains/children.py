@@ -120,4 +120,6 @@ def lagging_removal(snapshot: Snapshot, kind: str, reason: str) -> Iterator[Step
 def _refuse_foreign(child: Child, kind: str) -> None:
     if not child.is_ours:
         name = dig(child.tree, "metadata", "name")
-        raise Stall(NAME_CONFLICT, f"{kind} {name} exists and was not created by this object: delete or rename it")
+        raise Stall(
+            NAME_CONFLICT, f"{kind} {name} exists and was not created by this object: delete or rename it"
+        )

@@ -13,7 +13,6 @@ from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.acm import Certificate
 from edgekeeper.cloud.aws.apigateway import ApiGateway
 from edgekeeper.cloud.aws.dns.entries import places_for
-from edgekeeper.cloud.aws.dns.state import RecordState
 from edgekeeper.controllers.bridge import ack
 from edgekeeper.controllers.bridge.cluster import ApiTarget, Cluster
 from edgekeeper.controllers.bridge.domains.children import KINDS, child_name, child_of
@@ -166,12 +165,16 @@ class Observer:
             found = await certificates.find(snapshot.region, arn) if is_here else None
         else:
             found = await self._discovered(snapshot)
-        return replace(snapshot, certificate=found, is_valid=found is not None and certificates.is_valid(found))
+        return replace(
+            snapshot, certificate=found, is_valid=found is not None and certificates.is_valid(found)
+        )
 
     async def _discovered(self, snapshot: Snapshot) -> Certificate | None:
         """The certificate in use as long as it is good, so that a newer one changes nothing; else the best one."""
         certificates, region = self.account.certificates, snapshot.region
-        present = snapshot.domain.settings.certificate_arn if snapshot.domain else snapshot.status.certificate_arn
+        present = (
+            snapshot.domain.settings.certificate_arn if snapshot.domain else snapshot.status.certificate_arn
+        )
         requested = snapshot.requested.arn if snapshot.requested else ""
         if present and present != requested:
             found = await certificates.find(region, present)

@@ -14,7 +14,13 @@ from edgekeeper.cloud.aws.error_table import NAME_CONFLICT
 from edgekeeper.cloud.outbox import Owner as RecordOwner
 from edgekeeper.controllers.bridge import ack
 from edgekeeper.controllers.bridge.domains import steps as do
-from edgekeeper.controllers.bridge.domains.children import CREATED_BY, KINDS, child_name, child_of, wanted_spec
+from edgekeeper.controllers.bridge.domains.children import (
+    CREATED_BY,
+    KINDS,
+    child_name,
+    child_of,
+    wanted_spec,
+)
 from edgekeeper.controllers.bridge.domains.observe import KIND, Observer
 from edgekeeper.controllers.bridge.domains.snapshot import CERTIFICATE, DOMAIN, MAPPING, Snapshot
 from edgekeeper.core.errors import Conflict, Stall
@@ -51,7 +57,9 @@ class Performer:
                 return await self._certificate(step, snapshot)
             case do.WriteMapping() | do.DeleteMapping():
                 return await self._mapping(step, snapshot)
-            case do.CreateDomain() | do.TagDomain() | do.UpdateDomain() | do.UntagDomain() | do.DeleteDomain():
+            case (
+                do.CreateDomain() | do.TagDomain() | do.UpdateDomain() | do.UntagDomain() | do.DeleteDomain()
+            ):
                 return await self._domain(step, snapshot)
         account = self.observer.account
         owner = RecordOwner(snapshot.owner.uid, snapshot.generation)
@@ -179,7 +187,9 @@ def _deletion_policy(kind: str, snapshot: Snapshot) -> str:
     """`retain` for what stays when the object is deleted: everything if the spec says so, and what was there before."""
     if snapshot.spec.deletion_policy == "Retain":
         return "retain"
-    is_foreign = snapshot.domain is not None and snapshot.whose is not Ownership.MINE and not snapshot.may_take
+    is_foreign = (
+        snapshot.domain is not None and snapshot.whose is not Ownership.MINE and not snapshot.may_take
+    )
     return "retain" if kind == DOMAIN and is_foreign else "delete"
 
 

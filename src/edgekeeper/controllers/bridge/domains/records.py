@@ -92,4 +92,6 @@ def _validation_records(snapshot: Snapshot) -> Iterator[InventoryRecord]:
 
 
 def _entries(snapshot: Snapshot, records: Iterable[Record]) -> Iterator[InventoryRecord]:
-    return (planned_entry(record, snapshot.zone_id, "") for record in records) if snapshot.zone_id else iter(())
+    return (
+        (planned_entry(record, snapshot.zone_id, "") for record in records) if snapshot.zone_id else iter(())
+    )

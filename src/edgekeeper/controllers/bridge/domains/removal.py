@@ -1,6 +1,7 @@
 """The steps of a deletion. Pure.
 
-records → mapping → domain name → certificate. What is not provably ours stays, and so does everything if the spec says
+records → mapping → domain name → certificate. The domain name goes as soon as Route 53 has accepted the removal of its
+records: nobody else gets its endpoint, so that a name server that still has a record gives nobody a chance. What is not provably ours stays, and so does everything if the spec says
 Retain: then only the ownership tags go.
 """
 
@@ -10,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from edgekeeper.cloud.aws.dns.planning import (
-    awaiting_propagation,
     blocked_deletion,
     combined,
     refused_removals,
@@ -40,8 +40,6 @@ def removal_steps(snapshot: Snapshot) -> Iterator[Step]:
     if refused and not removals:
         raise blocked_deletion(combined(refused), refused, _KEPT)
     yield from removals
-    if snapshot.domain is not None:
-        yield from awaiting_propagation(records, "no record may lead to a domain name that is gone")
     if snapshot.child(MAPPING) is not None:
         yield from lagging_removal(snapshot, MAPPING, _DELETED)
     elif (own := snapshot.own_mapping) is not None:

@@ -23,7 +23,7 @@ from edgekeeper.controllers.bridge.failures import DEGRADED, mark_degraded, with
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.outcome import Event
-from edgekeeper.core.steps import Step
+from edgekeeper.core.steps import Effect, Step
 from edgekeeper.lifecycle.kind import PAUSED, SYNCED, Pass, Report
 from edgekeeper.lifecycle.synced import drift_events, mark_synced
 
@@ -91,11 +91,15 @@ class Reporter:
         is_correction = self._is_correction
         events = [*drift_events(self.result.plan, is_correction=is_correction), *self._events()]
         status = {**self._facts(), "driftDetected": drift.drift_detected}
-        return Report(_present(status), events, is_correction=is_correction, keeps_conditions=self.records.is_retry)
+        return Report(
+            _present(status), events, is_correction=is_correction, keeps_conditions=self.records.is_retry
+        )
 
     def removal(self) -> Report:
         """The report of a step of a deletion. The status keeps what it says until everything is gone."""
-        self.conditions.mark(DOMAIN_READY, False, "Deleting", f"{self.step}: {self.step.reason if self.step else ''}")
+        self.conditions.mark(
+            DOMAIN_READY, False, "Deleting", f"{self.step}: {self.step.reason if self.step else ''}"
+        )
         status = {**dig_object(self.result.obj, "status"), **self.after.records.status_fields}
         status.pop("lastError", None)
         if self.after.requested is None:
@@ -109,7 +113,9 @@ class Reporter:
         status = APIGatewayDomainStatus(
             observed_generation=self._observed_generation(),
             region=after.region,
-            certificate_arn=domain.settings.certificate_arn if domain else (certificate.arn if certificate else ""),
+            certificate_arn=domain.settings.certificate_arn
+            if domain
+            else (certificate.arn if certificate else ""),
             certificate_status=certificate.status if certificate else "",
             requested_certificate_arn=requested.arn if requested else "",
             validation_records=[
@@ -144,7 +150,7 @@ class Reporter:
     def _observed_generation(self) -> int | None:
         """The generation, once all of it is applied."""
         is_left = any(step.pushes for step in self.result.plan.steps[1:])
-        is_done = self.step is None or not self.step.pushes
+        is_done = self.step is None or self.step.effect is not Effect.WAIT or not self.step.pushes
         if is_left or not is_done or differences(self.after):
             return self.after.status.observed_generation
         return self.after.generation
@@ -226,7 +232,9 @@ def gone_events(snapshot: Snapshot) -> Iterator[Event]:
     """The events of a finished deletion, including those for what the object does not own."""
     yield from deletion_events(snapshot.records, unmanaged(snapshot), "another object")
     if snapshot.domain is not None:
-        why = "spec.deletionPolicy is Retain" if snapshot.spec.deletion_policy == "Retain" else "it is not ours"
+        why = (
+            "spec.deletionPolicy is Retain" if snapshot.spec.deletion_policy == "Retain" else "it is not ours"
+        )
         yield Event("Warning", "Orphaned", f"domain name {snapshot.name} is not deleted: {why}")
 
 

@@ -10,7 +10,13 @@ from edgekeeper.cloud.aws.acm import Certificate
 from edgekeeper.cloud.aws.apigateway import ApiMapping, DomainSettings, GatewayDomain
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.dns.state import RecordState
-from edgekeeper.controllers.bridge.ack import ADOPTION_POLICY, RECOVERABLE, TERMINAL, condition_message, is_synced
+from edgekeeper.controllers.bridge.ack import (
+    ADOPTION_POLICY,
+    RECOVERABLE,
+    TERMINAL,
+    condition_message,
+    is_synced,
+)
 from edgekeeper.controllers.bridge.cluster import ApiTarget
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError

@@ -90,7 +90,9 @@ def domain_kind(
         """Who has the domain name in AWS, by its tags?"""
         found = await observer.gateway("").find_domain(claim.value)
         mark = parse_tags(found.tags) if found is not None else None
-        return lambda obj: mark is not None and is_mine(mark, Owner.of(obj, options.cluster)) is Ownership.MINE
+        return lambda obj: (
+            mark is not None and is_mine(mark, Owner.of(obj, options.cluster)) is Ownership.MINE
+        )
 
     def may_claim(obj: JsonObject) -> bool:
         namespace = str(dig(obj, "metadata", "namespace") or "")

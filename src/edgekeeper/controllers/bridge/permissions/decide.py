@@ -24,8 +24,8 @@ from edgekeeper.controllers.bridge.failures import FUNCTION_NOT_FOUND
 from edgekeeper.controllers.bridge.permissions.snapshot import Snapshot
 from edgekeeper.controllers.bridge.permissions.steps import ChangePolicy, RecordStatements, RemoveStatements
 from edgekeeper.core.delta import ABSENT, Difference
-from edgekeeper.core.drift import detect_change
 from edgekeeper.core.drift import decide as decide_drift
+from edgekeeper.core.drift import detect_change
 from edgekeeper.core.errors import Stall, Wait
 from edgekeeper.core.steps import Plan, Step
 

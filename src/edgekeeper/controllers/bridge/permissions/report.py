@@ -83,7 +83,7 @@ def report(result: Pass[Snapshot], conditions: Conditions) -> Report:
     after, plan, step = result.after, result.plan, result.step
     conditions.mark(FUNCTION_RESOLVED, True, "Resolved", f"the function is {after.function}")
     is_applied = all(one.state == "Applied" for one in states(after))
-    if is_applied and not isinstance(step, ChangePolicy) or (is_applied and len(plan.steps) == 1):
+    if (is_applied and not isinstance(step, ChangePolicy)) or (is_applied and len(plan.steps) == 1):
         conditions.mark(PERMISSIONS_SYNCED, True, "Synced", DECLARATION.ready_message)
     elif plan.drift.drift_detected and not plan.drift.push:
         conditions.mark(PERMISSIONS_SYNCED, False, "DriftDetected", "statements were changed by others")
