@@ -297,9 +297,8 @@ async def test_deletion_tells_within_a_minute_that_aws_does_not_answer() -> None
         await scene.ready(DOMAIN)
         await scene.elapse(minutes=1)
         scene.cloud.faults.add(faults.refused(), times=None)
-        began = scene.stage.clock.monotonic()
         await scene.delete(DOMAINS, DOMAIN)
-        await scene.until(lambda: scene.fact(DOMAIN, "Synced").reason == "CloudUnavailable")
-        assert scene.stage.clock.monotonic() - began <= 60
+        await scene.elapse(seconds=60)
+        assert scene.fact(DOMAIN, "Synced").reason == "CloudUnavailable"
         await scene.gone(DOMAIN)
         assert scene.events(DOMAIN, "CleanupAbandoned")

@@ -12,8 +12,7 @@ Whatever a test is about, the laws of a status are judged at every write of it, 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -36,6 +35,7 @@ from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
 from kubesim.ack import definitions as ack
+from kubesim.ack.controller import AckControllers, acting
 from kubesim.aws.apigateway.state import ApiDomain
 from kubesim.plane.kinds.gateway import gateway_crds
 from kubesim.plane.resource import GroupResource
@@ -97,6 +97,7 @@ class Scene:
         self.stage = stage
         self.estate = stage.outside
         self.cloud = stage.outside.cloud
+        self.ack: AckControllers | None = None
         self.versions: list[JsonObject] = []
         """Every object of ours that was ever committed, oldest first."""
         self._watchman = Watchman(stage)
@@ -143,7 +144,8 @@ class Scene:
         self, kind: Kind, name: str, spec: JsonObject, status: JsonObject, namespace: str = "default"
     ) -> None:
         """An object of ACK that ACK has made."""
-        metadata = {"name": name, "namespace": namespace}
+        managed = [f"finalizers.{kind.group}/{kind.kind}"]
+        metadata = {"name": name, "namespace": namespace, "finalizers": managed}
         obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         await self.stage.user.create(kind, obj)
         await self.made(kind, name, status, namespace)
@@ -286,9 +288,11 @@ def system(options: DomainOptions = OPTIONS, *, ack_kinds: bool = True) -> Syste
 async def playing(
     options: DomainOptions = OPTIONS, *, start: bool = True, ack_kinds: bool = True
 ) -> AsyncIterator[Scene]:
-    """A scene with an operator."""
-    async with staged(replace(system(options, ack_kinds=ack_kinds))) as stage:
+    """A scene with an operator; in `ack` mode also with ACK's controllers."""
+    async with staged(system(options, ack_kinds=ack_kinds)) as stage, AsyncExitStack() as stack:
         scene = Scene(stage)
+        if options.mode == "ack":
+            scene.ack = await stack.enter_async_context(acting(stage.plane, stage.outside.cloud, REGION))
         if start:
             stage.start_operator()
         yield scene

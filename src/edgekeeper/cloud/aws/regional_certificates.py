@@ -34,8 +34,10 @@ class RegionalCertificates:
             self._describe, clock, _lifetime
         )
 
-    async def find(self, region: str, arn: str) -> Certificate | None:
-        """A certificate; None if it does not exist."""
+    async def find(self, region: str, arn: str, *, live: bool = False) -> Certificate | None:
+        """A certificate; None if it does not exist. If `live`, it is read now."""
+        if live:
+            self._described.forget((region, arn))
         return await self._described.get((region, arn))
 
     async def discover(self, region: str, domain: str) -> CertificateSummary | None:

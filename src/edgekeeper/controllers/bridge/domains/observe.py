@@ -153,7 +153,7 @@ class Observer:
                 arn = await certificates.requested(region, snapshot.name, snapshot.owner)
             except Stall as refusal:
                 self.account.rights.do_without("listing certificates", refusal)
-        return await certificates.find(region, arn) if arn else None
+        return await certificates.find(region, arn, live=snapshot.deleting) if arn else None
 
     async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
         spec, certificates = snapshot.spec, self.account.certificates
@@ -200,8 +200,11 @@ class Observer:
         snapshot = replace(snapshot, zone_id=zone)
         names = names_of(snapshot)
         recorded = self.claims.records.recorded(subject, places_for(zone, names))
-        records = self.account.dns.with_view(replace(records, recorded=recorded), zone, "", names)
-        return replace(snapshot, records=records)
+        records = replace(records, recorded=recorded)
+        try:
+            return replace(snapshot, records=self.account.dns.with_view(records, zone, "", names))
+        except PassError as problem:  # not listed yet, or not reachable: what comes before records goes on
+            return replace(snapshot, records=records, zone_problem=problem)
 
     async def _zone_of(self, snapshot: Snapshot) -> str:
         """The zone that is found by its name. Without the right to list zones, the one in the status stays in use."""

@@ -18,7 +18,7 @@ from edgekeeper.cloud.aws.dns.reporting import DNS_READY, RecordReport, deletion
 from edgekeeper.controllers.bridge.domains import steps as do
 from edgekeeper.controllers.bridge.domains.decide import differences
 from edgekeeper.controllers.bridge.domains.records import record_plan, unmanaged
-from edgekeeper.controllers.bridge.domains.snapshot import Snapshot
+from edgekeeper.controllers.bridge.domains.snapshot import MAPPING, Snapshot
 from edgekeeper.controllers.bridge.failures import DEGRADED, mark_degraded, with_ready
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.json import JsonObject, dig, dig_object
@@ -140,7 +140,7 @@ class Reporter:
         after, step = self.after, self.step
         if isinstance(step, do.RememberMapping):
             return OwnedMapping(step.mapping.api_id, step.mapping.stage, step.mapping.key)
-        is_ours = after.is_managed or isinstance(step, do.WriteMapping) or after.children is not None
+        is_ours = after.is_managed or isinstance(step, do.WriteMapping) or after.child(MAPPING) is not None
         own = (after.mapping if is_ours else None) or after.own_mapping
         if isinstance(step, do.WriteMapping) or own is None or after.own_mapping is None:
             return OwnedMapping(own.api_id, own.stage, own.key, own.id) if own else after.status.mapping
@@ -192,7 +192,7 @@ class Reporter:
         elif not domain.available or isinstance(step, do.UpdateDomain | do.TagDomain):
             message = domain.status_message or f"API Gateway says {domain.status}"
             self.conditions.mark(DOMAIN_READY, False, "InProgress", message)
-        elif self._waits_for("domain name"):
+        elif self._waits_for("domain name") or self._is_differing("certificateArn", "securityPolicy"):
             self.conditions.mark(DOMAIN_READY, False, "InProgress", self._progress())
         else:
             whose = "" if self.after.is_managed else ", which was there before and is not managed"
@@ -200,13 +200,17 @@ class Reporter:
 
     def _mark_mapping(self) -> None:
         mapping = self.after.mapping
-        pending = (do.WriteMapping, do.RememberMapping)
         if mapping is None or self._waits_for("mapping") or isinstance(self.step, do.RememberMapping):
             self.conditions.mark(MAPPING_READY, False, "Creating", self._progress())
-        elif any(isinstance(step, pending) for step in self.result.plan.steps[1:]):
+        elif self._is_differing("mapping"):
             self.conditions.mark(MAPPING_READY, False, "InProgress", "the mapping is about to be changed")
         else:
             self.conditions.mark(MAPPING_READY, True, READY, do.mapping_text(mapping))
+
+    def _is_differing(self, *paths: str) -> bool:
+        """Does AWS differ from the spec there, and is that going to be changed?"""
+        is_different = any(change.path.startswith(paths) for change in differences(self.after))
+        return is_different and self.result.plan.drift.push
 
     def _waits_for(self, what: str) -> bool:
         return isinstance(self.step, do.AwaitDomain) and what in self.step.what
