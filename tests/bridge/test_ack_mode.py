@@ -135,6 +135,13 @@ async def test_existing_domain_of_another_api_is_a_conflict_until_it_is_adopted(
         await scene.says(DOMAIN, "DomainNameReady", "DomainConflict")
         assert scene.mapped() == {"": (other, "$default")}
         assert not _children(scene)
+        await scene.edit(DOMAINS, DOMAIN, adoptExisting=True)
+        await scene.ready(DOMAIN)
+        assert scene.mapped() == {"": (API, "$default")}
+        assert scene.status(DOMAIN)["managed"] is True
+        await scene.delete(DOMAINS, DOMAIN)
+        await scene.gone(DOMAIN)
+        assert not scene.names
 
 
 @virtual_time

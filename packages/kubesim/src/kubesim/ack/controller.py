@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
+import msgspec
+
 from kubesim.ack.conditions import conditions
 from kubesim.ack.definitions import KINDS, AckKind
 from kubesim.ack.resources import RESOURCES, Aws, Tree
@@ -27,6 +29,7 @@ from kubesim.plane.store import Event
 RESYNC: Final = 10.0
 """Seconds between two looks at everything."""
 DELETION_POLICY, ADOPTION_POLICY = "services.k8s.aws/deletion-policy", "services.k8s.aws/adoption-policy"
+ADOPTION_FIELDS: Final = "services.k8s.aws/adoption-fields"
 _REFERENCED: Final = {"apiRef": ("API", "apiID"), "domainRef": ("DomainName", "domainName")}
 _TERMINAL: Final = ("BadRequestException", "ValidationException", "InvalidParameterValueException")
 
@@ -81,11 +84,13 @@ class AckControllers:
 
     async def _made(self, kind: AckKind, obj: Tree, spec: Tree) -> Tree:
         """Find, adopt, create or change what an object stands for. Return its status."""
-        resource, status = RESOURCES[kind.kind], obj.get("status") or {}
-        found = resource.find(self.aws, spec, status)
+        annotations = obj["metadata"].get("annotations") or {}
         is_managed = kind.finalizer in obj["metadata"].get("finalizers", ())
+        resource, status = RESOURCES[kind.kind], obj.get("status") or {}
         if not is_managed:
-            annotations = obj["metadata"].get("annotations") or {}
+            status = {**msgspec.json.decode(annotations.get(ADOPTION_FIELDS, "{}")), **status}
+        found = resource.find(self.aws, spec, status)
+        if not is_managed:
             if found is not None and ADOPTION_POLICY not in annotations:
                 raise _TerminalError("Resource already exists")
             await self._manage(kind, obj)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
+
 from edgekeeper.cloud.aws.apigateway import ApiMapping
 from edgekeeper.cloud.aws.error_table import NAME_CONFLICT
 from edgekeeper.cloud.outbox import Owner as RecordOwner
@@ -177,10 +179,18 @@ def _with_child(snapshot: Snapshot, kind: str, obj: JsonObject | None) -> Snapsh
 
 def _annotations(kind: str, snapshot: Snapshot) -> dict[str, str]:
     annotations = {ack.DELETION_POLICY: _deletion_policy(kind, snapshot)}
-    if kind == DOMAIN and snapshot.domain is not None:
+    if fields := _adopted(kind, snapshot):
         annotations[ack.ADOPTION_POLICY] = ack.ADOPT_OR_CREATE
-        annotations[ack.ADOPTION_FIELDS] = f'{{"domainName": "{snapshot.name}"}}'
+        annotations[ack.ADOPTION_FIELDS] = msgspec.json.encode(fields).decode()
     return annotations
+
+
+def _adopted(kind: str, snapshot: Snapshot) -> dict[str, str]:
+    """The fields by which ACK finds what is there already; empty if there is nothing."""
+    present = snapshot.mapping or snapshot.own_mapping
+    if kind == MAPPING and present is not None:
+        return {"apiMappingID": present.id, "domainName": snapshot.name}
+    return {"domainName": snapshot.name} if kind == DOMAIN and snapshot.domain is not None else {}
 
 
 def _deletion_policy(kind: str, snapshot: Snapshot) -> str:
