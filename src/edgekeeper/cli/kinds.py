@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from edgekeeper.api.definition import CustomKind
+from edgekeeper.controllers.bridge.modules import BRIDGE_MODULES
 from edgekeeper.controllers.cloudfront.module import TenantModule
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
 from edgekeeper.lifecycle.module import Cloud, KindModule
 
-MODULES: Final[tuple[KindModule, ...]] = (TenantModule(), *ZERO_TRUST_MODULES)
+MODULES: Final[tuple[KindModule, ...]] = (TenantModule(), *BRIDGE_MODULES, *ZERO_TRUST_MODULES)
 DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(
     dict.fromkeys(module.definition for module in MODULES if module.definition is not None)
 )
