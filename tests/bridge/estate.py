@@ -9,7 +9,7 @@ from typing import Any
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
-from kubesim.aws.apigateway.state import ApiGateway
+from kubesim.aws.apigateway.state import ApiDomain, ApiGateway
 from kubesim.aws.functions.state import Functions
 from kubesim.aws.journal import Entry
 from tests.tenants.chronicle import Tally
@@ -55,9 +55,12 @@ class BridgeEstate(Estate):
 
     def state(self) -> JsonObject:
         self.certificates.settle()
-        domains = {
+        domains: JsonObject = {
             one.name: {
-                "configuration": {**one.configuration, "CertificateArn": self._names(one.configuration)},
+                "configuration": {
+                    **dict(one.configuration),
+                    "CertificateArn": self._names(one.configuration),
+                },
                 "mappings": sorted((each.key, each.api, each.stage) for each in one.mappings),
                 "tags": {key: value for key, value in sorted(one.tags.items()) if key != _UID},
             }
@@ -98,12 +101,12 @@ class BridgeEstate(Estate):
                 found[f"certificate {one.arn}"] = (one.tags[_UID], f"certificate {one.names}")
         return found
 
-    def _names(self, configuration: Mapping[str, Any]) -> str:
-        certificate = self.certificates.shelf.get(configuration.get("CertificateArn", ""))
+    def _names(self, domain: ApiDomain) -> str:
+        certificate = self.certificates.shelf.get(domain.configuration.get("CertificateArn", ""))
         return ", ".join(certificate.names) if certificate else ""
 
     def _target(self, record: Any) -> str:
-        target = (record.alias.name if record.alias else record.values[0]).rstrip(".")
+        target = str(record.alias.name if record.alias else record.values[0]).rstrip(".")
         names = {one.target: f"endpoint of {one.name}" for one in self.gateway.domains.values()}
         return names.get(target, target)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from edgekeeper.controllers.bridge.ack import API_MAPPING, CERTIFICATE, DOMAIN_NAME
+from edgekeeper.controllers.bridge.domains.wiring import DomainOptions
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
 from kubesim.aws.apigateway.state import ApiDomain, Mapped
@@ -18,7 +19,6 @@ from tests.bridge.world import (
     DOMAIN,
     DOMAINS,
     NAME,
-    DomainOptions,
     Scene,
     domain,
     playing,
@@ -29,10 +29,11 @@ ENDPOINT = "d-old.execute-api.eu-west-1.amazonaws.com"
 
 
 def _children(scene: Scene) -> dict[str, JsonObject]:
-    found = {}
+    found: dict[str, JsonObject] = {}
     for kind in (DOMAIN_NAME, API_MAPPING, CERTIFICATE):
         collection = scene.stage.plane.store.collection(GroupResource(kind.group, kind.plural))
-        found |= {kind.kind: item.decode() for item in collection.ordered()}
+        for item in collection.ordered():
+            found[kind.kind] = item.decode()
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ async def test_gold_created_deleted_and_created_again_ten_times() -> None:
 async def test_every_strategy_leads_to_ready(strategy: str) -> None:
     async with playing() as scene:
         await scene.api()
-        spec = {"certificateStrategy": strategy}
+        spec: dict[str, Any] = {"certificateStrategy": strategy}
         if strategy != "create":
             arn = scene.certificate("*.example.com")
             spec |= {"certificateArn": arn} if strategy == "use-arn" else {}

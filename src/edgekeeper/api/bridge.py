@@ -6,7 +6,7 @@ names; additions are optional.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
@@ -35,12 +35,13 @@ PHASES: Final = (
 )
 
 
+ErrorClass: TypeAlias = Literal["Transient", "Recoverable", "Terminal", "Cleanup"]
+
+
 class LastError(Struct, frozen=True, omit_defaults=True):
     """The error that keeps the object from being Ready."""
 
-    class_: Annotated[
-        Literal["Transient", "Recoverable", "Terminal", "Cleanup"], Meta(description="What follows from it.")
-    ] = field(name="class")
+    class_: Annotated[ErrorClass, Meta(description="What follows from it.")] = field(name="class")
     code: Annotated[str, Meta(description="The reason, as in the conditions.")]
     message: str
 

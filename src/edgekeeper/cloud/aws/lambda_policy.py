@@ -206,7 +206,7 @@ def _parse_statement(shape: JsonObject) -> Statement | None:
             return None
     if not named or source is None:
         return None
-    return _as_read(Statement(sid, named, *source, action=action))
+    return _as_read(Statement(sid, named, *source, action))
 
 
 def _parse_principal(principal: Any) -> str:
@@ -219,9 +219,10 @@ def _parse_principal(principal: Any) -> str:
             return ""
 
 
-def _parse_condition(condition: JsonObject) -> tuple[str, ...] | None:
+def _parse_condition(condition: JsonObject) -> tuple[str, str, str, str] | None:
     """Source ARN, source account, organisation and authentication; None where there is any other condition."""
-    values = tuple(dig(condition, operator, key) or "" for operator, key in _CONDITIONS)
+    arn, account, organisation, auth = (dig(condition, *place) or "" for place in _CONDITIONS)
+    values = (arn, account, organisation, auth)
     understood: JsonObject = {}
     for (operator, key), value in zip(_CONDITIONS, values, strict=True):
         if value:

@@ -60,12 +60,12 @@ class BridgeController(ExternalController):
             replace(around.services, metrics=counting),
             BridgeKindMetrics(metrics, kind.name),
             memory=memory,
-            sources=cluster.sources(),
             upkeep=Upkeep(
                 [around.account],
                 intervals=options.intervals,
                 claims=around.claims,
                 cleanup_timeout=options.cleanup_timeout,
+                sources=cluster.sources(),
             ),
         )
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.api.bridge import LastError
+from edgekeeper.api.bridge import ErrorClass, LastError
 from edgekeeper.controllers.bridge.cluster import REFERENCE_NOT_FOUND
 from edgekeeper.core.backoff import Backoff
 from edgekeeper.core.conditions import READY, Conditions
@@ -57,7 +57,7 @@ def with_ready(status: JsonObject, conditions: Sequence[JsonObject]) -> JsonObje
     return {**status, "ready": is_ready}
 
 
-def _class_of(error: PassError, obj: JsonObject) -> str:
+def _class_of(error: PassError, obj: JsonObject) -> ErrorClass:
     if dig(obj, "metadata", "deletionTimestamp"):
         return "Cleanup"
     if isinstance(error, Stall):

@@ -10,7 +10,7 @@ way; otherwise the object must be allowed to adopt it. It is never changed nor d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -188,7 +188,7 @@ def _creating(snapshot: Snapshot, reason: str) -> Iterator[Step]:
         yield do.CreateDomain(snapshot.name, snapshot.settings, snapshot.owner.tags(), reason=reason)
 
 
-def _taking(snapshot: Snapshot, domain: GatewayDomain) -> Iterator[Step]:
+def _taking(snapshot: Snapshot, domain: GatewayDomain) -> Generator[Step, None, bool]:
     """Take over a domain name that is not ours, if that is allowed; return whether that is so.
 
     Raise Stall if it cannot be used as it is.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
+
 from edgekeeper.api.lambda_permission import OwnedStatement
 from edgekeeper.cloud.aws.error_table import NAME_CONFLICT
 from edgekeeper.cloud.aws.lambda_policy import Statement
@@ -101,6 +103,6 @@ def _inventory(step: ChangePolicy, snapshot: Snapshot, written: dict[str, str]) 
         if entry.function != step.function or id_ not in (*step.removed, *added):
             after.append(entry)
         elif id_ in added:
-            state = "Written" if id_ in written else "Planned"
-            after.append(OwnedStatement(step.function, id_, added[id_], state))
+            done = OwnedStatement(step.function, id_, added[id_])
+            after.append(done if id_ in written else msgspec.structs.replace(done, state="Planned"))
     return tuple(after)
