@@ -9,7 +9,8 @@ from typing import Any
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.ownership import TAG_PREFIX
-from kubesim.aws.apigateway.state import ApiDomain, ApiGateway
+from kubesim.ack.controller import AckControllers
+from kubesim.aws.apigateway.state import ApiDomain, ApiGateway, Mapped
 from kubesim.aws.functions.state import Functions
 from kubesim.aws.journal import Entry
 from tests.tenants.chronicle import Tally
@@ -30,7 +31,12 @@ class BridgeEstate(Estate):
         self._births: Counter[tuple[str, str]] = Counter()
         self.dangling: list[str] = []
         """Moments at which a name led to a domain name that is gone."""
-        self._heard = 0
+        self._requested: set[str] = set()
+        """Certificates that were counted."""
+        self.foreign: set[str] = set()
+        """Statements of somebody else."""
+        self.ack: AckControllers | None = None
+        """ACK's controllers, where they run."""
         self.chronicle.listeners.append(self._count_calls)
         self.function = self.functions.add(FUNCTION)
         self.api = self.gateway.add_api("a1b2c3d4e5")
@@ -51,6 +57,27 @@ class BridgeEstate(Estate):
         """The policy of the function, by statement id."""
         return self.function.statements.get(qualifier, {})
 
+    # What happens behind the operator's back
+
+    def make_statement(self, id_: str, source: str = "arn:aws:s3:::photos") -> None:
+        """Somebody else has a statement."""
+        self.foreign.add(id_)
+        self.function.statements.setdefault("", {})[id_] = {
+            "Sid": id_,
+            "Effect": "Allow",
+            "Principal": {"Service": "s3.amazonaws.com"},
+            "Action": "lambda:InvokeFunction",
+            "Resource": self.function.arn,
+            "Condition": {"ArnLike": {"AWS:SourceArn": source}},
+        }
+
+    def make_domain(self, name: str, api: str, certificate: str) -> None:
+        """Somebody else has a domain name; with an API, it is mapped to it."""
+        settings = {"CertificateArn": certificate, "EndpointType": "REGIONAL", "SecurityPolicy": "TLS_1_2"}
+        mapped = (Mapped("m1", api, "$default"),) if api else ()
+        target = f"d-old.execute-api.{REGION}.amazonaws.com"
+        self.gateway.keep(ApiDomain(name, target, settings, 0.0, mappings=mapped))
+
     # What the harness asks
 
     def state(self) -> JsonObject:
@@ -59,7 +86,7 @@ class BridgeEstate(Estate):
             one.name: {
                 "configuration": {
                     **dict(one.configuration),
-                    "CertificateArn": self._names(one.configuration),
+                    "CertificateArn": self._names(one),
                 },
                 "mappings": sorted((each.key, each.api, each.stage) for each in one.mappings),
                 "tags": {key: value for key, value in sorted(one.tags.items()) if key != _UID},
@@ -124,7 +151,10 @@ class BridgeEstate(Estate):
             case "DeleteDomainName":
                 self._of(f"domain {params['DomainName']}").deleted += 1
             case "RequestCertificate":
-                self._of(f"certificate {params['DomainName']}").created += 1
+                # Asking again with the same token gives the same certificate.
+                present = {one.arn for one in self.certificates.shelf.values() if not one.imported}
+                self._of(f"certificate {params['DomainName']}").created += len(present - self._requested)
+                self._requested |= present
             case "DeleteCertificate":
                 self._of("certificates").deleted += 1
             case "CreateApiMapping":

@@ -9,7 +9,6 @@ from edgekeeper.controllers.bridge.ack import API_MAPPING, CERTIFICATE, DOMAIN_N
 from edgekeeper.controllers.bridge.domains.wiring import DomainOptions
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key, Kind
-from kubesim.aws.apigateway.state import ApiDomain, Mapped
 from kubesim.plane.resource import GroupResource
 from kubesim.virtual import virtual_time
 from tests.bridge.world import (
@@ -25,7 +24,6 @@ from tests.bridge.world import (
 )
 
 CHILD = Key("default", "api-example-com")
-ENDPOINT = "d-old.execute-api.eu-west-1.amazonaws.com"
 
 
 def _children(scene: Scene) -> dict[str, JsonObject]:
@@ -102,20 +100,10 @@ async def test_changes_go_through_the_children() -> None:
         assert _writes(scene) == {"ChangeResourceRecordSets"}
 
 
-def _existing(scene: Scene, api: str) -> None:
-    settings = {
-        "CertificateArn": scene.certificate(),
-        "EndpointType": "REGIONAL",
-        "SecurityPolicy": "TLS_1_2",
-    }
-    mapped = (Mapped("m1", api, "$default"),)
-    scene.estate.gateway.keep(ApiDomain(NAME, ENDPOINT, settings, 0.0, mappings=mapped))
-
-
 @virtual_time
 async def test_existing_domain_is_used_and_stays() -> None:
     async with playing(ACK_MODE) as scene:
-        _existing(scene, API)
+        scene.estate.make_domain(NAME, API, scene.certificate())
         await scene.api()
         await scene.create(domain())
         await scene.ready(DOMAIN)
@@ -130,7 +118,7 @@ async def test_existing_domain_of_another_api_is_a_conflict_until_it_is_adopted(
     """B5: "already exists" is judged by what AWS has, not by ACK's message."""
     async with playing(ACK_MODE) as scene:
         other = scene.estate.gateway.add_api("other")
-        _existing(scene, other)
+        scene.estate.make_domain(NAME, other, scene.certificate())
         await scene.api()
         await scene.create(domain())
         await scene.says(DOMAIN, "DomainNameReady", "DomainConflict")
@@ -153,7 +141,7 @@ async def test_domain_of_direct_mode_is_taken_over_by_ack() -> None:
         uid_tags = {"edgekeeper.io/cluster": CLUSTER, "edgekeeper.io/namespace": "default"}
         await scene.create(domain())
         uid = scene.object(DOMAIN)["metadata"]["uid"]
-        _existing(scene, API)
+        scene.estate.make_domain(NAME, API, scene.certificate())
         marks = {**uid_tags, "edgekeeper.io/name": DOMAIN.name, "edgekeeper.io/uid": uid}
         scene.estate.gateway.keep(scene.live(), tags=marks)
         scene.stage.start_operator()
@@ -200,8 +188,8 @@ async def test_dead_ack_does_not_keep_an_object_for_ever() -> None:
         await scene.api()
         await scene.create(domain())
         await scene.ready(DOMAIN)
-        assert scene.ack is not None
-        scene.ack.is_running = False
+        assert scene.estate.ack is not None
+        scene.estate.ack.is_running = False
         await scene.delete(DOMAINS, DOMAIN)
         await scene.elapse(seconds=60)
         assert "waiting for ACK" in scene.status(DOMAIN)["lastError"]["message"]

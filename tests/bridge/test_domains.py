@@ -13,9 +13,9 @@ from edgekeeper.core.drift import Policy
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.kinds import NAMESPACE, REFERENCE_GRANT, Key
 from kubesim.aws import faults
-from kubesim.aws.apigateway.state import ApiDomain, Mapped
+from kubesim.aws.apigateway.state import Mapped
 from kubesim.virtual import virtual_time
-from tests.bridge.world import API, APIS, CLUSTER, DOMAIN, DOMAINS, NAME, OPTIONS, Scene, domain, playing
+from tests.bridge.world import API, APIS, CLUSTER, DOMAIN, DOMAINS, NAME, OPTIONS, domain, made, playing
 
 ENDPOINT = ".execute-api.eu-west-1.amazonaws.com"
 
@@ -191,7 +191,7 @@ async def test_api_that_gets_another_id_is_followed() -> None:
         await scene.ready(DOMAIN)
         other = scene.estate.gateway.add_api("another")
         began = scene.stage.clock.monotonic()
-        await scene.made(APIS, "shop", {"apiID": other})
+        await made(scene.stage, APIS, "shop", {"apiID": other})
         await scene.until(lambda: scene.mapped() == {"": (other, "$default")})
         assert scene.stage.clock.monotonic() - began < 10
 
@@ -364,16 +364,10 @@ async def test_record_that_somebody_has_changed_stays_when_the_object_goes() -> 
 # A domain name that was there before (B5)
 
 
-def _existing(scene: Scene, api: str, arn: str) -> None:
-    settings = {"CertificateArn": arn, "EndpointType": "REGIONAL", "SecurityPolicy": "TLS_1_2"}
-    mapped = (Mapped("m1", api, "$default"),) if api else ()
-    scene.estate.gateway.keep(ApiDomain(NAME, f"d-old{ENDPOINT}", settings, 0.0, mappings=mapped))
-
-
 @virtual_time
 async def test_existing_domain_that_leads_to_the_same_api_is_used_and_stays() -> None:
     async with playing() as scene:
-        _existing(scene, API, scene.certificate())
+        scene.estate.make_domain(NAME, API, scene.certificate())
         await scene.api()
         await scene.create(domain())
         await scene.ready(DOMAIN)
@@ -390,7 +384,7 @@ async def test_existing_domain_that_leads_to_the_same_api_is_used_and_stays() ->
 @virtual_time
 async def test_existing_domain_without_a_mapping_gets_one_that_goes_again() -> None:
     async with playing() as scene:
-        _existing(scene, "", scene.certificate())
+        scene.estate.make_domain(NAME, "", scene.certificate())
         await scene.api()
         await scene.create(domain())
         await scene.ready(DOMAIN)
@@ -405,7 +399,7 @@ async def test_existing_domain_without_a_mapping_gets_one_that_goes_again() -> N
 async def test_existing_domain_that_leads_to_another_api_is_a_conflict() -> None:
     async with playing() as scene:
         other = scene.estate.gateway.add_api("other")
-        _existing(scene, other, scene.certificate())
+        scene.estate.make_domain(NAME, other, scene.certificate())
         await scene.api()
         await scene.create(domain())
         fact = await scene.says(DOMAIN, "DomainNameReady", "DomainConflict")
@@ -424,7 +418,7 @@ async def test_existing_domain_that_leads_to_another_api_is_a_conflict() -> None
 @virtual_time
 async def test_existing_domain_with_another_certificate_is_a_conflict() -> None:
     async with playing() as scene:
-        _existing(scene, API, scene.certificate("*.example.com"))
+        scene.estate.make_domain(NAME, API, scene.certificate("*.example.com"))
         arn = scene.certificate()
         await scene.api()
         await scene.create(domain(certificateStrategy="use-arn", certificateArn=arn))

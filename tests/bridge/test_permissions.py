@@ -21,7 +21,8 @@ from tests.bridge.world import (
     PERMISSION,
     PERMISSIONS,
     SOURCE,
-    Scene,
+    made,
+    make,
     permission,
     playing,
     statement,
@@ -35,23 +36,10 @@ def _source(statement: JsonObject) -> str:
     return str(statement["Condition"]["ArnLike"]["AWS:SourceArn"])
 
 
-def _foreign(scene: Scene, id_: str, source: str = "arn:aws:s3:::photos") -> None:
-    """Somebody else has a statement."""
-    arn = scene.estate.function.arn
-    scene.estate.function.statements.setdefault("", {})[id_] = {
-        "Sid": id_,
-        "Effect": "Allow",
-        "Principal": {"Service": "s3.amazonaws.com"},
-        "Action": "lambda:InvokeFunction",
-        "Resource": arn,
-        "Condition": {"ArnLike": {"AWS:SourceArn": source}},
-    }
-
-
 @virtual_time
 async def test_permission_becomes_a_statement_and_goes_with_its_object() -> None:
     async with playing() as scene:
-        _foreign(scene, "photos")
+        scene.estate.make_statement("photos")
         await scene.create(permission(statement("api")))
         await scene.ready(PERMISSION)
         assert scene.object(PERMISSION)["metadata"]["finalizers"] == [PERMISSION_FINALIZER]
@@ -105,11 +93,11 @@ async def test_changed_permission_is_removed_and_added_again_with_the_revision_t
 async def test_policy_that_somebody_changes_at_the_same_time_is_read_again() -> None:
     """B11: the first write names the revision that it is based on, so that no statement of others is lost."""
     async with playing() as scene:
-        _foreign(scene, "photos")
+        scene.estate.make_statement("photos")
 
         def intrude() -> None:
             if scene.calls("GetPolicy") == 1 and "late" not in scene.estate.statements():
-                _foreign(scene, "late")
+                scene.estate.make_statement("late")
                 scene.estate.function.revision = scene.cloud.world.ids.uuid()
 
         scene.estate.chronicle.listeners.append(intrude)
@@ -146,22 +134,22 @@ async def test_function_and_source_are_resolved_from_ack_objects() -> None:
         fact = await scene.says(PERMISSION, "FunctionResolved", "ReferenceNotFound")
         assert "Function default/shop" in fact.message
         arn = {"ackResourceMetadata": {"arn": scene.estate.function.arn}}
-        await scene.ack_object(FUNCTIONS, "shop", {"name": "shop"}, arn)
+        await make(scene.stage, FUNCTIONS, "shop", {"name": "shop"}, arn)
         await scene.until(lambda: scene.states() == {"api": "Pending", "jobs": "Applied"})
         await scene.says(PERMISSION, "PermissionsSynced", "ReferenceNotFound")
         assert scene.fact(PERMISSION, "FunctionResolved").status == "True"
         assert set(scene.estate.statements()) == {"jobs"}
-        await scene.ack_object(APIS, "shop", {"name": "shop"}, {"apiID": "a1b2c3d4e5"})
+        await scene.api()
         await scene.ready(PERMISSION)
         assert _source(scene.estate.statements()["api"]) == SOURCE
-        await scene.made(APIS, "shop", {"apiID": "other"})
+        await made(scene.stage, APIS, "shop", {"apiID": "other"})
         await scene.until(lambda: "other/*/*" in _source(scene.estate.statements()["api"]))
 
 
 @virtual_time
 async def test_statement_of_somebody_else_is_a_conflict_of_one_permission() -> None:
     async with playing() as scene:
-        _foreign(scene, "api")
+        scene.estate.make_statement("api")
         await scene.create(permission(statement("api"), statement("jobs")))
         fact = await scene.says(PERMISSION, "Ready", "NameConflict")
         assert "statement api exists" in fact.message
@@ -177,7 +165,7 @@ async def test_statement_of_somebody_else_is_a_conflict_of_one_permission() -> N
 @virtual_time
 async def test_statement_of_somebody_else_is_taken_over_if_the_object_may_adopt() -> None:
     async with playing() as scene:
-        _foreign(scene, "api")
+        scene.estate.make_statement("api")
         await scene.create(permission(statement("api")))
         await scene.says(PERMISSION, "Ready", "NameConflict")
         await scene.annotate(PERMISSIONS, PERMISSION, adopt="true")
@@ -230,7 +218,7 @@ async def test_drift_is_corrected() -> None:
         await scene.create(permission(statement("api"), statement("jobs")))
         await scene.ready(PERMISSION)
         del scene.estate.statements()["jobs"]
-        _foreign(scene, "api")
+        scene.estate.make_statement("api")
         await scene.until(lambda: _source(scene.estate.statements()["api"]) == SOURCE)
         await scene.ready(PERMISSION)
         assert set(scene.estate.statements()) == {"api", "jobs"}

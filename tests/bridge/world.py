@@ -11,11 +11,16 @@ Whatever a test is about, the laws of a status are judged at every write of it, 
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from edgekeeper.api.bridge import API_GATEWAY_DOMAIN
 from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
@@ -35,7 +40,7 @@ from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.metrics import Metrics
 from kubesim.ack import definitions as ack
-from kubesim.ack.controller import AckControllers, acting
+from kubesim.ack.controller import AckControllers
 from kubesim.aws.apigateway.state import ApiDomain
 from kubesim.plane.kinds.gateway import gateway_crds
 from kubesim.plane.resource import GroupResource
@@ -90,6 +95,40 @@ def domain(name: str = NAME, *, key: Key = DOMAIN, **spec: Any) -> JsonObject:
     }
 
 
+async def make(
+    stage: Stage[BridgeEstate],
+    kind: Kind,
+    name: str,
+    spec: JsonObject,
+    status: JsonObject,
+    namespace: str = "default",
+) -> None:
+    """An object of ACK that ACK has made."""
+    managed = [f"finalizers.{kind.group}/{kind.kind}"]
+    metadata = {"name": name, "namespace": namespace, "finalizers": managed}
+    obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
+    await stage.user.create(kind, obj)
+    await made(stage, kind, name, status, namespace)
+
+
+async def made(
+    stage: Stage[BridgeEstate], kind: Kind, name: str, status: JsonObject, namespace: str = "default"
+) -> None:
+    """ACK has made it, or made it anew."""
+    condition = {"type": "ACK.ResourceSynced", "status": "True"}
+    owner = {"ownerAccountID": "111122223333", "region": REGION, **status.get("ackResourceMetadata", {})}
+    body = {"status": {**status, "ackResourceMetadata": owner, "conditions": [condition]}}
+    await stage.user.merge_patch(kind, Key(namespace, name), body, subresource="status")
+
+
+async def make_api(
+    stage: Stage[BridgeEstate], api_id: str = API, name: str = "shop", namespace: str = "default"
+) -> None:
+    """An API that ACK has made."""
+    spec = {"name": name, "protocolType": "HTTP"}
+    await make(stage, APIS, name, spec, {"apiID": api_id}, namespace)
+
+
 class Scene:
     """See the module."""
 
@@ -97,7 +136,6 @@ class Scene:
         self.stage = stage
         self.estate = stage.outside
         self.cloud = stage.outside.cloud
-        self.ack: AckControllers | None = None
         self.versions: list[JsonObject] = []
         """Every object of ours that was ever committed, oldest first."""
         self._watchman = Watchman(stage)
@@ -140,28 +178,9 @@ class Scene:
     async def gone(self, key: Key) -> None:
         await self.until(lambda: self.find(key) is None)
 
-    async def ack_object(
-        self, kind: Kind, name: str, spec: JsonObject, status: JsonObject, namespace: str = "default"
-    ) -> None:
-        """An object of ACK that ACK has made."""
-        managed = [f"finalizers.{kind.group}/{kind.kind}"]
-        metadata = {"name": name, "namespace": namespace, "finalizers": managed}
-        obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
-        await self.stage.user.create(kind, obj)
-        await self.made(kind, name, status, namespace)
-
-    async def made(self, kind: Kind, name: str, status: JsonObject, namespace: str = "default") -> None:
-        """ACK has made it."""
-        condition = {"type": "ACK.ResourceSynced", "status": "True"}
-        owner = {"ownerAccountID": "111122223333", "region": REGION}
-        owner |= status.pop("ackResourceMetadata", {})
-        body = {"status": {**status, "ackResourceMetadata": owner, "conditions": [condition]}}
-        await self.stage.user.merge_patch(kind, Key(namespace, name), body, subresource="status")
-
     async def api(self, api_id: str = API, name: str = "shop", namespace: str = "default") -> None:
         """An API that ACK has made."""
-        spec = {"name": name, "protocolType": "HTTP"}
-        await self.ack_object(APIS, name, spec, {"apiID": api_id}, namespace)
+        await make_api(self.stage, api_id, name, namespace)
 
     def certificate(self, *names: str) -> str:
         """A certificate that somebody has imported; its ARN."""
@@ -264,6 +283,80 @@ def controllers(
     return [permission_controller(around), domain_controller(around, options)]
 
 
+def lies(obj: JsonObject, estate: BridgeEstate) -> str:
+    """What an object that says it is Ready does not have in AWS, worked out without any code of the controllers."""
+    spec = obj["spec"]
+    if dig(obj, "status", "driftDetected") or not _claims_the_present(obj):
+        return ""
+    if "functionRef" in spec:
+        function = spec["functionRef"].get("functionName", FUNCTION)
+        found = {one.name: one.statements.get("", {}) for one in estate.functions.save()}
+        lacking = {one["statementId"] for one in spec["permissions"]} - found.get(function, {}).keys()
+        return f"Ready, but {function} lacks {sorted(lacking)}" if lacking else ""
+    live = estate.gateway.domains.get(spec["domain"])
+    if live is None:
+        return "Ready, but there is no domain name"
+    mapped = {one.key: one.stage for one in live.mappings}
+    if mapped.get(spec.get("apiMappingKey", "")) != spec["stage"]:
+        return f"Ready, but mapped are {mapped}"
+    leads = estate.zone.target(f"{spec['domain']}.")
+    is_named = dig(spec, "dnsConfig", "enabled") is not False and "hostedZoneId" not in spec["dnsConfig"]
+    return f"Ready, but it leads to {leads}" if is_named and leads != f"{live.target}." else ""
+
+
+def _claims_the_present(obj: JsonObject) -> bool:
+    ready = [one for one in dig_list(obj, "status", "conditions") if one["type"] == "Ready"]
+    return any(one.get("observedGeneration") == obj["metadata"]["generation"] for one in ready)
+
+
+def comparable(obj: JsonObject, _: BridgeEstate) -> JsonObject:
+    """An object without the ids that AWS makes up."""
+    text = msgspec.json.encode(obj).decode()
+    text = re.sub(r"certificate/[0-9a-f-]{36}", "certificate/ID", text)
+    text = re.sub(r"d-[a-z0-9]+\\.execute-api", "d-ID.execute-api", text)
+    plain: JsonObject = msgspec.json.decode(text)
+    return plain
+
+
+def wrongs(stage: Stage[BridgeEstate]) -> Iterator[str]:
+    """Names that led nowhere for a moment; records and statements that no object answers for."""
+    yield from stage.outside.dangling
+    objects = [one for one in stage.objects() if one["kind"] in (DOMAINS.kind, PERMISSIONS.kind)]
+    known = {
+        (one.get("type"), one.get("name"), one.get("statementId"))
+        for obj in objects
+        for one in dig_list(obj, "status", "inventory")
+        if one.get("state") != "Planned"
+    }
+    for record in stage.outside.zone.records.values():
+        value = record.alias.name if record.alias else (record.values or ("",))[0]
+        place = (record.type, record.name.rstrip("."), None)
+        if (".execute-api." in value or "acm-validations" in value) and place not in known:
+            yield f"orphan: {record.type} {record.name} is in no inventory"
+    for function in stage.outside.functions.save():
+        for id_ in function.statements.get("", {}):
+            if (None, None, id_) not in known and id_ not in stage.outside.foreign:
+                yield f"orphan: statement {id_} is in no inventory"
+
+
+MASKED = frozenset(
+    {
+        *("lastTransitionTime", "id", "apiMappingId", "dnsChangeId", "dnsChanges", "hostedZoneId", "zone"),
+        *("until",),
+    }
+)
+
+
+async def _start_ack(stage: Stage[BridgeEstate]) -> None:
+    controllers = AckControllers(stage.plane, stage.outside.cloud, REGION)
+    stage.background.append(asyncio.create_task(controllers.run(), name="ACK"))
+    stage.outside.ack = controllers
+
+
+async def _nothing(_: Stage[BridgeEstate]) -> None:
+    return
+
+
 def system(options: DomainOptions = OPTIONS, *, ack_kinds: bool = True) -> System[BridgeEstate]:
     """The kinds, with an operator that was told this."""
     foreign = [kind.definition() for kind in ack.KINDS] if ack_kinds else []
@@ -277,11 +370,18 @@ def system(options: DomainOptions = OPTIONS, *, ack_kinds: bool = True) -> Syste
         declarations={PERMISSIONS: PERMISSION_DECLARATION, DOMAINS: DOMAIN_DECLARATION},
         outside=BridgeEstate,
         controllers=partial(controllers, options=options),
-        lies=lambda *_: "",
+        lies=lies,
         canary=SECRET,
+        masked=MASKED,
         stalls=STALLS,
         quiet=timedelta(minutes=15),
+        wrongs=wrongs,
+        comparable=comparable,
+        prepare=_start_ack if options.mode == "ack" else _nothing,
     )
+
+
+DIRECT, THROUGH_ACK = system(), system(ACK_MODE)
 
 
 @asynccontextmanager
@@ -289,10 +389,9 @@ async def playing(
     options: DomainOptions = OPTIONS, *, start: bool = True, ack_kinds: bool = True
 ) -> AsyncIterator[Scene]:
     """A scene with an operator; in `ack` mode also with ACK's controllers."""
-    async with staged(system(options, ack_kinds=ack_kinds)) as stage, AsyncExitStack() as stack:
+    # What is Ready is judged by the tests themselves: here others change things, and no operator knows that at once.
+    async with staged(replace(system(options, ack_kinds=ack_kinds), lies=lambda *_: "")) as stage:
         scene = Scene(stage)
-        if options.mode == "ack":
-            scene.ack = await stack.enter_async_context(acting(stage.plane, stage.outside.cloud, REGION))
         if start:
             stage.start_operator()
         yield scene
