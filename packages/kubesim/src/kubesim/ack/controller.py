@@ -95,7 +95,9 @@ class AckControllers:
                 raise _TerminalError("Resource already exists")
             await self._manage(kind, obj)
         if found is None:
-            return resource.create(self.aws, spec)
+            made = resource.create(self.aws, spec)
+            self.aws.cloud.changed()
+            return made
         resource.update(self.aws, spec, status)
         return found
 
@@ -109,6 +111,7 @@ class AckControllers:
             except AwsError as error:
                 await self._tell(kind, obj, {}, recoverable=f"{error.code}: {error}")
                 return
+            self.aws.cloud.changed()
         kept = [one for one in metadata["finalizers"] if one != kind.finalizer]
         patch = {"metadata": {"finalizers": kept, "resourceVersion": metadata["resourceVersion"]}}
         await self._plane.client.merge(_path(kind, obj), patch)

@@ -96,7 +96,7 @@ def recorded(snapshot: Snapshot, planned: list[Statement]) -> tuple[OwnedStateme
     """The inventory as it should be: without what is gone, and with what is about to be written."""
     wanted, function = {one.id: one for one in planned}, snapshot.function
     kept = [
-        replace(entry, state="Written")
+        _as_present(snapshot, entry)
         for entry in snapshot.inventory
         if snapshot.owns(entry) and not _is_replaced(snapshot, entry)
     ]
@@ -138,6 +138,15 @@ def _is_anothers(snapshot: Snapshot, statement: Statement) -> bool:
     entry = snapshot.entry(snapshot.function, statement.id)
     is_ours = entry is not None and snapshot.owns(entry)
     return present is not None and present != statement.fingerprint and not is_ours and not snapshot.may_adopt
+
+
+def _as_present(snapshot: Snapshot, entry: OwnedStatement) -> OwnedStatement:
+    """The entry of a statement of ours that is there, with the content that it has if that is the wanted one."""
+    wanted = {(snapshot.function, one.id): one.fingerprint for one in snapshot.wanted}
+    present = snapshot.policies[entry.function].statements.get(entry.statement_id)
+    is_wanted = present == wanted.get((entry.function, entry.statement_id))
+    content = present if present is not None and is_wanted else entry.fingerprint
+    return replace(entry, state="Written", fingerprint=content)
 
 
 def _is_replaced(snapshot: Snapshot, entry: OwnedStatement) -> bool:

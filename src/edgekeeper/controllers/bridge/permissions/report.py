@@ -82,8 +82,9 @@ def report(result: Pass[Snapshot], conditions: Conditions) -> Report:
     """The report of a pass over an object that is not being deleted."""
     after, plan, step = result.after, result.plan, result.step
     conditions.mark(FUNCTION_RESOLVED, True, "Resolved", f"the function is {after.function}")
-    is_applied = all(one.state == "Applied" for one in states(after))
-    if (is_applied and not isinstance(step, ChangePolicy)) or (is_applied and len(plan.steps) == 1):
+    is_left = any(one.pushes for one in plan.steps[1:])
+    is_done = not is_left and all(one.state == "Applied" for one in states(after))
+    if is_done:
         conditions.mark(PERMISSIONS_SYNCED, True, "Synced", DECLARATION.ready_message)
     elif plan.drift.drift_detected and not plan.drift.push:
         conditions.mark(PERMISSIONS_SYNCED, False, "DriftDetected", "statements were changed by others")
@@ -91,10 +92,7 @@ def report(result: Pass[Snapshot], conditions: Conditions) -> Report:
         conditions.mark(PERMISSIONS_SYNCED, False, "InProgress", "statements are being written")
     mark_degraded(conditions, None)
     mark_synced(conditions, plan, DECLARATION.ready_message, in_progress=False)
-    is_done = not any(one.pushes for one in plan.steps[1:]) and (
-        step is None or isinstance(step, ChangePolicy)
-    )
-    observed = after.generation if is_done and is_applied else after.status.observed_generation
+    observed = after.generation if is_done else after.status.observed_generation
     is_correction = isinstance(step, ChangePolicy) and plan.drift.drift_detected
     events = [*drift_events(plan, is_correction=is_correction)]
     if step is not None and (event := step.event()) is not None:
