@@ -227,27 +227,6 @@ async def test_mode_is_detected_by_the_kinds_of_ack() -> None:
         assert scene.calls("CreateDomainName") == 1
 
 
-@virtual_time
-async def test_rights_of_the_seed_are_enough() -> None:
-    """No RequestCertificate, ListResourceRecordSets, GetChange or GetPolicy: what is denied degrades."""
-    async with playing(ACK_MODE, start=False) as scene:
-        scene.estate.restrict(
-            *("route53:ChangeResourceRecordSets", "route53:ListHostedZones"),
-            *("acm:DescribeCertificate", "acm:ListCertificates", "apigateway:GET"),
-            *("lambda:GetFunction", "lambda:AddPermission", "lambda:RemovePermission"),
-        )
-        scene.stage.start_operator()
-        await scene.api()
-        before = scene.estate.state()
-        await scene.create(domain(certificateStrategy="create"))
-        await scene.ready(DOMAIN)
-        assert f"CNAME {NAME}" in scene.records
-        await scene.elapse(minutes=10)
-        await scene.delete(DOMAINS, DOMAIN)
-        await scene.gone(DOMAIN)
-        assert scene.estate.state() == before
-
-
 async def _create(scene: Scene, kind: Kind, key: Key, spec: JsonObject) -> None:
     metadata = {"name": key.name, "namespace": key.namespace}
     obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.controllers.bridge.cluster import Cluster
@@ -19,7 +19,13 @@ from edgekeeper.lifecycle.controller import ExternalController, Upkeep
 from edgekeeper.lifecycle.kind import ExternalKind
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.module import KindOptions
+from edgekeeper.lifecycle.predecessor import Predecessor, PreviousOperator
 from edgekeeper.runtime.contract import ControllerOptions, Services
+
+ACK_BRIDGE: Final = PreviousOperator("ack-bridge", deployment_labels="app=ack-bridge")
+"""The operator that these kinds replace. While it runs, nothing is written."""
+ACK_BRIDGE_NAMESPACE: Final = "kro-system"
+"""Where it is installed."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,9 @@ class BridgeController(ExternalController):
             memory=memory,
             upkeep=Upkeep(
                 [around.account],
+                predecessor=Predecessor(around.services, ACK_BRIDGE, ACK_BRIDGE_NAMESPACE)
+                if options.predecessor_namespace
+                else None,
                 intervals=options.intervals,
                 claims=around.claims,
                 cleanup_timeout=options.cleanup_timeout,

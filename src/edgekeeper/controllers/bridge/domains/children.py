@@ -109,7 +109,7 @@ def lagging_removal(snapshot: Snapshot, kind: str, reason: str) -> Iterator[Step
     child = snapshot.child(kind)
     if child is None or not child.is_ours:
         return
-    if dig(child.tree, "metadata", "deletionTimestamp") is None:
+    if not child.is_going:
         yield do.DropChild(kind, reason=reason)
         return
     name = dig(child.tree, "metadata", "name")

@@ -300,5 +300,12 @@ def _surplus_certificate(snapshot: Snapshot) -> Iterator[Step]:
     requested = snapshot.requested
     if snapshot.spec.certificate_strategy == "create" or requested is None:
         return
-    if snapshot.domain is not None and snapshot.domain.settings.certificate_arn != requested.arn:
-        yield do.DeleteCertificate(requested.arn, reason="the spec asks for another certificate")
+    if snapshot.domain is None or snapshot.domain.settings.certificate_arn == requested.arn:
+        return
+    child, reason = snapshot.child(CERTIFICATE), "the spec asks for another certificate"
+    if child is None:
+        yield do.DeleteCertificate(requested.arn, reason=reason)
+    elif child.is_going:
+        yield do.AwaitDomain("ACK to delete the certificate", reason=reason)
+    else:
+        yield do.DropChild(CERTIFICATE, reason=reason)

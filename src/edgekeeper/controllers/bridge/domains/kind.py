@@ -105,12 +105,12 @@ class DomainKind(ExternalKind[Base, Snapshot]):
     def _answered(self, request: Request) -> JsonObject:
         """The results of submitted records as status fields, so that an error in the pass does not lose them."""
         try:
-            _, status = read_domain(request.object)
+            spec, status = read_domain(request.object)
         except msgspec.ValidationError:
             return {}
         uid = str(dig(request.object, "metadata", "uid") or "")
         dns = self.observer.account.dns
-        return dns.answered_fields(uid, inventory_of(status), status.dns_changes)
+        return dns.answered_fields(uid, inventory_of(spec, status), status.dns_changes)
 
 
 def _condition_of(error: PassError) -> str:

@@ -77,7 +77,7 @@ class Observer:
             deleting=request.deleting,
             refusals=tuple(self._refusals(owner.namespace, spec.domain, zone)),
             records=self._records.collect(
-                subject, inventory_of(status), status.dns_changes, places, wake, may_assume=True
+                subject, inventory_of(spec, status), status.dns_changes, places, wake, may_assume=True
             ),
         )
         snapshot = self._with_api(snapshot, request.key.namespace)
@@ -153,7 +153,8 @@ class Observer:
                 arn = await certificates.requested(region, snapshot.name, snapshot.owner)
             except Stall as refusal:
                 self.account.rights.do_without("listing certificates", refusal)
-        return await certificates.find(region, arn, live=snapshot.deleting) if arn else None
+        is_unwanted = snapshot.deleting or snapshot.spec.certificate_strategy != "create"
+        return await certificates.find(region, arn, live=is_unwanted) if arn else None
 
     async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
         spec, certificates = snapshot.spec, self.account.certificates

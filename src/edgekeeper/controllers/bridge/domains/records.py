@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from edgekeeper.api.bridge import APIGatewayDomainStatus
+from edgekeeper.api.bridge import APIGatewayDomainSpec, APIGatewayDomainStatus
 from edgekeeper.api.shared import InventoryRecord
 from edgekeeper.cloud.aws.dns.entries import is_credible, place_of, planned_entry
 from edgekeeper.cloud.aws.dns.planning import RecordPlan, unmanaged_records
@@ -29,11 +29,19 @@ def record_plan(snapshot: Snapshot, *, validation_only: bool = False) -> RecordP
     return RecordPlan(snapshot.records, tuple(wanted))
 
 
-def inventory_of(status: APIGatewayDomainStatus) -> tuple[InventoryRecord, ...]:
-    """The inventory entries of a status that we could have written, each once."""
+def inventory_of(spec: APIGatewayDomainSpec, status: APIGatewayDomainStatus) -> tuple[InventoryRecord, ...]:
+    """The inventory entries of a status that we could have written, each once.
+
+    A status of ack-bridge has none, and no phase; its CNAME is the one that its other fields tell.
+    """
+    entries = list(status.inventory)
+    target, zone = status.domain_name_endpoint, status.hosted_zone_id
+    if not status.phase and not entries and target and zone and status.dns_record_name:
+        name = normalise_name(status.dns_record_name)
+        entries.append(InventoryRecord(zone, name, "CNAME", normalise_name(target), spec.dns_config.ttl))
     return tuple(
         entry
-        for entry in dict.fromkeys(status.inventory)
+        for entry in dict.fromkeys(entries)
         if is_credible(entry, ENDPOINTS) or is_credible(entry, VALIDATIONS)
     )
 

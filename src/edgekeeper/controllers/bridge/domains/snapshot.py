@@ -16,6 +16,7 @@ from edgekeeper.controllers.bridge.ack import (
     TERMINAL,
     condition_message,
     is_synced,
+    metadata,
 )
 from edgekeeper.controllers.bridge.cluster import ApiTarget
 from edgekeeper.core.drift import Policy
@@ -44,6 +45,11 @@ class Child:
     @property
     def is_synced(self) -> bool:
         return is_synced(self.tree)
+
+    @property
+    def is_going(self) -> bool:
+        """Is it being deleted?"""
+        return dig(self.tree, "metadata", "deletionTimestamp") is not None
 
     @property
     def is_adopting(self) -> bool:
@@ -116,8 +122,19 @@ class Snapshot:
 
     @property
     def may_take(self) -> bool:
-        """May a domain name that is not ours become ours?"""
+        """May a domain name that is not ours become ours? So it is if the object may adopt it, or if ack-bridge made it."""
+        if self.whose is Ownership.UNMARKED and self._is_inherited:
+            return True
         return self.may_adopt and self.whose in (Ownership.UNMARKED, Ownership.FORMER)
+
+    @property
+    def _is_inherited(self) -> bool:
+        """Does an object of ACK that belongs to ours stand for exactly this domain name? Then ack-bridge created it."""
+        child, domain = self.child(DOMAIN), self.domain
+        is_ours = child is not None and child.is_ours
+        return (
+            is_ours and child is not None and domain is not None and metadata(child.tree, "arn") == domain.arn
+        )
 
     @property
     def is_refused(self) -> bool:
