@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Final
 
+from edgekeeper.api.bridge import OwnedMapping
 from edgekeeper.cloud.aws.acm import ISSUED, PENDING_VALIDATION
 from edgekeeper.cloud.aws.apigateway import ApiMapping, GatewayDomain
 from edgekeeper.cloud.aws.dns.planning import awaiting_propagation
@@ -253,7 +254,8 @@ def _mapping(snapshot: Snapshot, reason: str) -> Iterator[Step]:
             yield from lagging(snapshot, MAPPING, "ACK to write the mapping")
             return
         changed = present or own
-        is_planned = snapshot.status.mapping is not None
+        planned = snapshot.status.mapping
+        is_planned = planned is not None and OwnedMapping(wanted.api_id, wanted.stage, wanted.key) == planned
         if changed is None and not snapshot.is_managed and not is_planned and snapshot.children is None:
             yield do.RememberMapping(wanted, reason="the domain name is not ours, but the mapping will be")
         id_ = changed.id if changed else ""

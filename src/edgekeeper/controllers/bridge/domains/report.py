@@ -136,16 +136,16 @@ class Reporter:
         return {**fields, **after.records.status_fields}
 
     def _owned_mapping(self) -> OwnedMapping | None:
-        """The mapping that is ours: one that we made, or any on a domain name of ours."""
-        after, step = self.after, self.step
+        """The mapping that is ours: planned, made by us, or any at our key of a domain name that is ours."""
+        after, step, known = self.after, self.step, self.after.own_mapping
         if isinstance(step, do.RememberMapping):
             return OwnedMapping(step.mapping.api_id, step.mapping.stage, step.mapping.key)
-        is_ours = after.is_managed or isinstance(step, do.WriteMapping) or after.child(MAPPING) is not None
-        own = (after.mapping if is_ours else None) or after.own_mapping
-        if isinstance(step, do.WriteMapping) or own is None or after.own_mapping is None:
-            return OwnedMapping(own.api_id, own.stage, own.key, own.id) if own else after.status.mapping
-        own = after.own_mapping  # until it is gone, where the spec has another key
-        return OwnedMapping(own.api_id, own.stage, own.key, own.id)
+        is_made = isinstance(step, do.WriteMapping) or after.is_managed or after.child(MAPPING) is not None
+        is_left = known is not None and any(
+            isinstance(one, do.DeleteMapping) for one in self.result.plan.steps
+        )
+        own = after.mapping if is_made and not is_left else known
+        return OwnedMapping(own.api_id, own.stage, own.key, own.id) if own else after.status.mapping
 
     def _observed_generation(self) -> int | None:
         """The generation, once all of it is applied."""
