@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from edgekeeper.api.lambda_permission import PERMISSION_FINALIZER
@@ -59,10 +60,12 @@ async def test_permission_becomes_a_statement_and_goes_with_its_object() -> None
 async def test_sixty_statements_take_sixty_two_calls_and_a_resync_takes_one() -> None:
     """One reading, sixty statements of 333 bytes, and one reading that confirms them."""
     async with playing() as scene:
-        ids = [f"edge-api-{number:02}" for number in range(BULKY)]
+        ids = [f"{'edge-api-':-<53}{number:02}" for number in range(BULKY)]
         await scene.create(permission(*(statement(id_) for id_ in ids)))
         await scene.ready(PERMISSION)
         assert set(scene.estate.statements()) == set(ids)
+        sizes = {len(msgspec.json.encode(one)) for one in scene.estate.statements().values()}
+        assert sizes == {333}
         assert len(scene.cloud.journal) <= BULKY + 2, scene.cloud.journal.counts
         await scene.elapse(minutes=1)
         scene.cloud.journal.clear()
