@@ -552,3 +552,20 @@ async def test_mapping_of_somebody_else_keeps_the_domain() -> None:
         scene.estate.gateway.keep(scene.live(), mappings=())
         await scene.gone(DOMAIN)
         assert not scene.names
+
+
+@virtual_time
+async def test_certificate_of_somebody_else_is_not_deleted_whatever_the_status_says() -> None:
+    async with playing() as scene:
+        arn = scene.certificate()
+        await scene.api()
+        await scene.create(domain())
+        await scene.ready(DOMAIN)
+        theirs = scene.certificate("theirs.example.com")
+        forged = {"status": {"requestedCertificateArn": theirs, "region": "evil.example.com/"}}
+        await scene.stage.user.merge_patch(DOMAINS, DOMAIN, forged, subresource="status")
+        await scene.elapse(minutes=10)
+        await scene.delete(DOMAINS, DOMAIN)
+        await scene.gone(DOMAIN)
+        assert {one.arn for one in scene.estate.certificates.shelf.values()} == {arn, theirs}
+        assert not scene.names

@@ -51,11 +51,15 @@ class RegionalCertificates:
         Found by a listing, for a request whose response was lost.
         """
         for one in await self._listed.get(region):
-            if one.names == (domain,) and one.status not in ("FAILED", "VALIDATION_TIMED_OUT"):
-                tags = await self._acm(region).tags(one.arn)
-                if tags and is_mine(parse_tags(tags), owner) is Ownership.MINE:
-                    return one.arn
+            is_fitting = one.names == (domain,) and one.status not in ("FAILED", "VALIDATION_TIMED_OUT")
+            if is_fitting and await self.is_owned(region, one.arn, owner):
+                return one.arn
         return ""
+
+    async def is_owned(self, region: str, arn: str, owner: Owner) -> bool:
+        """Do the tags of a certificate name this owner?"""
+        tags = await self._acm(region).tags(arn)
+        return bool(tags) and is_mine(parse_tags(tags or {}), owner) is Ownership.MINE
 
     async def request(self, region: str, domain: str, owner: Owner, tags: Mapping[str, str]) -> str:
         """Request a certificate that is validated by DNS. Asking again within an hour gives the same one."""

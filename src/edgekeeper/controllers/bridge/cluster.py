@@ -14,6 +14,7 @@ from typing import Final
 
 from edgekeeper.controllers.bridge.ack import API, condition_message, is_synced, metadata
 from edgekeeper.controllers.bridge.ack import TERMINAL as ACK_TERMINAL
+from edgekeeper.core.aws_identifiers import is_form
 from edgekeeper.core.errors import Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.informers import Informer
@@ -27,6 +28,7 @@ REFERENCE_NOT_FOUND: Final = "ReferenceNotFound"
 REFERENCE_PAUSE: Final = timedelta(seconds=30)
 """How long a missing reference is waited for, at most, before it is looked for again."""
 _NAMESPACE: Final = "namespace"
+_REGION: Final = "[a-z]{2}(?:-[a-z]+)+-[0-9]{1,2}"
 _UNAVAILABLE: Final = {
     SyncState.NOT_SERVED: "its kind is not installed in the cluster",
     SyncState.FORBIDDEN: "objects of its kind may not be listed",
@@ -124,12 +126,17 @@ class Cluster:
         if not isinstance(api_id, str) or not api_id:
             raise missing(API, key, "its status has no apiID yet")
         partition = metadata(found, "arn").split(":")[1:2]
-        region, account = metadata(found, "region"), metadata(found, "ownerAccountID")
+        region, account = known_region(metadata(found, "region")), metadata(found, "ownerAccountID")
         return ApiTarget(api_id, region, account, partition[0] if partition else "aws")
 
     def _referrers(self, kind: Kind, obj: JsonObject) -> list[Key]:
         key = f"{dig(obj, 'metadata', 'namespace')}/{dig(obj, 'metadata', 'name')}"
         return self.own.known_by_index(kind.kind, key)
+
+
+def known_region(text: str) -> str:
+    """The name of a region, as a status has it; empty if it is none. It becomes part of the address of a service."""
+    return text if is_form(_REGION, text) else ""
 
 
 def missing(kind: Kind, key: Key, why: str) -> Wait:

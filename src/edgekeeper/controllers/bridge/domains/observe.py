@@ -14,7 +14,7 @@ from edgekeeper.cloud.aws.acm import Certificate
 from edgekeeper.cloud.aws.apigateway import ApiGateway
 from edgekeeper.cloud.aws.dns.entries import places_for
 from edgekeeper.controllers.bridge import ack
-from edgekeeper.controllers.bridge.cluster import ApiTarget, Cluster
+from edgekeeper.controllers.bridge.cluster import ApiTarget, Cluster, known_region
 from edgekeeper.controllers.bridge.domains.children import KINDS, child_name, child_of
 from edgekeeper.controllers.bridge.domains.records import inventory_of, names_of
 from edgekeeper.controllers.bridge.domains.snapshot import CERTIFICATE, Snapshot
@@ -81,7 +81,7 @@ class Observer:
             ),
         )
         snapshot = self._with_api(snapshot, request.key.namespace)
-        region = status.region or (snapshot.api.region if snapshot.api else "")
+        region = known_region(status.region) or (snapshot.api.region if snapshot.api else "")
         snapshot = replace(snapshot, region=region or self.account.access.clients.region)
         return Base(subject, self._with_children(snapshot))
 
@@ -154,7 +154,11 @@ class Observer:
             except Stall as refusal:
                 self.account.rights.do_without("listing certificates", refusal)
         is_unwanted = snapshot.deleting or snapshot.spec.certificate_strategy != "create"
-        return await certificates.find(region, arn, live=is_unwanted) if arn else None
+        found = await certificates.find(region, arn, live=is_unwanted) if arn else None
+        if found is None or child is not None or not is_unwanted:
+            return found
+        # It is about to be deleted, and others may write the status: its tags must say that it is ours.
+        return found if await certificates.is_owned(region, arn, snapshot.owner) else None
 
     async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
         spec, certificates = snapshot.spec, self.account.certificates

@@ -14,7 +14,7 @@ from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.error_table import NOT_FOUND
 from edgekeeper.cloud.aws.lambda_policy import LambdaPolicies, Statement
 from edgekeeper.controllers.bridge.ack import FUNCTION, metadata
-from edgekeeper.controllers.bridge.cluster import Cluster
+from edgekeeper.controllers.bridge.cluster import Cluster, known_region
 from edgekeeper.controllers.bridge.permissions.snapshot import SeenPolicy, Snapshot
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.drift import Policy
@@ -108,7 +108,7 @@ class Observer:
 
     def policies(self, function: str) -> LambdaPolicies:
         """The policies of the region of a function."""
-        region = function.split(":")[3] if function.startswith("arn:") else ""
+        region = known_region(function.split(":")[3]) if function.startswith("arn:") else ""
         return LambdaPolicies(self.account.access.caller(region=region))
 
     def _with_wishes(
