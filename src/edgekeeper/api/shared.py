@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -95,13 +95,21 @@ def read_parts(obj: JsonObject, blank: SpecT, status: type[StatusT]) -> tuple[Sp
     finalized: what it owns is identified by its name, its ownership mark and the inventory in its status.
     """
     facts = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
-    state = msgspec.convert(facts, status)
+    whole: Any = _Parts[type(blank), status]  # type: ignore[misc]
     try:
-        return msgspec.convert(obj.get("spec"), type(blank)), state
+        parts: _Parts[SpecT, StatusT] = msgspec.convert({"spec": obj.get("spec"), "status": facts}, whole)
     except msgspec.ValidationError:
         if not dig(obj, "metadata", "deletionTimestamp"):
             raise
-        return _valid_part(dig_object(obj, "spec"), blank), state
+        return _valid_part(dig_object(obj, "spec"), blank), msgspec.convert(facts, status)
+    return parts.spec, parts.status
+
+
+class _Parts(Struct, Generic[SpecT, StatusT], frozen=True):
+    """Spec and status together, so that errors name the whole path of a field."""
+
+    spec: SpecT
+    status: StatusT
 
 
 def _valid_part(given: JsonObject, blank: SpecT) -> SpecT:
