@@ -7,12 +7,13 @@ of the tests (`tests/suites.py`).
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.suites import Suite, suite_of
+from tests.suites import Suite, cases_of, is_divided, suite_of
 
 settings.register_profile(
     "edgekeeper",
@@ -29,5 +30,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     chosen = config.getoption("--suite")
-    is_left_out = chosen and collection_path.suffix == ".py" and suite_of(collection_path) != chosen
-    return True if is_left_out else None
+    if not chosen or collection_path.suffix != ".py" or is_divided(collection_path):
+        return None
+    return True if suite_of(collection_path) != chosen else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen = config.getoption("--suite")
+    if not chosen:
+        return
+    by_file: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if is_divided(item.path):
+            by_file[item.path].append(item)
+    left_out: set[pytest.Item] = set()
+    for found in by_file.values():
+        names = cases_of(Suite(chosen), [item.name for item in found])
+        left_out.update(item for item in found if item.name not in names)
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))

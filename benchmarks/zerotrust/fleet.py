@@ -251,6 +251,7 @@ async def _change(fleet: Fleet, count: int) -> dict[str, Change]:
     await fleet.add(count, access=True)
     seconds = await fleet.until_ready(count + 1)
     changes["new route"] = Change(fleet.cloud.journal.count(), seconds)
+    await asyncio.sleep(SETTLE_SECONDS)  # the tenant counts its routes some seconds later
     return changes
 
 

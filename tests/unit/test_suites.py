@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.suites import BEDS, ROOT, SAMPLE, SLOW, Suite, suite_of
+from tests.suites import BEDS, PLAYED, ROOT, SAMPLE, SLOW, Suite, cases_of, is_divided, suite_of
 
 
 def files(folder: str) -> list[Path]:
@@ -51,3 +51,25 @@ def test_option_chooses_the_files_of_a_suite(suite: Suite | None, pytestconfig: 
     found = files("packages")
     kept = [path for path in found if hooks.pytest_ignore_collect(path, Chosen(suite)) is None]
     assert kept == [path for path in found if suite in (None, suite_of(path))]
+
+
+def test_cases_of_the_suites_are_all_cases_and_none_twice() -> None:
+    names = ["test_a", "test_b[1]", "test_b[2]", "test_b[3]", "test_b[4]", "test_c[only]"]
+    product, rest = (cases_of(suite, names) for suite in Suite)
+    assert product == {"test_a", "test_b[1]", "test_b[4]", "test_c[only]"}
+    assert rest == {"test_b[2]", "test_b[3]"}
+
+
+def test_files_are_divided_below_folders_that_exist_unless_they_are_slow() -> None:
+    divided = {path for path in files("tests") if is_divided(path)}
+    assert divided == {path for folder in PLAYED for path in files(folder)}
+    assert not any(is_divided(ROOT / name) for name in SLOW)
+    assert not any(is_divided(path) for path in files("packages"))
+
+
+@pytest.mark.parametrize("suite", [*Suite, None])
+def test_divided_files_are_collected_for_both_suites(
+    suite: Suite | None, pytestconfig: pytest.Config
+) -> None:
+    hooks: Any = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    assert all(hooks.pytest_ignore_collect(path, Chosen(suite)) is None for path in files("tests/tenants"))

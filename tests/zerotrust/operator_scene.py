@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from edgekeeper.api.zerotrust import OPERATOR_CONFIG
+from edgekeeper.api.zerotrust_operator_config import OPERATOR_CONFIG
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.controllers.zerotrust.module_operator import OperatorConfigModule, OperatorWorkersModule
 from edgekeeper.controllers.zerotrust.operator_config import KIND

@@ -34,7 +34,6 @@ class Watching(KindModule):
 
     name: ClassVar = "watching"
     foreign_kind: ClassVar[Kind | None] = CONFIG_MAP
-    plannable: ClassVar = False
     clouds: ClassVar = frozenset[Cloud]()
 
     def __init__(self) -> None:

@@ -81,7 +81,27 @@ async def test_state_stays_and_says_so_where_its_tenant_is_gone() -> None:
         assert len(cluster.events("TenantNotFound", name)) == 1
         assert cluster.worker.done == []
         await cluster.create(tenant())
-        await cluster.until(lambda: not cluster.states())
+        await cluster.until(lambda: not cluster.states(), minutes=0.5)
+
+
+@virtual_time
+async def test_task_without_a_state_waits_for_its_tenant_and_is_woken_by_it() -> None:
+    async with world() as cluster:
+        cluster.worker.is_running = False
+        await cluster.create(tenant(), route())
+        await cluster.until(lambda: cluster.all(TASK))
+        await cluster.operator.stop()
+        await forced(cluster)
+        cluster.worker.is_running = True
+        await cluster.until(cluster.published)
+        await cluster.delete(TENANT, Key("web", "main"))
+        cluster.start()
+        (name,) = [dig(task, "metadata", "name") for task in cluster.all(TASK)]
+        await cluster.until(lambda: cluster.events("TenantNotFound", Key(OPERATOR, name)))
+        await cluster.elapse(minutes=21)
+        await cluster.create(tenant())
+        await cluster.until(lambda: not cluster.all(TASK), minutes=0.5)
+        assert cluster.worker.cloud == {}
 
 
 @virtual_time

@@ -331,7 +331,7 @@ async def test_hostname_that_another_route_leaves_is_waited_for() -> None:
         await cluster.annotate(enabled="false")
         await cluster.until(lambda: cluster.all(TASK))
         await cluster.create(route(OTHER, HOST, tenant="web/main"))
-        assert "still being withdrawn from web/shop" in await cluster.says("DomainConflict", OTHER)
+        assert "waits until route web/shop has released" in await cluster.says("DomainConflict", OTHER)
         cluster.worker.is_running = True
         await cluster.until(lambda: cluster.said(OTHER)[1] == "Published", minutes=2)
         assert cluster.published() == {HOST}

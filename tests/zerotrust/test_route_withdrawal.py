@@ -169,8 +169,21 @@ async def test_deletion_without_its_tenant_keeps_the_state_and_says_so() -> None
         assert "tunnel hostname shop.web.example.com" in message
         assert cluster.state()["hostname"] == "shop.web.example.com"
         await cluster.create(tenant())
-        await cluster.gone()
-        assert nothing_left(cluster)
+        await cluster.until(lambda: nothing_left(cluster), minutes=0.5)
+
+
+@virtual_time
+async def test_withdrawal_from_a_tenant_that_the_route_no_longer_names_is_woken_by_it() -> None:
+    async with world() as cluster:
+        await cluster.create(tenant(), tenant(Key("web", "second"), OTHER_ACCOUNT), route(tenant="main"))
+        await cluster.ready()
+        await cluster.delete(TENANT, MAIN)
+        await cluster.annotate(tenant="second")
+        await cluster.delete()
+        await cluster.says("TenantNotFound")
+        await cluster.elapse(seconds=90)
+        await cluster.create(tenant())
+        await cluster.until(lambda: nothing_left(cluster), minutes=0.5)
 
 
 @virtual_time
@@ -193,7 +206,7 @@ async def test_deletion_that_keeps_failing_is_given_up_and_its_state_stays() -> 
         annotations = dig(cluster.states()["cfzt-web-shop"], "metadata", "annotations")
         assert annotations["edgekeeper.io/reason"] == "TenantNotFound"
         await cluster.create(tenant())
-        await cluster.until(lambda: nothing_left(cluster), minutes=15)
+        await cluster.until(lambda: nothing_left(cluster), minutes=0.5)
 
 
 @virtual_time

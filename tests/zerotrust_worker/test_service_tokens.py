@@ -135,7 +135,68 @@ async def test_lost_secret_is_replaced_by_rotation() -> None:
         after = await _settled(world)
         assert [one["id"] for one in world.tokens()] == [token["id"]]
         assert credentials(after) != credentials(before)
+
+
+@pytest.mark.parametrize(("grace", "hours"), [("", 24), ("2h", 2)])
+@pytest.mark.parametrize("loss", ["deleted", "emptied", "overwritten"])
+def test_programs_that_have_lost_credentials_work_until_the_grace_period_ends(
+    loss: str, grace: str, hours: int
+) -> None:
+    """A Secret that somebody deletes is no request to lock out whoever has read it."""
+
+    async def scenario() -> None:
+        async with working() as world:
+            token = {"rotationGrace": grace} if grace else {}
+            await world.apply(task("web", access=EMAILS, token=token))
+            before, key = await _settled(world), Key("shop", NAME)
+            if loss == "deleted":
+                await world.stage.user.delete(SECRET, key)
+            else:
+                lost = None if loss == "emptied" else "b3RoZXI="
+                data = {"client_id": lost, "client_secret": lost}
+                await world.stage.user.merge_patch(SECRET, key, {"data": data})
+            await world.apply(task("web", access=EMAILS, token=token, logLevel="DEBUG"))
+            after = await _settled(world)
+            assert credentials(after) != credentials(before)
+            assert world.opens(before)
+            assert world.opens(after)
+            await world.elapse(hours=hours - 0.1)
+            assert world.opens(before)
+            await world.elapse(hours=0.2)
+            assert not world.opens(before)
+            assert world.opens(after)
+
+    run_virtual(scenario)
+
+
+@virtual_time
+async def test_rotation_that_never_reached_cloudflare_locks_nobody_out_when_it_is_repeated() -> None:
+    async with working(start=False) as world:
+        crash = _Crash(world, "RotateServiceToken", "before")
+        world.stage.start_operator(hooks=(crash,))
+        await world.apply(task("web", access=EMAILS, token={}))
+        before = await _settled(world)
+        await world.apply(task("web", access=EMAILS, token={"rotation": "r1", "rotationGrace": "1h"}))
+        await world.until(lambda: crash._is_done)
+        await world.until(lambda: world.phase("web") == "Completed")
+        assert world.opens(before)
+        await world.elapse(hours=2)
         assert not world.opens(before)
+
+
+@virtual_time
+async def test_credentials_that_were_never_stored_are_worthless_at_once() -> None:
+    async with working(start=False) as world:
+        crash = _Crash(world, "POST secrets", "before")
+        world.stage.start_operator(hooks=(crash,))
+        await world.apply(task("web", access=EMAILS, token={}))
+        await _settled(world)
+        assert crash._is_done
+        (valid,) = [
+            [one for one in secrets if one.until is None or one.until > world.stage.clock.now()]
+            for secrets in world.account.secrets.values()
+        ]
+        assert len(valid) == 1
 
 
 @virtual_time

@@ -1,4 +1,4 @@
-"""Cloudflare Zero Trust: tenants, templates and the operator's own configuration. Tasks are in `zerotrust_task`.
+"""Cloudflare Zero Trust: tenants and templates. Settings, tasks and the operator's own configuration are beside (`zerotrust_…`).
 
 Fields, limits, short names and columns are those that existing manifests were written for. Additions are optional.
 
@@ -11,173 +11,29 @@ tenants and templates that it does not know: a misspelt section would be a setti
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
-from edgekeeper.api.schema import Rule
-from edgekeeper.api.shared import ATOMIC_LIST, LISTED_BY_TYPE, CamelStruct, Condition, StrictStruct
+from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct, StrictStruct
+from edgekeeper.api.zerotrust_settings import (
+    AccessSettings,
+    Conditions,
+    Duration,
+    LogLevel,
+    OriginTls,
+    SecretKeyRef,
+    ServiceRef,
+    ServiceTokenSettings,
+    Strings,
+)
 
 GROUP = "cfzt.cloudflare.com"
 VERSION = "v1alpha1"
 FINALIZER = f"{GROUP}/finalizer"
 PREFIX = f"{GROUP}/"
 """Of the annotations on HTTPRoutes, and of labels."""
-
-MOST_RULES = 500
-"""Of one kind in a policy. Cloudflare allows a thousand in all."""
-
-LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
-Strings = Annotated[list[str], Meta(extra_json_schema=ATOMIC_LIST)]
-Duration = Annotated[str, Meta(pattern=r"^\d+[smh]$", description="A duration such as 30m or 24h.")]
-Conditions = Annotated[list[Condition], Meta(extra_json_schema=LISTED_BY_TYPE)]
-
-
-# Settings that tenants, templates and tasks have in common
-
-
-class OriginTls(StrictStruct, frozen=True):
-    """How the tunnel speaks to an origin with the scheme https."""
-
-    no_tls_verify: Annotated[bool | None, Meta(description="Accept any certificate of the origin.")] = field(
-        name="noTLSVerify", default=None
-    )
-    origin_server_name: Annotated[
-        str | None,
-        Meta(
-            description="The name expected in the origin's certificate. {{ hostname }} stands for the hostname."
-        ),
-    ] = None
-    ca_pool: Annotated[str | None, Meta(description="The path of a CA bundle, as cloudflared sees it.")] = (
-        None
-    )
-    tls_timeout: Annotated[int, Meta(ge=1, le=300, description="Seconds for the TLS handshake.")] | None = (
-        None
-    )
-    http2_origin: Annotated[bool | None, Meta(description="Use HTTP/2 to the origin.")] = None
-    match_sni_to_host: Annotated[
-        bool | None, Meta(description="Use the requested host as the TLS server name.")
-    ] = field(name="matchSNIToHost", default=None)
-
-
-class SecretKeyRef(StrictStruct, frozen=True):
-    """A key of a Secret in the tenant's namespace."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=253, description="The Secret's name.")]
-    key: Annotated[str, Meta(min_length=1, max_length=253, description="The key.")] = "token"
-
-
-class ServiceRef(StrictStruct, frozen=True):
-    """A Service of type LoadBalancer."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=253, description="The Service's name.")]
-    namespace: Annotated[
-        str,
-        Meta(
-            description="Its namespace; that of the HTTPRoute by default. Another one needs a ReferenceGrant."
-        ),
-    ] = ""
-
-
-class IdentityProviderGroup(StrictStruct, frozen=True):
-    """A group that an identity provider knows."""
-
-    provider: Annotated[str, Meta(min_length=1, description="Name or id of the identity provider.")]
-    group: Annotated[str, Meta(min_length=1, description="The group as the provider names it.")]
-
-
-class AccessRule(StrictStruct, frozen=True):
-    """Who is meant: exactly one of the fields."""
-
-    __rules__ = (
-        Rule(
-            "(has(self.email) ? 1 : 0) + (has(self.emailDomain) ? 1 : 0) + (has(self.group) ? 1 : 0) + "
-            "(has(self.identityProviderGroup) ? 1 : 0) + (has(self.ipRange) ? 1 : 0) + "
-            "(has(self.country) ? 1 : 0) + (has(self.everyone) ? 1 : 0) == 1",
-            "a rule has exactly one of email, emailDomain, group, identityProviderGroup, ipRange, country, everyone",
-        ),
-        Rule("!has(self.everyone) || self.everyone", "everyone may only be true: leave the rule out instead"),
-    )
-
-    email: Annotated[str, Meta(min_length=1)] | None = None
-    email_domain: (
-        Annotated[str, Meta(min_length=1, description="Everybody with an address of this domain.")] | None
-    ) = None
-    group: Annotated[str, Meta(min_length=1, description="Name or id of an Access group.")] | None = None
-    identity_provider_group: IdentityProviderGroup | None = None
-    ip_range: (
-        Annotated[str, Meta(min_length=1, description="An address or a range such as 192.0.2.0/24.")] | None
-    ) = None
-    country: Annotated[str, Meta(pattern="^[A-Z]{2}$", description="Two letters of ISO 3166-1.")] | None = (
-        None
-    )
-    everyone: Annotated[bool, Meta(description="Everybody who can log in. May only be true.")] | None = None
-
-
-AccessRules = Annotated[list[AccessRule], Meta(max_length=MOST_RULES, extra_json_schema=ATOMIC_LIST)]
-
-
-class AccessSettings(StrictStruct, frozen=True):
-    """The Access application that protects the hostnames of a route."""
-
-    enabled: Annotated[bool | None, Meta(description="Whether there is an Access application.")] = None
-    session_duration: Annotated[Duration | None, Meta(description="How long a login lasts.")] = None
-    existing_policy_names: Annotated[
-        Strings | None,
-        Meta(description="Reusable policies of the account, in place of a policy of the route's own."),
-    ] = None
-    existing_policy_ids: Annotated[Strings | None, Meta(description="The same by id.")] = None
-    allow_emails: Annotated[Strings | None, Meta(description="E-mail addresses that may log in.")] = None
-    allow_groups: Annotated[
-        Strings | None, Meta(description="Names or ids of Access groups that may log in.")
-    ] = None
-    include: Annotated[AccessRules | None, Meta(description="Further rules of which one must match.")] = None
-    require: Annotated[AccessRules | None, Meta(description="Rules that must all match.")] = None
-    exclude: Annotated[AccessRules | None, Meta(description="Rules of which none may match.")] = None
-    allowed_idps: Annotated[
-        Strings | None,
-        Meta(description="Names or ids of the identity providers that may be used; all by default."),
-    ] = None
-    auto_redirect_to_identity: Annotated[
-        bool | None, Meta(description="Skip the choice of an identity provider. Needs exactly one.")
-    ] = None
-    enable_binding_cookie: bool | None = None
-    http_only_cookie_attribute: bool | None = None
-    same_site_cookie_attribute: Literal["none", "lax", "strict"] | None = None
-    logo_url: str | None = None
-    skip_interstitial: bool | None = None
-    app_launcher_visible: bool | None = None
-    service_auth_401_redirect: bool | None = field(name="serviceAuth401Redirect", default=None)
-    custom_deny_message: str | None = None
-    custom_deny_url: str | None = None
-    custom_non_identity_deny_url: str | None = None
-    public_paths: Annotated[
-        Strings | None, Meta(description="Paths below the hostnames that need no login, such as /healthz.")
-    ] = None
-    application_domain: Annotated[
-        str | None,
-        Meta(
-            description="The wildcard hostname of another route, such as *.apps.example.com, whose application protects "
-            "this route as well, in place of one of its own."
-        ),
-    ] = None
-
-
-class ServiceTokenSettings(StrictStruct, frozen=True):
-    """The service token with which programs pass the Access application."""
-
-    enabled: Annotated[bool | None, Meta(description="Whether there is a service token.")] = None
-    duration: Annotated[
-        Annotated[str, Meta(pattern=r"^(\d+[smh]|forever)$")] | None,
-        Meta(description="How long the token is valid. It is refreshed before it expires."),
-    ] = None
-    rotation_interval: Annotated[
-        Duration | None, Meta(description="How often the client secret is replaced; never by default.")
-    ] = None
-    rotation_grace: Annotated[
-        Duration | None, Meta(description="How long the previous client secret stays valid.")
-    ] = None
 
 
 # CloudflareZeroTrustTenant
@@ -338,67 +194,6 @@ class ZeroTrustTemplate(CamelStruct, frozen=True):
     status: TemplateStatus = TemplateStatus()
 
 
-# CloudflareZeroTrustOperatorConfig
-
-Cpu = Annotated[str, Meta(pattern="^[0-9]+m?$")]
-Memory = Annotated[str, Meta(pattern="^[0-9]+(Mi|Gi|M|G)$")]
-
-
-class ResourceAmounts(CamelStruct, frozen=True):
-    """CPU and memory."""
-
-    cpu: Cpu | None = None
-    memory: Memory | None = None
-
-
-class Resources(CamelStruct, frozen=True):
-    """What the operator's containers ask for, and may use at most."""
-
-    requests: ResourceAmounts | None = None
-    limits: ResourceAmounts | None = None
-
-
-class EnvironmentVariables(CamelStruct, frozen=True):
-    """How the operator works. Taken over while it runs, where that is possible."""
-
-    poll_interval_seconds: Annotated[int, Meta(ge=10, le=3600)] | None = None
-    log_level: LogLevel | None = None
-    watch_namespaces: Annotated[
-        str | None, Meta(description="Namespaces of routes, separated by commas; empty for all.")
-    ] = None
-
-
-class OperatorConfigSpec(CamelStruct, frozen=True):
-    """How the operator's own Deployments shall be. What is not set is left alone."""
-
-    replicas: Annotated[int, Meta(ge=1, le=10)] | None = None
-    resources: Resources | None = None
-    affinity: dict[str, Any] | None = None
-    node_selector: dict[str, str] | None = None
-    tolerations: Annotated[list[dict[str, Any]] | None, Meta(extra_json_schema=ATOMIC_LIST)] = None
-    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    environment_variables: EnvironmentVariables | None = None
-    priority_class_name: str | None = None
-    pod_annotations: dict[str, str] | None = None
-    pod_labels: dict[str, str] | None = None
-
-
-class OperatorConfigStatus(CamelStruct, frozen=True):
-    """What became of the configuration."""
-
-    observed_generation: int | None = None
-    last_applied_time: datetime | None = None
-    deployment_ready: bool | None = None
-    conditions: Conditions = []
-
-
-class OperatorConfig(CamelStruct, frozen=True):
-    """The object as its controller reads it."""
-
-    spec: OperatorConfigSpec
-    status: OperatorConfigStatus = OperatorConfigStatus()
-
-
 ZERO_TRUST_TENANT = CustomKind(
     group=GROUP,
     version=VERSION,
@@ -421,7 +216,6 @@ ZERO_TRUST_TENANT = CustomKind(
     short_names=("cfzt", "cfzttenant"),
     categories=("edge",),
 )
-
 ZERO_TRUST_TEMPLATE = CustomKind(
     group=GROUP,
     version=VERSION,
@@ -439,25 +233,5 @@ ZERO_TRUST_TEMPLATE = CustomKind(
         AGE,
     ),
     short_names=("cfzttemplate", "cfztt"),
-    categories=("edge",),
-)
-
-OPERATOR_CONFIG = CustomKind(
-    group=GROUP,
-    version=VERSION,
-    kind="CloudflareZeroTrustOperatorConfig",
-    plural="cloudflarezerotrustoperatorconfigs",
-    description="How the operator's own Deployments are run. One object in the operator's namespace.",
-    spec=OperatorConfigSpec,
-    status=OperatorConfigStatus,
-    columns=(
-        Column("Replicas", ".spec.replicas", "integer"),
-        Column("CPU Request", ".spec.resources.requests.cpu"),
-        Column("Memory Request", ".spec.resources.requests.memory"),
-        Column("Ready", ".status.deploymentReady", "boolean"),
-        Column("Last Applied", ".status.lastAppliedTime", "date"),
-        AGE,
-    ),
-    short_names=("cfztconfig", "operatorconfig"),
     categories=("edge",),
 )

@@ -16,15 +16,8 @@ from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind
 from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct
-from edgekeeper.api.zerotrust import (
-    GROUP,
-    VERSION,
-    AccessSettings,
-    Conditions,
-    LogLevel,
-    OriginTls,
-    Strings,
-)
+from edgekeeper.api.zerotrust import GROUP, VERSION
+from edgekeeper.api.zerotrust_settings import AccessSettings, Conditions, LogLevel, OriginTls, Strings
 
 
 class RouteRef(CamelStruct, frozen=True):
@@ -146,7 +139,10 @@ class InventoryItem(CamelStruct, frozen=True):
         str, Meta(description="The zone of a record, the tunnel of a hostname, the application of a policy.")
     ] = ""
     type: Annotated[str, Meta(description="The type of a record.")] = ""
-    content: Annotated[str, Meta(description="The content of a record.")] = ""
+    content: Annotated[
+        str,
+        Meta(description="The content of a record; the client id of the credentials that were in a Secret."),
+    ] = ""
     unconfirmed: Annotated[
         bool,
         Meta(

@@ -11,21 +11,19 @@ the dry-run setting and leadership: a process that may not write to the cluster 
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from uuid import uuid4
 
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.kinds import DEFINITIONS, MODULES, uses
 from edgekeeper.cli.reaching import OLDEST_NAMESPACE
+from edgekeeper.cli.recorders import recorders_of, replica_identity
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.clients import AwsClients
@@ -42,17 +40,14 @@ from edgekeeper.controllers.zerotrust.operator_config import ProcessSettings
 from edgekeeper.controllers.zerotrust.operator_settings import SettingsFollower
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock
-from edgekeeper.core.json import JsonObject
-from edgekeeper.core.outcome import Event
 from edgekeeper.kube.client import KubeClient
-from edgekeeper.kube.event_facts import Reporter
-from edgekeeper.kube.events import Recorder
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import NAMESPACE, Key
 from edgekeeper.kube.lease import Elector
 from edgekeeper.kube.transport import Transport
 from edgekeeper.lifecycle.claims import Claims
-from edgekeeper.lifecycle.module import Cloud, CommonOptions, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.claims_elsewhere import ClaimsElsewhere
+from edgekeeper.lifecycle.module import ClaimingModule, Cloud, CommonOptions, FlagValues, KindModule, Process
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.manager import Manager, ManagerOptions, Runnable
@@ -64,8 +59,14 @@ from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookSe
 from edgekeeper.runtime.webhooks import Webhook, validating
 
 LEASE_NAME = "edgekeeper"
+
+
 GATEWAY_GROUP = "gateway.networking.k8s.io"
+
+
 INSTALL_GATEWAY_API = "install the CustomResourceDefinitions of the Gateway API"
+
+
 RARELY = timedelta(days=1)
 """How often Cloudflare is listed where nobody asks for drift. What is being changed is read in any case."""
 
@@ -94,27 +95,6 @@ class OperatorOptions:
     """Sends requests to Cloudflare. It is made by `assembled` where a kind needs one, and there is none."""
 
 
-class Recorders:
-    """The event recorders of all controllers, started and stopped together."""
-
-    def __init__(self, by_controller: Mapping[str, Recorder]) -> None:
-        self._by_controller = by_controller
-
-    def of(self, controller: str) -> Recorder:
-        return self._by_controller[controller]
-
-    def record(self, subject: JsonObject, event: Event) -> None:
-        """Record an event of the process itself, under the name of its first controller."""
-        next(iter(self._by_controller.values())).record(subject, event)
-
-    async def start(self) -> None:
-        for recorder in self._by_controller.values():
-            await recorder.start()
-
-    async def stop(self) -> None:
-        await asyncio.gather(*(recorder.stop() for recorder in self._by_controller.values()))
-
-
 class Operator:
     """An operator process: all its parts, connected and ready to run."""
 
@@ -133,58 +113,83 @@ class Operator:
         self.calls = Calls()
         self.client = KubeClient(transport, self.calls, clock, runtime.client_options())
         self.client.observe = self.metrics.requests(host)
-        identity = _identity()
-        self._recorders = Recorders(
-            {
-                module.name: Recorder(self.client, clock, Reporter(f"{module.name}-controller", identity))
-                for module in options.modules
-            }
-        )
-        self.services = Services(
-            self.client,
-            Informers(self.client, clock),
-            clock,
-            self._recorders,
-            self.metrics,
-            namespaces=runtime.namespaces,
-        )
-        self.metrics.add(partial(watch_families, self.services.informers))
-        self.services.informers.remedies = {
+        self._recorders = recorders_of(options.modules, self.client, clock)
+        self.services = self._services(clock)
+        self.cloud_metrics = CloudMetrics(self.metrics.registry)
+        self.cloud = self._cloud_transport(clock)
+        self.access = None if clients is None else AwsAccess(self.cloud, clients, clock)
+        self.process = self._process()
+        controllers = [self._controller(module) for module in options.modules]
+        self.server = self._server(options, transport, clock, webhooks_of(controllers))
+        self.manager = self._manager(controllers, self._elector(options, transport, clock))
+        self.server.ready.add("manager", lambda: self.manager.is_ready)
+        self._watch_claims_elsewhere()
+
+    def _services(self, clock: Clock) -> Services:
+        """What all controllers use of the cluster."""
+        informers = Informers(self.client, clock)
+        informers.remedies = {
             **{definition.group: INSTALL for definition in DEFINITIONS},
             GATEWAY_GROUP: INSTALL_GATEWAY_API,
         }
-        self.cloud_metrics = CloudMetrics(self.metrics.registry)
-        self.cloud = CloudTransport(
+        self.metrics.add(partial(watch_families, informers))
+        namespaces = self.options.runtime.namespaces
+        return Services(self.client, informers, clock, self._recorders, self.metrics, namespaces=namespaces)
+
+    def _cloud_transport(self, clock: Clock) -> CloudTransport:
+        return CloudTransport(
             self.calls,
             clock,
-            Budget({**DEFAULT_RATES, **options.rates}),
+            Budget({**DEFAULT_RATES, **self.options.rates}),
             self.cloud_metrics,
-            dry_run=runtime.dry_run,
+            dry_run=self.options.runtime.dry_run,
             leadership=self._confirm_leadership,
         )
-        self.access = None if clients is None else AwsAccess(self.cloud, clients, clock)
-        self.process = Process(
+
+    def _process(self) -> Process:
+        """What all kinds share."""
+        process = Process(
             self.services,
             self.metrics.registry,
-            common,
+            self.options.common,
             aws_account=self._aws_account(self.cloud_metrics),
             cloudflare_accounts=self._cloudflare(self.cloud_metrics),
         )
-        if self.process.aws_account is not None:
-            self.process.claims.records.connect(self.process.aws_account.dns)
-        controllers = [self._controller(module) for module in options.modules]
-        self.server = self._server(options, transport, clock, webhooks_of(controllers))
-        self.manager = Manager(
+        if process.aws_account is not None:
+            process.claims.records.connect(process.aws_account.dns)
+        return process
+
+    def _manager(self, controllers: Sequence[Controller], elector: Elector | None) -> Manager:
+        options = self.options
+        manager = Manager(
             self.services,
             controllers,
-            elector=self._elector(options, transport, clock),
+            elector=elector,
             server=self.server,
             options=ManagerOptions(signals=options.signals, freeze=options.signals),
         )
-        self.manager.add_background(self._background())
-        if runtime.resync is not None:
-            self.manager.set_resync(runtime.resync)
-        self.server.ready.add("manager", lambda: self.manager.is_ready)
+        manager.add_background(self._background(manager))
+        if options.runtime.resync is not None:
+            manager.set_resync(options.runtime.resync)
+        return manager
+
+    def _watch_claims_elsewhere(self) -> None:
+        """Watch what objects claim that processes of other roles reconcile, where ours could claim the same."""
+        options = self.options
+        if not options.role or not any(isinstance(module, ClaimingModule) for module in options.modules):
+            return
+        names = {module.name for module in options.modules}
+        elsewhere = ClaimsElsewhere(
+            self.services,
+            self.process.claims,
+            [
+                module.claims_elsewhere(self.process, options.values)
+                for module in MODULES
+                if isinstance(module, ClaimingModule) and module.name not in names
+            ],
+        )
+        self.manager.on_namespaces(elsewhere.set_namespaces)
+        elsewhere.start()
 
     def _controller(self, module: KindModule) -> Controller:
         """Build the controller of a kind. It reports events under its own name."""
@@ -209,7 +214,7 @@ class Operator:
         options = CloudflareOptions(self.options.cloudflare_url, pace)
         return Cloudflare(self.cloud, sender, self.services.clock, metrics, options)
 
-    def _background(self) -> Iterator[Runnable]:
+    def _background(self, manager: Manager) -> Iterator[Runnable]:
         """What runs beside the controllers, while this process leads."""
         if self.process.cloudflare_accounts is not None:
             yield self.process.cloudflare_accounts
@@ -218,7 +223,7 @@ class Operator:
             runtime, common = self.options.runtime, self.options.common
             level = runtime.log.level or os.environ.get("LOG_LEVEL") or "info"
             start = ProcessSettings(level, runtime.namespaces, runtime.resync)
-            yield SettingsFollower(self.services.informers, common.namespace, self.manager, start)
+            yield SettingsFollower(self.services.informers, common.namespace, manager, start)
 
     def preview_process(self) -> Process:
         """The services for previews. They have their own mirrors, since changes in those of controllers requeue objects."""
@@ -252,7 +257,7 @@ class Operator:
         name = f"{LEASE_NAME}-{options.role}" if options.role else LEASE_NAME
         key = Key(options.common.namespace, name)
         on_change = self.metrics.leadership(name)
-        return Elector(candidate, clock, key, _identity(), options.runtime.lease, on_change)
+        return Elector(candidate, clock, key, replica_identity(), options.runtime.lease, on_change)
 
     def _confirm_leadership(self) -> None:
         if self.client.leadership is not None:
@@ -304,8 +309,3 @@ async def _cluster_id(options: OperatorOptions, transport: Transport, clock: Clo
         return options.common.cluster
     namespace = await KubeClient(transport, Calls(), clock).get(NAMESPACE, OLDEST_NAMESPACE)
     return str(namespace["metadata"]["uid"])
-
-
-def _identity() -> str:
-    """A unique id of this replica for the Lease and for events: the pod name, and a random part for the process."""
-    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid4()}"

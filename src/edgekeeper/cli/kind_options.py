@@ -56,7 +56,8 @@ class KindSettings:
     @property
     def modules(self) -> tuple[KindModule, ...]:
         """The kinds that the options select."""
-        return chosen_modules(self.controllers, self.role)
+        chosen = chosen_modules(self.controllers, self.role)
+        return tuple(module for module in chosen if module.is_enabled(self.values))
 
     def aws_clients(self) -> AwsClients | None:
         """Clients of AWS; None if no selected kind uses AWS. Raise AwsConfigError if the configuration is invalid."""

@@ -11,10 +11,17 @@ from typing import Final
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.bridge.modules import BRIDGE_MODULES
 from edgekeeper.controllers.cloudfront.module import TenantModule
+from edgekeeper.controllers.composition.module import DefinitionModule, RevisionModule
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
-from edgekeeper.lifecycle.module import Cloud, KindModule
+from edgekeeper.lifecycle.module import Cloud, KindModule, PlannableModule
 
-MODULES: Final[tuple[KindModule, ...]] = (TenantModule(), *BRIDGE_MODULES, *ZERO_TRUST_MODULES)
+MODULES: Final[tuple[KindModule, ...]] = (
+    TenantModule(),
+    *BRIDGE_MODULES,
+    *ZERO_TRUST_MODULES,
+    DefinitionModule(),
+    RevisionModule(),
+)
 DEFINITIONS: Final[tuple[CustomKind, ...]] = tuple(
     dict.fromkeys(module.definition for module in MODULES if module.definition is not None)
 )
@@ -69,14 +76,18 @@ def uses(cloud: Cloud, modules: Sequence[KindModule]) -> bool:
     return any(cloud in module.clouds for module in modules)
 
 
-def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> KindModule | None:
+def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> PlannableModule | None:
     """The kind with a given name, plural, short name or qualified name, such as `dt`; None if there is none.
 
     Kinds without previews are left out.
     """
-    return next(
-        (module for module in modules if module.plannable and target.lower() in _spellings(module)), None
-    )
+    found = (module for module in plannable(modules) if target.lower() in _spellings(module))
+    return next(found, None)
+
+
+def plannable(modules: Sequence[KindModule]) -> list[PlannableModule]:
+    """Those of these kinds that have previews."""
+    return [module for module in modules if isinstance(module, PlannableModule)]
 
 
 def _spellings(module: KindModule) -> Iterator[str]:

@@ -49,6 +49,9 @@ SECTIONS = (
             ),
             CommandEntry("render", "edgekeeper.cli.render:render", "Render the objects of an instance."),
             CommandEntry(
+                "diff", "edgekeeper.cli.diff:diff", "Show what a definition and an instance would change."
+            ),
+            CommandEntry(
                 "graph", "edgekeeper.cli.graph:graph", "Draw the graph of a ResourceGraphDefinition."
             ),
             CommandEntry(
@@ -74,8 +77,8 @@ EXAMPLES = (
 )
 EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
-    ("1", "failed; the last line on standard error says why"),
-    ("2", "wrong usage; of plan: changes are pending"),
+    ("1", "failed; the last line on standard error says why; of diff: something differs"),
+    ("2", "wrong usage; of plan: changes are pending; of diff: failed"),
     ("3", "not everything became ready in time"),
     ("130, 143", "interrupted (Ctrl-C), terminated before the work was done"),
 )

@@ -21,7 +21,7 @@ from edgekeeper.cli.crds import INSTALL
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.kind_options import KindSettings, kind_options
-from edgekeeper.cli.kinds import module_of
+from edgekeeper.cli.kinds import module_of, plannable
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
@@ -37,7 +37,7 @@ from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.transport import Transport
-from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.module import Cloud, FlagValues, PlannableModule, Process
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
@@ -54,7 +54,7 @@ _CLOUD_NAMES = {Cloud.AWS: "AWS", Cloud.CLOUDFLARE: "Cloudflare"}
 class PlanRequest:
     """The objects to plan for."""
 
-    targets: tuple[tuple[KindModule, str], ...] = ()
+    targets: tuple[tuple[PlannableModule, str], ...] = ()
     """Objects of the cluster, by kind and name; all objects, if neither targets nor manifests are given."""
     manifests: tuple[Manifest, ...] = ()
     namespace: str = ""
@@ -141,7 +141,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     return exit_code(previews)
 
 
-def _target_of(target: str) -> tuple[KindModule, str]:
+def _target_of(target: str) -> tuple[PlannableModule, str]:
     kind, _, name = target.partition("/")
     module = module_of(kind)
     if module is None or not name:
@@ -194,7 +194,7 @@ async def answer(
         signals=False,
         cloudflare_url=kinds.cloudflare_url,
     )
-    _confirm_known(request, _plannable(kinds))
+    _confirm_known(request, plannable(kinds.modules))
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
@@ -217,20 +217,16 @@ async def answer(
 class _Draft:
     """All objects of one kind with the manifests applied, and the keys of those to preview."""
 
-    module: KindModule
+    module: PlannableModule
     objects: dict[Key, JsonObject]
     keys: list[Key]
     refused: list[Preview]
 
 
-def _plannable(kinds: KindSettings) -> list[KindModule]:
-    return [module for module in kinds.modules if module.plannable]
-
-
-def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[KindModule]:
+def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[PlannableModule]:
     """The kinds of the targets or manifests; all kinds if there are neither."""
     named = {module.name for module, _ in request.targets}
-    for module in _plannable(kinds):
+    for module in plannable(kinds.modules):
         if request.targets and module.name not in named:
             continue
         if request.manifests and not _planned(module, request):
@@ -238,7 +234,7 @@ def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[Ki
         yield module
 
 
-def _confirm_known(request: PlanRequest, modules: Sequence[KindModule]) -> None:
+def _confirm_known(request: PlanRequest, modules: Sequence[PlannableModule]) -> None:
     """Raise CommandError if no manifest is of one of our kinds. Manifests of other kinds are ignored."""
     if request.manifests and not any(_planned(module, request) for module in modules):
         names = ", ".join(f"{module.kind.kind} of {module.kind.api_version}" for module in modules)
@@ -278,7 +274,7 @@ async def _drafts(request: PlanRequest, kinds: KindSettings, client: KubeClient)
     return drafts
 
 
-async def _list(module: KindModule, client: KubeClient, request: PlanRequest) -> dict[Key, JsonObject]:
+async def _list(module: PlannableModule, client: KubeClient, request: PlanRequest) -> dict[Key, JsonObject]:
     """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
     try:
         return await _list_within(module.kind, client, "")
@@ -296,7 +292,7 @@ async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[K
 
 
 def _proposed(
-    module: KindModule, request: PlanRequest, live: dict[Key, JsonObject]
+    module: PlannableModule, request: PlanRequest, live: dict[Key, JsonObject]
 ) -> tuple[dict[Key, JsonObject], list[Preview]]:
     """The objects with the manifests applied, and a preview for each manifest that the server would refuse."""
     objects, refused = dict(live), []
@@ -311,7 +307,7 @@ def _proposed(
     return objects, refused
 
 
-def _planned(module: KindModule, request: PlanRequest) -> dict[Key, Manifest]:
+def _planned(module: PlannableModule, request: PlanRequest) -> dict[Key, Manifest]:
     """The manifests of a kind."""
     kind = module.kind
     ours = {
@@ -328,7 +324,7 @@ def _planned(module: KindModule, request: PlanRequest) -> dict[Key, Manifest]:
 
 
 def _chosen(
-    module: KindModule, request: PlanRequest, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
+    module: PlannableModule, request: PlanRequest, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
 ) -> list[Key]:
     if request.manifests:
         planned = _planned(module, request)
@@ -342,7 +338,7 @@ def _chosen(
     return keys
 
 
-def _missing(module: KindModule, key: Key, live: dict[Key, JsonObject]) -> CommandError:
+def _missing(module: PlannableModule, key: Key, live: dict[Key, JsonObject]) -> CommandError:
     namesakes = sorted(f"-n {other.namespace}" for other in live if other.name == key.name)
     remedy = f"there is one with {' and '.join(namesakes)}" if namesakes else "without a name all are planned"
     return CommandError(f"there is no {module.kind.kind} {key}", remedy)

@@ -31,7 +31,7 @@ _VERDICT_TEXTS = {
     Verdict.SETTLED: "as declared",
     Verdict.DRIFTED: "changed outside the operator, not corrected",
     Verdict.PAUSED: "paused, nothing is done",
-    Verdict.ORPHANED: "being deleted, tenant and records are kept",
+    Verdict.ORPHANED: "being deleted, what it has made is kept",
     Verdict.REFUSED: "to be fixed by you",
     Verdict.FAILED: "not known",
 }
@@ -87,6 +87,8 @@ def _why(preview: Preview) -> str:
         return f" ({preview.error.reason})"
     if preview.verdict is Verdict.DRIFTED:
         return f" (the policy is {preview.policy})"
+    if preview.verdict is Verdict.ORPHANED:
+        return f" ({', '.join(preview.kept) or 'nothing'})"
     return (
         f" ({preview.change})"
         if preview.verdict is Verdict.CHANGES and preview.change in _SHOWN_CHANGES
@@ -120,6 +122,7 @@ def _object(preview: Preview) -> JsonObject:
         "driftPolicy": preview.policy,
         "steps": [_step(step) for step in preview.steps],
         "differences": [_difference(difference) for difference in preview.differences],
+        "kept": list(preview.kept) or None,
     }
     if preview.error is not None:
         tree["error"] = {"reason": preview.error.reason, "message": preview.error.message}

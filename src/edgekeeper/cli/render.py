@@ -46,7 +46,7 @@ def render(*, definition: Path, instance: Path, schemas: Sequence[Path], output:
     knows are left as they are written, and comments say what they wait for.
     """
     graph = graph_in(definition, schemas)
-    rendering = _rendered(graph, _instance_in(instance, graph))
+    rendering = rendered(graph, instance_in(instance, graph))
     if output == "json":
         click.echo(json.dumps(_details(rendering), indent=2))
     else:
@@ -54,7 +54,8 @@ def render(*, definition: Path, instance: Path, schemas: Sequence[Path], output:
     return ExitCode.FAILED if rendering.failed else ExitCode.OK
 
 
-def _instance_in(path: Path, graph: Graph) -> Manifest:
+def instance_in(path: Path, graph: Graph) -> Manifest:
+    """The only object in a file that is of the kind that a definition defines."""
     schema = graph.spec.schema
     found = [manifest for manifest in load_manifests([path]) if manifest.kind == schema.kind]
     if len(found) != 1:
@@ -65,7 +66,8 @@ def _instance_in(path: Path, graph: Graph) -> Manifest:
     return found[0]
 
 
-def _rendered(graph: Graph, manifest: Manifest) -> Rendering:
+def rendered(graph: Graph, manifest: Manifest) -> Rendering:
+    """What an instance consists of; raises CommandError if it is not valid."""
     try:
         instance = prepare_instance(graph, manifest.body)
     except RejectedError as error:

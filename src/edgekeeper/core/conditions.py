@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from edgekeeper.core.clock import timestamp
@@ -177,7 +178,9 @@ def _as_status(status: Status | bool) -> Status:
     return status
 
 
+@lru_cache(maxsize=1024)
 def _shown(message: str) -> str:
+    """The message as it may be written. Cached, because a status is declared again in every pass."""
     shown = redact_text(message)
     return shown if len(shown) <= LONGEST_MESSAGE else f"{shown[: LONGEST_MESSAGE - 1]}…"
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -50,6 +50,10 @@ class SyncState(Enum):
     SYNCED = "synced"
     NOT_SERVED = "not served"
     FORBIDDEN = "forbidden to list"
+
+
+UNLISTABLE: Final = frozenset({SyncState.NOT_SERVED, SyncState.FORBIDDEN})
+"""States of stores of which nothing is expected, until their kind can be listed."""
 
 
 class NotSyncedError(Exception):

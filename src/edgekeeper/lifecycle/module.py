@@ -1,6 +1,6 @@
 """What a kind provides to the process. Commands, flags, controllers and previews are derived from a list of modules.
 
-    class TenantModule(KindModule):
+    class TenantModule(PlannableModule):
         name = "distributiontenant"
         definition = DISTRIBUTION_TENANT
         …
@@ -35,6 +35,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.readiness import Readiness, condition_readiness
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.preview import Preview
@@ -195,8 +196,6 @@ class KindModule(ABC):
     """What we define. None for a kind that others define."""
     foreign_kind: ClassVar[Kind | None] = None
     """The kind, where there is no definition."""
-    plannable: ClassVar[bool] = True
-    """Whether people may ask for a preview. Not where the controller only does what follows from other objects."""
     role: ClassVar[Role] = Role.MANAGER
     """The role of its controller."""
     clouds: ClassVar[frozenset[Cloud]]
@@ -206,10 +205,14 @@ class KindModule(ABC):
     written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
     """Fields of the spec that the controller writes, each with the field of the status that has the same value."""
 
+    def is_enabled(self, values: FlagValues) -> bool:
+        """Whether the flags of the kind let its controller run."""
+        return True
+
     @property
     def judges_readiness(self) -> bool:
-        """Whether its objects are ready when `readiness` says so: a kind of ours, or one that it makes something of."""
-        return self.definition is not None or self.plannable
+        """Whether its objects are ready when `readiness` says so: those of a kind of ours."""
+        return self.definition is not None
 
     @property
     def kind(self) -> Kind:
@@ -226,15 +229,32 @@ class KindModule(ABC):
     def build(self, process: Process, values: FlagValues) -> Controller:
         """Create the controller of the kind, without starting it."""
 
+    def readiness(self, obj: JsonObject) -> Readiness:
+        """Whether an object is ready, for `edgekeeper up --wait`: by default its condition Ready says so."""
+        return condition_readiness(obj, READY)
+
+
+class PlannableModule(KindModule):
+    """A module whose objects people may ask a preview of: its controller does more than follow from other objects."""
+
+    @property
+    def judges_readiness(self) -> bool:
+        """Also of a kind of others, since it makes something of its objects."""
+        return True
+
+    @abstractmethod
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
         """What the controller would do for the objects with these keys. `objects` are all objects of the kind.
 
-        Implemented by every module that is `plannable`. Raise PassError if a cloud cannot be read.
+        Raise PassError if a cloud cannot be read.
         """
-        raise NotImplementedError(f"{self.name} has no previews")
 
-    def readiness(self, obj: JsonObject) -> Readiness:
-        """Whether an object is ready, for `edgekeeper up --wait`: by default its condition Ready says so."""
-        return condition_readiness(obj, READY)
+
+class ClaimingModule(KindModule):
+    """A module whose objects claim hostnames, which objects of other kinds may claim as well."""
+
+    @abstractmethod
+    def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        """Register the claims with a process that does not reconcile the kind, and say what to watch for them."""

@@ -38,7 +38,7 @@ import msgspec
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import Change, IndexValues, Store, SyncState
+from edgekeeper.kube.store import UNLISTABLE, Change, IndexValues, Store
 
 HOSTNAME: Final = "hostname"
 """The index of hostnames that objects claim. A wildcard is a separate value."""
@@ -47,8 +47,6 @@ Wake: TypeAlias = Callable[[Key], None]
 """Requeues an object."""
 
 _decode = msgspec.json.Decoder(dict).decode
-_UNLISTABLE: Final = frozenset({SyncState.NOT_SERVED, SyncState.FORBIDDEN})
-"""States of stores of which nothing is expected, until their kind can be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,7 @@ class ObjectIndex:
 
     def _listed(self, index: str) -> Iterator[tuple[Kind, Store]]:
         """The stores with an index, except those of kinds that cannot be listed."""
-        return ((kind, store) for kind, store in self._indexed(index) if store.state not in _UNLISTABLE)
+        return ((kind, store) for kind, store in self._indexed(index) if store.state not in UNLISTABLE)
 
     def _indexed(self, index: str) -> Iterator[tuple[Kind, Store]]:
         for kind, stores in self._stores.items():

@@ -62,6 +62,8 @@ CANNOT_CHECK: Final = "Cannot check for the previous operator"
 CHECK_INTERVAL: Final = timedelta(seconds=10)
 """How often to check without a change, since a Lease expires without one. A check reads the local stores only."""
 _FIRST_CHECK_INTERVAL: Final = timedelta(seconds=0.1)
+ANY_NAMESPACE: Final = "*"
+"""The namespace of a previous operator that may have been installed anywhere."""
 LEASE_MAX_AGE: Final = timedelta(hours=1)
 """A Lease that was renewed longer ago counts as expired: clocks do not differ by as much."""
 
@@ -90,26 +92,29 @@ class Predecessor:
     """Watches a namespace for a previous operator that is running there."""
 
     def __init__(self, services: Services, operator: PreviousOperator, namespace: str) -> None:
-        """An empty namespace means that there was no previous operator."""
+        """An empty namespace means that there was no previous operator; `ANY_NAMESPACE`, that it may be in any."""
         self.sign: str | None = None if namespace else ""
         """Why it counts as running; empty if it does not, None before the first check."""
         self._services = services
         self._operator = operator
-        self._namespace = namespace
+        self._has_place = bool(namespace)
+        self._namespace = "" if namespace == ANY_NAMESPACE else namespace
+        """Empty for all."""
         self._lease_fields = f"metadata.name={operator.lease_name}"
-        self._renewed: tuple[str, float] = ("", 0.0)
-        """The resourceVersion of the Lease, and when it was first seen (monotonic clock)."""
-        self._expired = ""
-        """The resourceVersion of a Lease that expired, as the server has confirmed."""
+        self._renewed: dict[str, tuple[str, float]] = {}
+        """By namespace, the resourceVersion of the Lease, and when it was first seen (monotonic clock)."""
+        self._expired: set[str] = set()
+        """The resourceVersions of Leases that expired, as the server has confirmed."""
         self._unreadable: set[str] = set()
         self._changed = asyncio.Event()
         self._gone = asyncio.Event()
+        self._back = asyncio.Event()
         if not namespace:
             self._gone.set()
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        if not self._namespace:
+        if not self._has_place:
             return
         informers = self._services.informers
         leases = self._acquire_leases()
@@ -132,6 +137,10 @@ class Predecessor:
     async def wait_gone(self) -> None:
         """Return once it is not running, or after `stop_waiting`."""
         await self._gone.wait()
+
+    async def wait_back(self) -> None:
+        """Return once it is running."""
+        await self._back.wait()
 
     def stop_waiting(self) -> None:
         """End `wait_gone`, because the process stops."""
@@ -157,7 +166,9 @@ class Predecessor:
         self.sign = sign
         if sign:
             self._gone.clear()
+            self._back.set()
         else:
+            self._back.clear()
             self._gone.set()
 
     async def _pause(self) -> None:
@@ -182,10 +193,7 @@ class Predecessor:
         """Why the Lease counts as held; empty if it does not, None if that is unknown."""
         leases = [] if informer is None else self._objects(informer)
         if leases is None:
-            self._renewed = (
-                "",
-                0.0,
-            )  # while the watch is interrupted, renewals are not seen
+            self._renewed.clear()  # while the watch is interrupted, renewals are not seen
             return None
         for lease in leases:
             record = LeaseRecord.of(lease)
@@ -194,28 +202,28 @@ class Predecessor:
         return ""
 
     async def _is_expired(self, lease: JsonObject, record: LeaseRecord) -> bool:
-        version = str(dig(lease, "metadata", "resourceVersion"))
-        if version == self._expired:
+        version, namespace = str(dig(lease, "metadata", "resourceVersion")), _namespace_of(lease)
+        if version in self._expired:
             return True
-        is_overdue = self._unchanged_for(version) >= record.duration.total_seconds()
-        if not is_overdue or not await self._is_latest(version):
+        is_overdue = self._unchanged_for(namespace, version) >= record.duration.total_seconds()
+        if not is_overdue or not await self._is_latest(namespace, version):
             return False
-        self._expired = version
+        self._expired.add(version)
         return True
 
-    def _unchanged_for(self, version: str) -> float:
+    def _unchanged_for(self, namespace: str, version: str) -> float:
         """Seconds since this version of the Lease was first seen."""
         now = self._services.clock.monotonic()
-        if self._renewed[0] != version:
-            self._renewed = (version, now)
-        return now - self._renewed[1]
+        if self._renewed.get(namespace, ("", now))[0] != version:
+            self._renewed[namespace] = (version, now)
+        return now - self._renewed[namespace][1]
 
-    async def _is_latest(self, version: str) -> bool:
+    async def _is_latest(self, namespace: str, version: str) -> bool:
         """Whether the server has no newer version of the Lease."""
-        pages = self._services.client.pages(LEASE, namespace=self._namespace, fields=self._lease_fields)
+        pages = self._services.client.pages(LEASE, namespace=namespace, fields=self._lease_fields)
         async for page in pages:
             if any(peek(item).resource_version != version for item in page.items):
-                self._renewed = ("", 0.0)
+                self._renewed.pop(namespace, None)
                 return False
         return True
 
@@ -258,6 +266,10 @@ class Predecessor:
         if kind not in self._unreadable:
             self._unreadable.add(kind)
             log.warning(CANNOT_CHECK, operator=self._operator.name, kind=kind, error=informer.trouble)
+
+
+def _namespace_of(lease: JsonObject) -> str:
+    return str(dig(lease, "metadata", "namespace") or "")
 
 
 class CompleteReconciler(Reconciler, Finalizing, Explaining, Pausing, Protocol):

@@ -66,6 +66,8 @@ class Preview:
     differences: tuple[Difference, ...] = ()
     """The differences between cloud and spec, whether or not they are corrected."""
     error: PassError | None = None
+    kept: tuple[str, ...] = ()
+    """What an object leaves in the cloud that is orphaned, in words."""
 
     @classmethod
     def refused(cls, kind: str, key: Key, error: PassError) -> Preview:
@@ -109,7 +111,7 @@ class Previewer(Generic[BaseT, SnapshotT]):
                 if wishes.paused:
                     return Preview(name, key, Verdict.PAUSED)
                 if request.deleting and wishes.deletion_policy is DeletionPolicy.ORPHAN:
-                    return Preview(name, key, Verdict.ORPHANED)
+                    return Preview(name, key, Verdict.ORPHANED, kept=tuple(self.kind.remains(obj)))
                 snapshot = await self._observe(request)
                 plan = self.kind.decide(snapshot)
             except PassError as error:

@@ -104,6 +104,9 @@ class Controller:
             raise TypeError(f"controller {options.name} has a finalizer, so its reconciler needs `finalize`")
         self.options = options
         self._reconciler = reconciler
+        # Checked once: `isinstance` of a protocol is slow, and these are asked for in every pass.
+        self._log_fielder = reconciler if isinstance(reconciler, LogFields) else None
+        self._log_leveler = reconciler if isinstance(reconciler, LogLevels) else None
         self._services = services
         self._resync = options.resync
         scope = options.scope
@@ -310,9 +313,9 @@ class Controller:
     def _log_fields(self, request: Request) -> JsonObject:
         """The fields that the options and the reconciler add. An error in them must not prevent the pass."""
         found = {name: dig(request.object, *path) for name, path in self.options.log_fields.items()}
-        if isinstance(self._reconciler, LogFields):
+        if self._log_fielder is not None:
             try:
-                found |= self._reconciler.log_fields(request)
+                found |= self._log_fielder.log_fields(request)
             except Exception:  # noqa: BLE001 - as above
                 self._metrics.panicked()
                 _log.exception("Cannot determine the log fields of an object", subject=str(request.key))
@@ -320,9 +323,9 @@ class Controller:
 
     def _log_level(self, request: Request) -> str | None:
         """The log level that the reconciler returns, else the one in the object, else None."""
-        if isinstance(self._reconciler, LogLevels):
+        if self._log_leveler is not None:
             try:
-                level = self._reconciler.log_level(request)
+                level = self._log_leveler.log_level(request)
             except Exception:  # noqa: BLE001 - an error in the log level must not prevent the pass
                 self._metrics.panicked()
                 _log.exception("Cannot determine the log level of an object", subject=str(request.key))

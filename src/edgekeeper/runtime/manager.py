@@ -31,7 +31,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -102,6 +102,7 @@ class Manager:
         self._elector = elector
         self._server = server
         self._background: list[Runnable] = []
+        self._namespace_users: list[Callable[[tuple[str, ...]], None]] = []
         self._stopping = asyncio.Event()
         self._attached = False
         self._warm = False
@@ -161,6 +162,10 @@ class Manager:
         """Run these beside the controllers, while this process leads. To be called before `run`."""
         self._background.extend(runnables)
 
+    def on_namespaces(self, use: Callable[[tuple[str, ...]], None]) -> None:
+        """Call `use` when the watched namespaces change, for watches that belong to no controller."""
+        self._namespace_users.append(use)
+
     async def add_controller(self, controller: Controller) -> None:
         """Add a controller while running. It starts once its stores are filled, if this process leads."""
         if not self._is_ours(controller):
@@ -190,6 +195,8 @@ class Manager:
         _log.info("Watched namespaces have changed", namespaces=list(self._namespaces) or "all")
         for controller in self._controllers:
             self._apply_settings(controller)
+        for use in self._namespace_users:
+            use(self._namespaces)
 
     def set_resync(self, interval: timedelta | None) -> None:
         """Change the resync interval of all controllers; None for that of each. Raise ValueError unless it is positive."""

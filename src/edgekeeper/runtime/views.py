@@ -15,7 +15,7 @@ from typing import TypeVar
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import IndexValues, Store
+from edgekeeper.kube.store import UNLISTABLE, IndexValues, Store
 
 T = TypeVar("T")
 
@@ -62,6 +62,11 @@ class KindView:
     def by_index(self, index: str, value: str) -> list[Key]:
         """The keys of the objects that have `value` in the index, in all stores."""
         return [key for store in self._stores.values() for key in store.by_index(index, value)]
+
+    def listed_by_index(self, index: str, value: str) -> list[Key]:
+        """The same in those stores whose kind is served and may be listed. Raise NotSyncedError where one is not filled yet."""
+        stores = [store for store in self._stores.values() if store.state not in UNLISTABLE]
+        return [key for store in stores for key in store.by_index(index, value)]
 
     def known_by_index(self, index: str, value: str) -> list[Key]:
         """The same in those stores that are synced: for waking, where an object that is unknown has a pass coming."""

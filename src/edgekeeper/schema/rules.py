@@ -41,6 +41,9 @@ class Budget:
 class RuleCompiler(Protocol):
     """A rule engine."""
 
+    def __hash__(self) -> int:
+        """Compilers are told apart by identity, so that what they compile can be cached."""
+
     def compile_rules(
         self, rules: list[JsonObject], schema: JsonObject, *, root: bool, budget: Budget
     ) -> RuleCheck:

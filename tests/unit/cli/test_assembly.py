@@ -17,8 +17,9 @@ from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli import assembly
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
 from edgekeeper.cli.embedded import PlaneOptions, open_server
-from edgekeeper.cli.kinds import uses
+from edgekeeper.cli.kinds import MODULES, uses
 from edgekeeper.cli.simulated import SimulationOptions, simulating
+from edgekeeper.controllers.cloudfront.module import TenantModule
 from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
@@ -48,10 +49,14 @@ UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_addre
 
 @asynccontextmanager
 async def working(
-    scene: Scene, runtime: RuntimeOptions, cluster: str = "", role: str = ""
+    scene: Scene,
+    runtime: RuntimeOptions,
+    cluster: str = "",
+    role: str = "",
+    modules: tuple[KindModule, ...] = MODULES,
 ) -> AsyncIterator[Operator]:
     """An operator at work on the scene."""
-    options = OperatorOptions(runtime, CommonOptions(cluster), role=role, signals=False)
+    options = OperatorOptions(runtime, CommonOptions(cluster), modules=modules, role=role, signals=False)
     clients, transport = scene.estate.clients(), InProcessTransport(scene.stage.plane)
     async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
         task = asyncio.create_task(operator.manager.run())
@@ -203,7 +208,8 @@ async def test_operator_without_rules_serves_no_webhooks() -> None:
     options = RuntimeOptions(
         server=replace(UNHEARD, webhook_address=Address("127.0.0.1", 0), webhook_service="x")
     )
-    async with playing(start=False) as scene, working(scene, options) as operator:
+    modules = (TenantModule(),)
+    async with playing(start=False) as scene, working(scene, options, modules=modules) as operator:
         await scene.elapse(seconds=5)
         assert operator.manager.is_ready
         assert operator.server.port("admission") is None

@@ -14,6 +14,7 @@ from edgekeeper.cli.kinds import (
     choose_role,
     chosen_modules,
     module_of,
+    plannable,
     roles,
     uses,
 )
@@ -23,7 +24,7 @@ from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, Process, 
 from edgekeeper.runtime.controller import Controller
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-PLANNABLE = [module for module in MODULES if module.plannable]
+PLANNABLE = plannable(MODULES)
 BY_NAME = pytest.mark.parametrize("module", PLANNABLE, ids=lambda module: module.name)
 
 

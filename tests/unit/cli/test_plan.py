@@ -16,7 +16,7 @@ from rich.console import Console
 
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.kind_options import KindSettings
-from edgekeeper.cli.kinds import MODULES
+from edgekeeper.cli.kinds import MODULES, plannable
 from edgekeeper.cli.main import run
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.plan import PlanRequest, answer, exit_code
@@ -51,7 +51,7 @@ async def planned(
     before = deepcopy((list(scene.stage.objects()), scene.estate.state()))
     made = len(scene.cloud.journal.entries)
     request = PlanRequest(
-        tuple((MODULES[0], name) for name in names),
+        tuple((plannable(MODULES)[0], name) for name in names),
         tuple(Manifest(body, Path("x.yaml")) for body in manifests),
         namespace or KEY.namespace,
         only_namespace=bool(namespace),
@@ -241,6 +241,24 @@ async def test_plan_respects_annotations(annotation: dict[str, str], delete: boo
         previews = await planned(scene)
     assert [one.verdict for one in previews] == [verdict]
     assert exit_code(previews) == ExitCode.OK
+
+
+@virtual_time
+async def test_plan_of_an_orphaned_tenant_names_what_is_kept() -> None:
+    async with settled() as scene:
+        tenant_id = scene.object()["status"]["id"]
+        await scene.annotate(KEY, deletion_policy="Orphan")
+        await scene.delete()
+        previews = await planned(scene)
+    head, *_ = told(previews).splitlines()
+    assert head == (
+        "DistributionTenant default/test-tenant: being deleted, what it has made is kept "
+        f"(tenant {tenant_id}, CNAME shop.example.com)"
+    )
+    assert json.loads(render_json(previews))["objects"][0]["kept"] == [
+        f"tenant {tenant_id}",
+        "CNAME shop.example.com",
+    ]
 
 
 @virtual_time

@@ -147,7 +147,8 @@ async def test_operator_without_its_definitions_names_the_remedy_and_waits(tmp_p
         finally:
             operator.send_signal(signal.SIGTERM)
             log += (await operator.communicate())[1]
-    told = [line for line in map(json.loads, log.splitlines()) if "remedy" in line]
+    lines = map(json.loads, log.splitlines())
+    told = [line for line in lines if "remedy" in line and "resource" in line]
     assert {(line["level"], line["resource"], line["remedy"]) for line in told} >= {
         ("warning", kind.name, "edgekeeper crds | kubectl apply -f -") for kind in DEFINITIONS
     }

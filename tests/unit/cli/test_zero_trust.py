@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 
 import yaml
+from rich.console import Console
 
 from edgekeeper.cli.applying import Applier
 from edgekeeper.cli.embedded import LocalServer, PlaneOptions, open_server
@@ -17,6 +19,7 @@ from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.plan import PlanRequest, answer
+from edgekeeper.cli.plan_output import print_text
 from edgekeeper.cli.simulated import NAMESPACE, Simulation, SimulationOptions, simulating
 from edgekeeper.controllers.zerotrust.operator_config import KIND as OPERATOR_CONFIG
 from edgekeeper.controllers.zerotrust.worker import TASK, TENANT
@@ -243,6 +246,26 @@ async def test_plan_of_what_runs_is_settled_and_shows_drift() -> None:
         drifted = [preview for preview in await scene.plan(PlanRequest()) if preview.steps]
         assert [(preview.key.name, preview.change) for preview in drifted] == [("admin-panel", Change.DRIFT)]
         assert "CreateApplication" in {type(step).__name__ for step in drifted[0].steps}
+
+
+async def test_plan_of_an_orphaned_route_names_what_is_kept_and_plans_no_deletion() -> None:
+    async with playing() as scene:
+        await scene.apply("10-tenant.yaml", "20-templates.yaml", "30-routes.yaml")
+        await scene.at_rest()
+        assert scene.simulation.operator is not None
+        scene.simulation.operator.manager.stop()
+        orphan = {"metadata": {"annotations": {"edgekeeper.io/deletion-policy": "Orphan"}}}
+        await scene.user.merge_patch(HTTP_ROUTE, Key("apps", "admin-panel"), orphan)
+        await scene.user.delete(HTTP_ROUTE, Key("apps", "admin-panel"))
+        (preview,) = [one for one in await scene.plan(PlanRequest()) if one.verdict is Verdict.ORPHANED]
+        assert preview.steps == ()
+        assert {"Access application admin.example.com", "tunnel hostname admin.example.com"} <= set(
+            preview.kept
+        )
+        stream = StringIO()
+        print_text([preview], Console(file=stream, width=1000))
+        assert "being deleted, what it has made is kept (" in stream.getvalue()
+        assert "DNS record CNAME admin.example.com" in stream.getvalue()
 
 
 async def test_plan_of_a_route_without_a_tenant_is_refused_with_the_remedy() -> None:

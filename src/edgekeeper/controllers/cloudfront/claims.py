@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from edgekeeper.cloud.aws.dns.records import normalise_name
@@ -78,13 +79,8 @@ class TenantClaims:
         self.all_kinds = claims
         self.tenant_name = names.name_of
         self._kind = kind
-
-        def may_claim(obj: JsonObject) -> bool:
-            namespace = str(dig(obj, "metadata", "namespace") or "")
-            return guards.hostname_policy.allows(namespace, _domains(obj))
-
         values = {TENANT_NAME: lambda obj: [names.name_of(obj)], HOSTNAME: _domains}
-        claims.register(ClaimSource(kind, values, may_claim, proof))
+        claims.register(ClaimSource(kind, values, partial(_may_claim, guards), proof))
         claims.records.register(RecordSource(kind, zones=_zones))
         claims.objects.add(kind, CERTIFICATE, _certificates)
 
@@ -104,6 +100,25 @@ class TenantClaims:
         """Does the tenant belong to other objects of the cluster, all of which are being deleted together with it?"""
         others = self.all_kinds.objects.find(TENANT_NAME, tenant_name, besides=subject)
         return bool(others) and all(_takes_tenant(other.tree) for other in others)
+
+
+def register_elsewhere(claims: Claims, kind: Kind, guards: Guards) -> None:
+    """Register the kind with a process that neither reconciles it nor calls AWS: the status says what is served."""
+    claims.register(ClaimSource(kind, {HOSTNAME: _domains}, partial(_may_claim, guards), _reported))
+
+
+async def _reported(claim: Claim) -> Proof:
+    def serves(obj: JsonObject) -> bool:
+        results = (dig(result, "domain") for result in dig_list(obj, "status", "domainResults"))
+        names = {normalise_name(name) for name in results if isinstance(name, str)}
+        return bool(dig(obj, "status", "id")) and claim.value in names
+
+    return serves
+
+
+def _may_claim(guards: Guards, obj: JsonObject) -> bool:
+    namespace = str(dig(obj, "metadata", "namespace") or "")
+    return guards.hostname_policy.allows(namespace, _domains(obj))
 
 
 def _takes_tenant(obj: JsonObject) -> bool:

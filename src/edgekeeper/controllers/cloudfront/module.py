@@ -9,18 +9,29 @@ from typing import ClassVar
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
+from edgekeeper.controllers.cloudfront.claims import register_elsewhere
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.preview import preview_tenants
-from edgekeeper.controllers.cloudfront.wiring import NAME, TenantOptions, tenant_controller
+from edgekeeper.controllers.cloudfront.wiring import KIND, NAME, TenantOptions, tenant_controller
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
-from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule, Process
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
+from edgekeeper.lifecycle.module import (
+    ClaimingModule,
+    Cloud,
+    CommonOptions,
+    Flag,
+    FlagValues,
+    PlannableModule,
+    Process,
+)
 from edgekeeper.lifecycle.naming import parse_template
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.sources import Mapped
 
 
-class TenantModule(KindModule):
+class TenantModule(PlannableModule, ClaimingModule):
     """The kind DistributionTenant of CloudFront."""
 
     name: ClassVar = NAME
@@ -55,6 +66,10 @@ class TenantModule(KindModule):
     def build(self, process: Process, values: FlagValues) -> Controller:
         options = tenant_options(process.options, values)
         return tenant_controller(process.services, process.aws, process.registry, options, process.claims)
+
+    def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        register_elsewhere(process.claims, KIND, tenant_options(process.options, values).guards)
+        return KindElsewhere(KIND, (Mapped(KIND, lambda _: ()),))
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

@@ -14,6 +14,31 @@
     values, evaluation               evaluate the expressions of a node, given the objects that they refer to
     instance, rendering              validate and render an instance without a cluster
     drawing, picture                 the graph as text, Mermaid and SVG
+    object_diff                      what would change in the objects of an instance
 
-Everything here is pure: no clock, no cluster. The texts of rejections are kro's.
+Everything so far is pure: no clock, no cluster. The texts of rejections are kro's. In a cluster, definitions are kept by
+
+    module, definition_options       flags, and what they mean
+    definition_shared, registry      what the controllers share, and the graphs that are in force
+    served_schemas                   the schemas that the server serves, and definitions compiled against them
+    definition_controller, _index    the controllers, and what wakes them
+    definition_observe, _decide, _crd, _report
+                                     what is seen, what is to be done next, and what the status says
+    definition_reconciler            the pass that does it
+    revision_objects, revision_reconciler
+                                     GraphRevisions
+    definition_admission, rights     what is refused, and what the operator may not do
+    definition_instances             runs the controllers of instances beside that of definitions
+
+and instances by
+
+    labels, inventory                marks on instances and children, and where children may be
+    waves, instance_plan, readiness, comparison
+                                     what is to be applied next, and whether a live object is as it should be: pure
+    instance_removal, instance_status
+                                     which children go next; state, conditions and projected values: pure
+    watched, children, selectors, instance_view, instance_world
+                                     what is known about the cluster, and who is woken by what
+    instance_reconciler, instance_controllers
+                                     the pass of an instance; a controller for each kind
 """

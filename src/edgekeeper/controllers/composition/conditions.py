@@ -84,6 +84,12 @@ def _declared_types(roots: Sequence[Expr]) -> set[str]:
     return declared
 
 
+def made_types(expression: CompiledExpression) -> frozenset[str]:
+    """The types of the conditions that an expression makes, as far as they are written out."""
+    entries = (_entry(call, "type") for call in _calls(expression.program.ast.root, "newCondition"))
+    return frozenset(entry for entry in entries if entry)
+
+
 def _check_calls(root: Expr, declared: Collection[str], expression: Expression) -> None:
     place = f"in expression {quoted(expression.source)}"
     for call in _calls(root, "newCondition"):

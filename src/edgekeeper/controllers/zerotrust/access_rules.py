@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from edgekeeper.api.zerotrust import AccessRule, AccessSettings
+from edgekeeper.api.zerotrust_settings import AccessRule, AccessSettings
 from edgekeeper.api.zerotrust_task import AccessAppOperation
 from edgekeeper.controllers.zerotrust.setting_checks import (
     LONGEST_LIST,

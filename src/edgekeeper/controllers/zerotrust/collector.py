@@ -23,10 +23,11 @@ from edgekeeper.api.zerotrust_task import RouteRef
 from edgekeeper.controllers.zerotrust.names import deletion_names
 from edgekeeper.controllers.zerotrust.route_claims import HostnameRecords
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
-from edgekeeper.controllers.zerotrust.route_decide import Facts, decide
+from edgekeeper.controllers.zerotrust.route_decide import decide
 from edgekeeper.controllers.zerotrust.route_effects import Effects
 from edgekeeper.controllers.zerotrust.route_facts import KOPF_FINALIZER
 from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import AwaitTask, DropState, DropTask
 from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
 from edgekeeper.core.clock import Clock
@@ -36,7 +37,7 @@ from edgekeeper.core.outcome import Outcome, done, requeue
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import ForbiddenError, NotFoundError
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key
-from edgekeeper.kube.store import SyncState
+from edgekeeper.kube.store import UNLISTABLE
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.runtime.finalizers import has_finalizer, is_deleting
 
@@ -46,7 +47,6 @@ SETTLING: Final = timedelta(seconds=30)
 """How long a route must be gone, so that the others that are gone are known, too."""
 _BRAKE_COUNT: Final = 5
 _BRAKE_SHARE: Final = 0.1
-_UNLISTED: Final = (SyncState.NOT_SERVED, SyncState.FORBIDDEN)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Collector:
     async def collect(self, route: Key, confirmed: object = None) -> Outcome:
         """The next step for a route that may be gone. `confirmed` is the value of the annotation that releases the brake."""
         store = self.cluster.routes.store(route.namespace)
-        if store is None or store.state in _UNLISTED:
+        if store is None or store.state in UNLISTABLE:
             return requeue(self.intervals.steady)
         present = store.get(route)
         state = self.cluster.state(route)

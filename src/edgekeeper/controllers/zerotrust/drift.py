@@ -27,6 +27,7 @@ from edgekeeper.cloud.outbox import News
 from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.credentials import TokenUsers
 from edgekeeper.controllers.zerotrust.decide import work
+from edgekeeper.controllers.zerotrust.metrics import WorkerMetrics
 from edgekeeper.controllers.zerotrust.observe import Base, Observer
 from edgekeeper.controllers.zerotrust.snapshot import Subject
 from edgekeeper.controllers.zerotrust.state import RouteState, read_state
@@ -48,11 +49,17 @@ class DriftReconciler:
     """Looks at the states of routes."""
 
     def __init__(
-        self, cloudflare: Cloudflare, credentials: TokenUsers, observer: Observer, interval: timedelta
+        self,
+        cloudflare: Cloudflare,
+        credentials: TokenUsers,
+        observer: Observer,
+        metrics: WorkerMetrics,
+        interval: timedelta,
     ) -> None:
         self._cloudflare = cloudflare
         self._credentials = credentials
         self._observer = observer
+        self._metrics = metrics
         self._interval = interval
         self.tasks: tuple[Store, ...] = ()
         self.interests = Interests()
@@ -62,9 +69,12 @@ class DriftReconciler:
             return done()
         state = read_state(request.object)
         self.interests.note(request.key, state)
-        if state.applied is None or state.credential is None or self._has_task(state):
+        is_published = state.applied is not None and bool(state.hash)
+        if state.applied is None or not is_published or state.credential is None or self._has_task(state):
             return requeue(self._interval)
         note = await self._look(request, state, state.applied)
+        if note and note != state.drift:
+            self._metrics.drift_detected()
         return requeue(self._interval).writing(MetadataWrite(annotations={DRIFT: note or None}))
 
     def states_of_task(self, task: JsonObject) -> Iterable[Key]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from edgekeeper.api.zerotrust_task import InventoryItem
-from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject
-from edgekeeper.controllers.zerotrust.wanted import bears_mark
+from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject, TokenSecret
+from edgekeeper.controllers.zerotrust.wanted_records import bears_mark
 
 Identity = tuple[str, str, str]
 
@@ -125,8 +125,16 @@ def _present(snapshot: Snapshot) -> Iterator[InventoryItem]:
     if token is not None:
         yield InventoryItem("ServiceToken", token.id, token.name)
     if snapshot.secret is not None and snapshot.secret.owner:
-        yield InventoryItem("Secret", "", str(snapshot.secret.key))
+        yield _present_secret(snapshot, snapshot.secret)
     yield from _present_records(snapshot)
+
+
+def _present_secret(snapshot: Snapshot, secret: TokenSecret) -> InventoryItem:
+    """The Secret, with the client id of the token whose credentials were in it."""
+    name, token = str(secret.key), snapshot.token
+    has_credentials = token is not None and secret.client_id == token.client_id and secret.has_client_secret
+    known = next((item.content for item in snapshot.items("Secret") if item.name == name), "")
+    return InventoryItem("Secret", "", name, content=secret.client_id if has_credentials else known)
 
 
 def _present_records(snapshot: Snapshot) -> Iterator[InventoryItem]:
@@ -134,3 +142,12 @@ def _present_records(snapshot: Snapshot) -> Iterator[InventoryItem]:
         for record in records:
             if bears_mark(record.comment, snapshot.cluster, snapshot.subject.spec):
                 yield InventoryItem("DnsRecord", record.id, name, zone, record.type, record.content)
+
+
+def known_records(snapshot: Snapshot, zone: str, hostname: str) -> dict[str, tuple[str, str]]:
+    """Type and content of the records of a hostname that are in the inventory, by id."""
+    return {
+        item.id: (item.type, item.content)
+        for item in snapshot.items("DnsRecord")
+        if item.id and item.parent == zone and item.name == hostname
+    }

@@ -49,6 +49,7 @@ from edgekeeper.controllers.zerotrust.template_controller import (
 from edgekeeper.core.drift import Policy
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, SERVICE, Key
 from edgekeeper.lifecycle.claims import Claims
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT, Upkeep, UpkeptController
 from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.intervals import Intervals
@@ -107,7 +108,7 @@ class RouteController(UpkeptController):
         reconciler = RouteReconciler(
             cluster,
             observer,
-            Effects(services.client, options.operator_namespace),
+            Effects(services.client, options.operator_namespace, cluster.unseen_tasks),
             Memory(services.clock),
             services.clock,
             options.drift_policy,
@@ -152,6 +153,18 @@ def route_observer(services: Services, claims: Claims, options: KubeWorkerOption
     )
 
 
+def routes_elsewhere(claims: Claims, options: KubeWorkerOptions) -> KindElsewhere:
+    """Register the claims of HTTPRoutes with a process that does not reconcile them. Their states and tasks are the proof."""
+    cluster = Cluster(options.operator_namespace)
+    RouteClaims(claims, cluster, HostnamePolicy(options.hostnames))
+    sources: tuple[Source, ...] = (
+        Mapped(HTTP_ROUTE, lambda _: ()),
+        Mapped(CONFIG_MAP, lambda _: (), labels=STATE_LABELS, scope=options.own),
+        Mapped(TASK, lambda _: (), scope=options.own),
+    )
+    return KindElsewhere(HTTP_ROUTE, sources, cluster.follow)
+
+
 def state_controller(services: Services, options: KubeWorkerOptions) -> CollectingController:
     """Build the garbage collector of states."""
     collector = _collector(services, options)
@@ -163,7 +176,7 @@ def state_controller(services: Services, options: KubeWorkerOptions) -> Collecti
     sources: list[Source] = [
         RouteDeletions(of_route),
         Mapped(TASK, partial(states_of_task, cluster), scope=options.own),
-        Mapped(TENANT, lambda _: (), scope=options.shared),
+        Mapped(TENANT, cluster.states_of_tenant, scope=options.shared, generation_predicate=True),
     ]
     controller = ControllerOptions(
         STATE_CONTROLLER,
@@ -189,7 +202,7 @@ def task_collector(services: Services, options: KubeWorkerOptions) -> Collecting
     sources: list[Source] = [
         RouteDeletions(of_route),
         Mapped(CONFIG_MAP, partial(tasks_of_state, cluster), labels=STATE_LABELS, scope=options.own),
-        Mapped(TENANT, lambda _: (), scope=options.shared),
+        Mapped(TENANT, cluster.tasks_of_tenant, scope=options.shared, generation_predicate=True),
     ]
     controller = ControllerOptions(
         TASK_COLLECTOR,

@@ -13,7 +13,7 @@ from edgekeeper.controllers.zerotrust.tenant_preview import preview_tenants
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.readiness import Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
-from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, Process, Role
+from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, PlannableModule, Process, Role
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
 
@@ -23,7 +23,6 @@ class CloudflareWorkerModule(KindModule):
 
     role: ClassVar = Role.CLOUDFLARE_WORKER
     clouds: ClassVar = frozenset({Cloud.CLOUDFLARE})
-    plannable: ClassVar = False
 
 
 class TaskModule(CloudflareWorkerModule):
@@ -50,12 +49,11 @@ class DriftModule(CloudflareWorkerModule):
         return process.once(cloudflare_worker).drift(process.services)
 
 
-class TenantModule(CloudflareWorkerModule):
+class TenantModule(CloudflareWorkerModule, PlannableModule):
     """CloudflareZeroTrustTenant: an account, a tunnel in it, and the token to use."""
 
     name: ClassVar = "cloudflarezerotrusttenant"
     definition: ClassVar[CustomKind | None] = ZERO_TRUST_TENANT
-    plannable: ClassVar = True
     examples: ClassVar = ("zero-trust/10-tenant.yaml",)
 
     def build(self, process: Process, values: FlagValues) -> Controller:

@@ -13,6 +13,7 @@ from edgekeeper.controllers.zerotrust.kube_worker import (
     ROUTE_CONTROLLER,
     KubeWorkerOptions,
     route_controller,
+    routes_elsewhere,
     state_controller,
     task_collector,
     template_controller,
@@ -25,12 +26,15 @@ from edgekeeper.controllers.zerotrust.template_controller import TEMPLATE_CONTRO
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.readiness import PENDING, Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, Key, Kind
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.module import (
+    ClaimingModule,
     Cloud,
     CommonOptions,
     Flag,
     FlagValues,
     KindModule,
+    PlannableModule,
     Process,
     Role,
     kind_of,
@@ -44,15 +48,13 @@ class KubeWorkerModule(KindModule):
 
     role: ClassVar = Role.KUBE_WORKER
     clouds: ClassVar = frozenset[Cloud]()
-    plannable: ClassVar = False
 
 
-class RouteModule(KubeWorkerModule):
+class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
     """HTTPRoutes that are published through Cloudflare."""
 
     name: ClassVar = ROUTE_CONTROLLER
     foreign_kind: ClassVar[Kind | None] = HTTP_ROUTE
-    plannable: ClassVar = True
     examples: ClassVar = ("zero-trust/30-routes.yaml",)
     flags: ClassVar = (
         Flag(
@@ -72,6 +74,9 @@ class RouteModule(KubeWorkerModule):
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return route_controller(process.services, process.claims, kube_options(process.options, values))
+
+    def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        return routes_elsewhere(process.claims, kube_options(process.options, values))
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

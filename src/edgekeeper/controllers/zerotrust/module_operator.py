@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from edgekeeper.api.definition import CustomKind
-from edgekeeper.api.zerotrust import OPERATOR_CONFIG
+from edgekeeper.api.zerotrust_operator_config import OPERATOR_CONFIG
 from edgekeeper.controllers.zerotrust import operator_config, operator_workers_reconciler
 from edgekeeper.controllers.zerotrust.operator_config_preview import preview_configs
 from edgekeeper.controllers.zerotrust.operator_config_reconciler import OperatorConfigController
 from edgekeeper.controllers.zerotrust.operator_workers_reconciler import WorkersController
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import DEPLOYMENT, Key, Kind
-from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, Process, Role
+from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, PlannableModule, Process, Role
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
 
 
-class OperatorConfigModule(KindModule):
+class OperatorConfigModule(PlannableModule):
     """CloudflareZeroTrustOperatorConfig: how the operator's own Deployments are run."""
 
     name: ClassVar = operator_config.NAME
@@ -41,7 +41,6 @@ class OperatorWorkersModule(KindModule):
 
     name: ClassVar = operator_workers_reconciler.NAME
     foreign_kind: ClassVar[Kind | None] = DEPLOYMENT
-    plannable: ClassVar = False
     role: ClassVar = Role.MANAGER
     clouds: ClassVar = frozenset[Cloud]()
 

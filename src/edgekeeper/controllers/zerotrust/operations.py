@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from edgekeeper.api.zerotrust import OriginTls
+from edgekeeper.api.zerotrust_settings import OriginTls
 from edgekeeper.api.zerotrust_task import (
     AccessAppOperation,
     CnameOperation,

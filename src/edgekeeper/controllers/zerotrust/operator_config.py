@@ -14,7 +14,12 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.api.zerotrust import OPERATOR_CONFIG, EnvironmentVariables, OperatorConfig, OperatorConfigSpec
+from edgekeeper.api.zerotrust_operator_config import (
+    OPERATOR_CONFIG,
+    EnvironmentVariables,
+    OperatorConfig,
+    OperatorConfigSpec,
+)
 from edgekeeper.core.conditions import Declaration
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list

@@ -13,6 +13,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+TAG_PREFIX: Final = "edgekeeper-"
+"""How the tags of all clusters begin."""
+MARK_PREFIX: Final = "edgekeeper "
+"""How the comments of all clusters begin."""
 LONGEST_COMMENT: Final = 100
 _CLUSTER_LENGTH = 12
 _ROUTE_LENGTH = 20
@@ -20,12 +24,12 @@ _ROUTE_LENGTH = 20
 
 def cluster_tag(cluster: str) -> str:
     """The tag of all Access applications of a cluster."""
-    return f"edgekeeper-{_digest(cluster)[:_CLUSTER_LENGTH]}"
+    return f"{TAG_PREFIX}{_digest(cluster)[:_CLUSTER_LENGTH]}"
 
 
 def cluster_mark(cluster: str) -> str:
     """How the comments of all DNS records of a cluster begin."""
-    return f"edgekeeper {_digest(cluster)[:_CLUSTER_LENGTH]} "
+    return f"{MARK_PREFIX}{_digest(cluster)[:_CLUSTER_LENGTH]} "
 
 
 def route_mark(cluster: str, namespace: str, name: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.cloud.cloudflare.application_index import uris_of
 from edgekeeper.cloud.cloudflare.models import Application, ServiceToken
+from edgekeeper.controllers.zerotrust.owner import TAG_PREFIX
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject
-from edgekeeper.controllers.zerotrust.wanted import TAG_PREFIX
 
 
 def choose_application(

@@ -20,11 +20,10 @@ from edgekeeper.cloud.outbox import News, Outbox, Owner
 from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.doubts import Doubts
 from edgekeeper.controllers.zerotrust.inventory import announced, merged, without
-from edgekeeper.controllers.zerotrust.observe import secret_name
 from edgekeeper.controllers.zerotrust.owner import cluster_tag
 from edgekeeper.controllers.zerotrust.snapshot import Place, Snapshot
-from edgekeeper.controllers.zerotrust.token_secrets import TokenSecrets
-from edgekeeper.controllers.zerotrust.wanted import mark_of
+from edgekeeper.controllers.zerotrust.token_secrets import TokenSecrets, secret_name
+from edgekeeper.controllers.zerotrust.wanted_records import mark_of
 from edgekeeper.core.errors import Conflict, Retry, Stall
 from edgekeeper.core.steps import Step
 from edgekeeper.kube.kinds import Key

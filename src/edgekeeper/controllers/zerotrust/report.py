@@ -9,8 +9,8 @@ import msgspec
 
 from edgekeeper.api.zerotrust_task import InventoryItem, TaskResult, TaskStatus
 from edgekeeper.controllers.zerotrust.inventory import known_inventory, refreshed
-from edgekeeper.controllers.zerotrust.observe import secret_name
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject
+from edgekeeper.controllers.zerotrust.token_secrets import secret_name
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Event

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from edgekeeper.api.zerotrust import AccessRule
+from edgekeeper.api.zerotrust_settings import AccessRule
 from edgekeeper.api.zerotrust_task import AccessAppOperation
 from edgekeeper.cloud.cloudflare.accounts import Account
 from edgekeeper.cloud.cloudflare.models import IdentityProvider

@@ -5,7 +5,8 @@ in the operator's namespace, where users do not write. A wildcard is a value of 
 `shop.example.com` do not contest each other, since the tunnel prefers the exact one.
 
 What a route leaves is still there for a while: a hostname that the state or the task of another route lists, which no longer
-asks for it, is refused until it is withdrawn. Otherwise the one would remove what the other has just made.
+asks for it, is refused until it is withdrawn. Otherwise the one would remove what the other has just made. A route that is
+refused releases what others wait for, so that routes which exchange their hostnames do not wait for each other.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.controllers.zerotrust.desired import hostnames_of
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
-from edgekeeper.controllers.zerotrust.route_index import BY_HOSTNAME, key_of, task_route_key
+from edgekeeper.controllers.zerotrust.route_index import BY_HOSTNAME, BY_ROUTE, key_of, task_route_key
 from edgekeeper.controllers.zerotrust.route_objects import identity
-from edgekeeper.controllers.zerotrust.state import RouteState, route_of
+from edgekeeper.controllers.zerotrust.state import ROUTE_UID, RouteState, hostnames_in, route_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key
@@ -27,6 +29,10 @@ from edgekeeper.lifecycle.guards import HostnamePolicy
 
 DOMAIN_CONFLICT: Final = "DomainConflict"
 HOSTNAME_NOT_ALLOWED: Final = "HostnameNotAllowed"
+
+
+class HostnameHeld(Stall):
+    """A route may not have a hostname as long as another object has it, or has the better right to it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class HostnameRecords:
         others = {
             other
             for hostname in state.hostnames
-            for other in self._recorders(hostname)
+            for other in self.holders(hostname)
             if other != key and self._asks(other, hostname)
         }
         states = (self.cluster.state(other) for other in others)
@@ -57,23 +63,31 @@ class HostnameRecords:
         """Other routes for which there is still something under a hostname that they no longer ask for."""
         return (
             other
-            for other in sorted(self._recorders(hostname))
+            for other in sorted(self.holders(hostname))
             if other != key and not self._asks(other, hostname)
         )
 
-    def _recorders(self, hostname: str) -> set[Key]:
-        """The routes whose states or tasks list a hostname."""
-        return {*self.state_routes(hostname), *self._task_routes(hostname)}
+    def awaited(self, key: Key, inventory: tuple[InventoryItem, ...]) -> frozenset[str]:
+        """Hostnames that a route has and does not ask for any more, but other routes do."""
+        left = (hostname for hostname in hostnames_in(inventory) if not self._asks(key, hostname))
+        return frozenset(
+            hostname for hostname in left if any(other != key for other in self.cluster.claimants(hostname))
+        )
 
-    def state_routes(self, hostname: str) -> Iterator[Key]:
-        for key in self.cluster.states.by_index(BY_HOSTNAME, hostname):
+    def holders(self, hostname: str) -> set[Key]:
+        """The routes whose states or tasks list a hostname."""
+        unseen = self.cluster.unseen_tasks.routes(hostname)
+        return {*self._state_routes(hostname), *self._task_routes(hostname), *unseen}
+
+    def _state_routes(self, hostname: str) -> Iterator[Key]:
+        for key in self.cluster.states.listed_by_index(BY_HOSTNAME, hostname):
             config_map = self.cluster.states.get(key)
             found = route_of(config_map) if config_map is not None else None
             if found is not None:
                 yield Key(*found)
 
     def _task_routes(self, hostname: str) -> Iterator[Key]:
-        for key in self.cluster.tasks.by_index(BY_HOSTNAME, hostname):
+        for key in self.cluster.tasks.listed_by_index(BY_HOSTNAME, hostname):
             task = self.cluster.tasks.get(key)
             route = task_route_key(task) if task is not None else None
             if route is not None:
@@ -110,20 +124,26 @@ class RouteClaims:
         for rival in await self.claims.rivals(KindObject(HTTP_ROUTE, key, route)):
             how = "served" if rival.holds else "claimed"
             older = "" if rival.holds else ", which is older"
-            raise Stall(DOMAIN_CONFLICT, f"the domain {rival.value} is {how} by {rival.holder}{older}")
+            raise HostnameHeld(DOMAIN_CONFLICT, f"the domain {rival.value} is {how} by {rival.holder}{older}")
         for hostname in wanted:
             for holder in self.records.leaving(key, hostname):
-                raise Stall(DOMAIN_CONFLICT, f"the domain {hostname} is still being withdrawn from {holder}")
+                raise HostnameHeld(DOMAIN_CONFLICT, f"waits until route {holder} has released {hostname}")
 
     async def _proof(self, claim: Claim) -> Proof:
-        recorders = {str(key) for key in self.records.state_routes(claim.value)}
+        holders = self.records.holders(claim.value)
 
         def has(route: JsonObject) -> bool:
-            return str(key_of(route)) in recorders and self._is_its_state(route)
+            return key_of(route) in holders and self._is_recorded(route)
 
         return has
 
-    def _is_its_state(self, route: JsonObject) -> bool:
-        """Whether the state is of this route, and not of an earlier one of the same name."""
-        found = self._cluster.state(key_of(route))
-        return found is not None and found.state.route.uid in ("", dig(route, "metadata", "uid"))
+    def _is_recorded(self, route: JsonObject) -> bool:
+        """Whether state or task are of this route, and not of an earlier one of the same name."""
+        key, tasks = str(key_of(route)), self._cluster.tasks
+        states = [
+            self._cluster.states.get(found) for found in self._cluster.states.listed_by_index(BY_ROUTE, key)
+        ]
+        uids = {str(dig(state, "metadata", "annotations", ROUTE_UID) or "") for state in states}
+        found = [tasks.get(found) for found in tasks.listed_by_index(BY_ROUTE, key)]
+        uids |= {str(dig(task, "spec", "httprouteRef", "uid") or "") for task in found}
+        return not uids.isdisjoint({"", dig(route, "metadata", "uid")})

@@ -39,6 +39,7 @@ from edgekeeper.controllers.zerotrust.route_index import (
 )
 from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
 from edgekeeper.controllers.zerotrust.state import route_of
+from edgekeeper.controllers.zerotrust.unseen_tasks import UnseenTasks
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.informers import Informer
@@ -75,6 +76,7 @@ class Cluster:
         self.grants = KindView(REFERENCE_GRANT)
         self.states = KindView(CONFIG_MAP, STATE_INDEXES)
         self.tasks = KindView(TASK, TASK_INDEXES)
+        self.unseen_tasks = UnseenTasks()
 
     def follow(self, informers: Iterable[Informer]) -> None:
         """Read the stores of a controller's informers."""
@@ -206,8 +208,19 @@ class Cluster:
 
     # Which routes a change concerns: only those that are known, since others have their first pass coming
 
-    def routes_of_tenant(self, tenant: JsonObject) -> Iterable[Key]:
-        return self._users_of(key_of(tenant))
+    def routes_of_tenant(self, tenant: JsonObject) -> Iterator[Key]:
+        """The routes that name a tenant, and those that something was published for with it."""
+        yield from self._users_of(key_of(tenant))
+        states = (self.states.get(key) for key in self.states_of_tenant(tenant))
+        yield from (Key(*route) for state in states if state is not None and (route := route_of(state)))
+        tasks = (self.tasks.get(key) for key in self.tasks_of_tenant(tenant))
+        yield from (route for task in tasks if task is not None and (route := task_route_key(task)))
+
+    def states_of_tenant(self, tenant: JsonObject) -> list[Key]:
+        return self.states.known_by_index(BY_TENANT, key_of(tenant).name)
+
+    def tasks_of_tenant(self, tenant: JsonObject) -> list[Key]:
+        return self.tasks.known_by_index(BY_TENANT, key_of(tenant).name)
 
     def routes_of_template(self, template: JsonObject) -> Iterator[Key]:
         key = key_of(template)
@@ -225,17 +238,19 @@ class Cluster:
         if found is not None:
             yield Key(*found)
             for hostname in STATE_INDEXES[BY_HOSTNAME](config_map):
-                yield from self._claimants(hostname)
+                yield from self.claimants(hostname)
 
     def routes_of_task(self, task: JsonObject) -> Iterator[Key]:
         """The route of a task, and those that wait for one of its hostnames."""
+        self.unseen_tasks.show(task)
         key = task_route_key(task)
         if key is not None:
             yield key
             for hostname in task_hostnames(task):
-                yield from self._claimants(hostname)
+                yield from self.claimants(hostname)
 
-    def _claimants(self, hostname: str) -> list[Key]:
+    def claimants(self, hostname: str) -> list[Key]:
+        """The routes that ask for a hostname."""
         try:
             return self.routes.known_by_index(HOSTNAME, hostname)
         except KeyError:

@@ -9,6 +9,7 @@
     any                         at work, or failed                   wait for the worker
     any                         completed, not recorded              record its result in the state
     any                         completed, recorded                  delete the task
+    refused, hostnames awaited  none, or of another spec             a task that releases those (`route_specs.released`)
     nothing is wanted           none                                 a task that withdraws all that the state lists
     nothing is wanted           a completed withdrawal               delete the state, then the task
 
@@ -17,22 +18,15 @@ What exists is known from the task while there is one, since the worker keeps it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import replace
 
 from msgspec import structs
 
-from edgekeeper.api.zerotrust_task import (
-    DeleteIds,
-    ExistingIds,
-    InventoryItem,
-    Operations,
-    RouteRef,
-    TaskResult,
-    TaskSpec,
-)
-from edgekeeper.controllers.zerotrust.legacy_state import Ids, ids_of_inventory, result_of
-from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject, identity, merged
+from edgekeeper.api.zerotrust_task import TaskResult, TaskSpec
+from edgekeeper.controllers.zerotrust.legacy_state import ids_of_inventory, result_of
+from edgekeeper.controllers.zerotrust.route_objects import RELEASE, TaskObject
+from edgekeeper.controllers.zerotrust.route_situation import Facts, Wanted
+from edgekeeper.controllers.zerotrust.route_specs import bare, deletion, released, replace_uid, with_inventory
 from edgekeeper.controllers.zerotrust.route_steps import (
     AwaitTask,
     ChangeTask,
@@ -45,68 +39,29 @@ from edgekeeper.controllers.zerotrust.state import Origin, RouteState
 from edgekeeper.core.steps import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a route is to have."""
-
-    spec: TaskSpec
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything that a decision about a route depends on."""
-
-    route: RouteRef
-    now: datetime
-    state: StateObject | None = None
-    task: TaskObject | None = None
-    left: tuple[InventoryItem, ...] = ()
-    """What another operator has left behind, according to the route's annotations. Counts until there is a state of ours."""
-    wanted: Wanted | None = None
-    """None for a route that is to be withdrawn."""
-    withdrawal: TaskSpec | None = None
-    """How to withdraw what exists: the account and the credential. None where there is nothing to withdraw."""
-    repair: str = ""
-    """Why a task is needed although everything was applied: drift, or a token that expires."""
-    shared: frozenset[tuple[str, ...]] = field(default=frozenset())
-    """What belongs to another route that is published, whoever else lists it."""
-
-    @property
-    def inventory(self) -> tuple[InventoryItem, ...]:
-        """All that exists because of the route, as far as is known."""
-        state = self.state.state if self.state is not None else None
-        if self.task is not None and self.task.is_current:
-            return self.task.journal
-        known = state.inventory if state is not None else ()
-        queued = self.task.journal if self.task is not None else ()
-        is_ours = state is not None and state.written_by is Origin.OURS
-        return merged(queued, known, () if is_ours else self.left)
-
-    def is_own(self, item: InventoryItem) -> bool:
-        """Whether what an entry is about belongs to no other route."""
-        return identity(item) not in self.shared
-
-    @property
-    def is_applied(self) -> bool:
-        """Whether what is wanted was applied."""
-        if self.state is None or self.wanted is None:
-            return False
-        state = self.state.state
-        return (state.hash, state.route.uid) == (self.wanted.hash, self.route.uid)
-
-
 def decide(facts: Facts) -> Step | None:
     """The next step, or None where nothing is left to do."""
     return _withdraw(facts) if facts.wanted is None else _publish(facts, facts.wanted)
 
 
 def decide_refused(facts: Facts) -> Step | None:
-    """The next step for a route that is refused: results are recorded, and nothing new is begun."""
+    """The next step for a route that is refused: results are recorded, and nothing new is published."""
     task = facts.task
-    if task is None or task.is_deletion or not task.is_completed:
+    if task is not None and task.is_completed:
+        return _discard(facts, task) if task.is_deletion else _collect(facts, task)
+    return decide_release(facts) if facts.awaited else None
+
+
+def decide_release(facts: Facts) -> Step | None:
+    """The step that releases the awaited hostnames; None where a task is at work on that."""
+    spec, task = released(facts), facts.task
+    reason = f"other routes wait for {', '.join(sorted(facts.awaited))}"
+    if spec is None:
         return None
-    return _collect(facts, task)
+    if task is None:
+        return CreateTask(reason=reason, spec=spec, hash=RELEASE)
+    is_under_way = task.spec is not None and (task.is_deletion or task.spec.hostnames == spec.hostnames)
+    return None if is_under_way else ChangeTask(reason=reason, task=task, spec=spec, hash=RELEASE)
 
 
 # Publishing
@@ -124,7 +79,7 @@ def _publish(facts: Facts, wanted: Wanted) -> Step | None:
         return ChangeTask(
             reason="what is wanted has changed",
             task=task,
-            spec=_with_inventory(facts, wanted.spec),
+            spec=with_inventory(facts, wanted.spec),
             hash=wanted.hash,
         )
     return (
@@ -139,7 +94,7 @@ def _begin(facts: Facts, wanted: Wanted) -> Step | None:
     if facts.is_applied and not facts.repair:
         return None
     reason = facts.repair if facts.is_applied else "what is wanted was not applied yet"
-    return CreateTask(reason=reason, spec=_with_inventory(facts, wanted.spec), hash=wanted.hash)
+    return CreateTask(reason=reason, spec=with_inventory(facts, wanted.spec), hash=wanted.hash)
 
 
 def _is_elsewhere(task: TaskObject, wanted: Wanted) -> bool:
@@ -204,10 +159,6 @@ def _ids(result: TaskResult, task: TaskObject) -> TaskResult:
     return structs.replace(result, **lacking)
 
 
-def replace_uid(route: RouteRef, uid: str) -> RouteRef:
-    return structs.replace(route, uid=uid or route.uid)
-
-
 # Withdrawing
 
 
@@ -244,60 +195,17 @@ def _is_same_deletion(task: TaskObject, wanted: TaskSpec) -> bool:
 
 def _discard(facts: Facts, task: TaskObject) -> Step:
     """The end of a withdrawal. The state goes first: what is left of a crash is a task that is completed."""
+    if task.is_release and facts.state is not None:
+        if facts.state.state.task == task.reference:
+            return DropTask(reason="its result is recorded", task=task)
+        kept = _after_release(facts, facts.state.state, task)
+        return RecordState(reason="hostnames are released", state=kept, present=facts.state)
     if facts.state is not None:
         return DropState(reason="nothing is left of it", state=facts.state)
     return DropTask(reason="it is completed", task=task)
 
 
-# Specs
-
-
-def bare(spec: TaskSpec) -> TaskSpec:
-    """A spec without what was there when it was made."""
-    return structs.replace(spec, inventory=[], existing_ids=None, delete_ids=None, adopt=False)
-
-
-def _with_inventory(facts: Facts, spec: TaskSpec) -> TaskSpec:
-    inventory = list(facts.inventory)
-    ids = ids_of_inventory(inventory)
-    return structs.replace(spec, inventory=inventory, existing_ids=_existing(ids) if ids else None)
-
-
-def deletion(facts: Facts, spec: TaskSpec) -> TaskSpec:
-    """The spec that withdraws everything that exists because of the route, and belongs to no other."""
-    inventory = [item for item in facts.inventory if facts.is_own(item)]
-    ids = ids_of_inventory(inventory)
-    return structs.replace(
-        bare(spec),
-        httproute_ref=replace_uid(spec.httproute_ref, facts.route.uid),
-        action="delete",
-        hostnames=[],
-        operations=Operations(),
-        inventory=inventory,
-        delete_ids=_deleted(ids, spec) if ids else None,
-    )
-
-
-def _existing(ids: Ids) -> ExistingIds:
-    app = ids.get("access_app_id", "")
-    return ExistingIds(
-        hostname_route_id=ids.get("hostname_route_id", ""),
-        app_id=app,
-        access_app_id=app,
-        access_policy_ids=ids.get("access_policy_ids", ""),
-        service_token_id=ids.get("service_token_id", ""),
-        cname_record_id=ids.get("cname_record_id", ""),
-        dns_record_id=ids.get("dns_record_id", ""),
-    )
-
-
-def _deleted(ids: Ids, spec: TaskSpec) -> DeleteIds:
-    return DeleteIds(
-        hostname=spec.hostname,
-        access_app_id=ids.get("access_app_id", ""),
-        cname_record_id=ids.get("cname_record_id", ""),
-        service_token_id=ids.get("service_token_id", ""),
-        dns_record_id=ids.get("dns_record_id", ""),
-        tunnel_id=ids.get("hostname_route_id", "") or spec.tunnel_id,
-        zone_id=ids.get("zone_id", "") or spec.zone_id,
-    )
+def _after_release(facts: Facts, state: RouteState, task: TaskObject) -> RouteState:
+    """The state of a route that has no hostname for now. What was applied stays known, so that protection is not lost."""
+    ids = result_of(ids_of_inventory(list(facts.inventory)))
+    return replace(state, hash="", inventory=facts.inventory, ids=ids, drift="", task=task.reference)

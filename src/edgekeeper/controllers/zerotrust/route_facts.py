@@ -25,9 +25,9 @@ from edgekeeper.controllers.zerotrust.names import token_name
 from edgekeeper.controllers.zerotrust.origin import BACKEND
 from edgekeeper.controllers.zerotrust.route_claims import RouteClaims
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster, Tenant
-from edgekeeper.controllers.zerotrust.route_decide import Facts, Wanted
 from edgekeeper.controllers.zerotrust.route_index import BY_NAME, BY_TOKEN, key_of, token_value
 from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
+from edgekeeper.controllers.zerotrust.route_situation import Facts, Wanted
 from edgekeeper.controllers.zerotrust.settings import Settings, merge
 from edgekeeper.controllers.zerotrust.state import Origin, RouteState
 from edgekeeper.core.clock import Clock
@@ -104,7 +104,7 @@ class Observer:
             granted,
             self._load_balancer(key, load_balancer_of(settings, key.namespace)),
             options,
-            protected=any(item.kind == "AccessApplication" for item in facts.inventory),
+            protected=_is_protected(facts),
             names=self._names(facts, tenant.object.spec.account_id, hostname),
         )
 
@@ -177,6 +177,13 @@ class Observer:
         return str(dig(route, "metadata", "creationTimestamp") or ""), str(
             dig(route, "metadata", "uid") or ""
         )
+
+
+def _is_protected(facts: Facts) -> bool:
+    """Whether there is an Access application, or would be if the route had a hostname at present."""
+    applied = facts.state.state.applied if facts.state is not None else None
+    was_wanted = applied is not None and bool(applied.operations.access_app.enabled)
+    return was_wanted or any(item.kind == "AccessApplication" for item in facts.inventory)
 
 
 def annotations_of(route: JsonObject) -> dict[str, str]:

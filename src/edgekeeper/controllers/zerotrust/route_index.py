@@ -1,7 +1,7 @@
 """How routes, states, tasks and tenants are found by what they say about each other. Index functions expect anything.
 
 routes     by their tenant and template as annotated, by namespace if annotated at all, by name
-states     by route, by the hostnames that they list, by the service token that was applied
+states     by route, by the hostnames that they list, by the service token that was applied, by the name of the tenant
 tasks      the same
 tenants    by namespace
 """
@@ -113,7 +113,18 @@ def state_token(config_map: JsonObject) -> Iterable[str]:
     return list(_token(spec))
 
 
-STATE_INDEXES: Final = {BY_ROUTE: state_route, BY_HOSTNAME: state_hostnames, BY_TOKEN: state_token}
+def state_tenant(config_map: JsonObject) -> Iterable[str]:
+    """The name of the tenant. Earlier operators recorded no namespace."""
+    name = dig(config_map, "data", "tenant_name")
+    return [name] if isinstance(name, str) and name else ()
+
+
+STATE_INDEXES: Final = {
+    BY_ROUTE: state_route,
+    BY_HOSTNAME: state_hostnames,
+    BY_TOKEN: state_token,
+    BY_TENANT: state_tenant,
+}
 
 
 # Tasks
@@ -146,7 +157,17 @@ def task_token(task: JsonObject) -> Iterable[str]:
     return list(_token(dig(task, "spec")))
 
 
-TASK_INDEXES: Final = {BY_ROUTE: task_route, BY_HOSTNAME: task_hostnames, BY_TOKEN: task_token}
+def task_tenant(task: JsonObject) -> Iterable[str]:
+    name = dig(task, "spec", "tenantRef", "name")
+    return [name] if isinstance(name, str) and name else ()
+
+
+TASK_INDEXES: Final = {
+    BY_ROUTE: task_route,
+    BY_HOSTNAME: task_hostnames,
+    BY_TOKEN: task_token,
+    BY_TENANT: task_tenant,
+}
 
 
 def token_value(account: str, name: str) -> str:

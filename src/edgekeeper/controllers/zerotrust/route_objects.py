@@ -17,6 +17,8 @@ from edgekeeper.kube.kinds import Key
 
 ANNOTATION_HASH: Final = f"{PREFIX}annotation-hash"
 FAILED: Final = "TaskFailed"
+RELEASE: Final = "release"
+"""In place of the hash of a task that withdraws hostnames of a route which is to keep the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,11 @@ class TaskObject:
     @property
     def is_deletion(self) -> bool:
         return self.spec is not None and self.spec.action == "delete"
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it withdraws hostnames that other routes wait for, and leaves the rest of the route as it is."""
+        return self.hash == RELEASE
 
     @property
     def is_current(self) -> bool:

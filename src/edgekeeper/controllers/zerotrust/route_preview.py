@@ -14,15 +14,16 @@ import msgspec
 from edgekeeper.api.zerotrust_task import TaskSpec
 from edgekeeper.controllers.zerotrust.kube_worker import KubeWorkerOptions, route_observer
 from edgekeeper.controllers.zerotrust.process_worker import looking
-from edgekeeper.controllers.zerotrust.route_decide import Facts, decide
+from edgekeeper.controllers.zerotrust.route_decide import decide
 from edgekeeper.controllers.zerotrust.route_facts import Observer
 from edgekeeper.controllers.zerotrust.route_index import TASK, TEMPLATE, TENANT, annotation
 from edgekeeper.controllers.zerotrust.route_objects import StateObject
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import ChangeTask, CreateTask
-from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
+from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals, remains
 from edgekeeper.controllers.zerotrust.state import STATE_LABELS
 from edgekeeper.controllers.zerotrust.task_preview import TaskPreviews, once_listed
-from edgekeeper.core.annotations import Wishes
+from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.drift import Change, Policy
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
@@ -74,6 +75,8 @@ class RoutePreviewer:
                 return None
             if Wishes.of(route).paused:
                 return Preview(HTTP_ROUTE.kind, key, Verdict.PAUSED)
+            if is_deleting(route) and Wishes.of(route).deletion_policy is DeletionPolicy.ORPHAN:
+                return Preview(HTTP_ROUTE.kind, key, Verdict.ORPHANED, kept=tuple(remains(facts.inventory)))
             facts = await self._completed(route, facts, is_wanted=is_wanted)
             return await self._preview(route, key, facts)
         except PassError as error:

@@ -6,8 +6,7 @@
 
 Guarantees
     - A route whose annotations cannot be read clearly is neither published nor withdrawn.
-    - A deletion that keeps failing is given up after the clean-up timeout. The state stays, and with it the list of what is
-      left: `state_controller` goes on with it.
+    - A deletion is never given up silently (`route_removal`).
 """
 
 from __future__ import annotations
@@ -19,60 +18,49 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.api.zerotrust import FINALIZER
 from edgekeeper.controllers.zerotrust.dns_only import NO_ADDRESS
+from edgekeeper.controllers.zerotrust.route_claims import HostnameHeld
 from edgekeeper.controllers.zerotrust.route_cluster import Cluster
-from edgekeeper.controllers.zerotrust.route_decide import Facts, decide, decide_refused
+from edgekeeper.controllers.zerotrust.route_decide import decide, decide_refused
 from edgekeeper.controllers.zerotrust.route_effects import Effects
 from edgekeeper.controllers.zerotrust.route_facts import SERVICE_NOT_FOUND, Observer
 from edgekeeper.controllers.zerotrust.route_index import annotation, is_annotated
+from edgekeeper.controllers.zerotrust.route_removal import RouteRemoval, uid_of
 from edgekeeper.controllers.zerotrust.route_report import (
-    WITHDRAWING,
     Drift,
     Readiness,
     annotations_of_pause,
-    farewell,
-    former_finalizers,
     metadata_write,
     readiness,
-    records_left,
     stale_ids,
     told,
     unmanaged_records,
 )
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import (
     AwaitTask,
     CreateTask,
-    DropState,
-    DropTask,
     RecordState,
 )
 from edgekeeper.controllers.zerotrust.route_token import next_look
-from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals, remains
-from edgekeeper.controllers.zerotrust.state import RouteState
-from edgekeeper.core.annotations import DeletionPolicy, Wishes
+from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
+from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.drift import DRIFT_CORRECTED, Policy
-from edgekeeper.core.duration import format_duration
-from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait
-from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.errors import PassError, Retry, Stall, Wait
+from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done, requeue
 from edgekeeper.core.steps import Step
-from edgekeeper.kube.store import NotSyncedError
 from edgekeeper.lifecycle.corrections import INTERVAL
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.memory import Memory
-from edgekeeper.lifecycle.reconciler import ORPHAN_TIMEOUT
 from edgekeeper.runtime.contract import Request
-from edgekeeper.runtime.finalizers import has_finalizer
 
 _log = get_logger(__name__)
 
 _AT_ONCE: Final = timedelta(0)
 _TOLD_WAITS: Final = frozenset({NO_ADDRESS, SERVICE_NOT_FOUND})
-_CLEANUP_ABANDONED: Final = "CleanupAbandoned"
-_ORPHANED: Final = "Orphaned"
 
 
 @dataclass(frozen=True)
@@ -89,8 +77,10 @@ class RouteReconciler:
     cleanup_timeout: timedelta = timedelta(hours=1)
 
     @property
-    def withdrawals(self) -> Withdrawals:
-        return Withdrawals(self.cluster)
+    def _removal(self) -> RouteRemoval:
+        return RouteRemoval(
+            self.cluster, self.observer, self.effects, self.memory, self.intervals, self.cleanup_timeout
+        )
 
     # The interface to the runtime
 
@@ -114,24 +104,14 @@ class RouteReconciler:
         if (stale := stale_ids(request.object, facts)) is not None:
             return requeue(_AT_ONCE).writing(stale)
         if not is_enabled and facts.state is None and facts.task is None:
-            return self._let_go(request)
-        return await (self._publish(request, facts) if is_enabled else self._disable(request, facts))
+            return self._removal.let_go(request)
+        return await (self._publish(request, facts) if is_enabled else self._removal.disable(request, facts))
 
     async def finalize(self, request: Request) -> Outcome:
         facts = self.observer.known(request.object)
         if (stale := stale_ids(request.object, facts)) is not None:
             return requeue(_AT_ONCE).writing(stale)
-        if Wishes.of(request.object).deletion_policy is DeletionPolicy.ORPHAN:
-            return await self._orphan(request, facts)
-        try:
-            return await self._withdraw(request, facts)
-        except (Conflict, NotSyncedError):
-            raise
-        except PassError as error:
-            lasting = self.memory.failing_deletions.note(_uid(request))
-            if not self.cleanup_timeout or lasting <= self.cleanup_timeout:
-                raise
-            return await self._give_up(request, facts, error)
+        return await self._removal.delete(request, facts)
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         if not is_annotated(request.object):
@@ -154,13 +134,12 @@ class RouteReconciler:
     async def _publish(self, request: Request, facts: Facts) -> Outcome:
         try:
             wanted = await self.observer.wanted(request.object, facts)
-        except PassError:
-            if (step := decide_refused(facts)) is not None:
-                await self.effects.perform(step)
+        except PassError as refusal:
+            await self._refuse(request, facts, refusal)
             raise
         if _log.shows_debug:
             _log.debug("Settings merged", spec=msgspec.to_builtins(wanted.spec), hash=wanted.hash)
-        facts = replace(facts, wanted=wanted, withdrawal=self.withdrawals.moved(facts, wanted))
+        facts = replace(facts, wanted=wanted, withdrawal=Withdrawals(self.cluster).moved(facts, wanted))
         drift = self._drift(request, facts)
         due = next_look(facts.state.state) if facts.state is not None and facts.is_applied else None
         facts = replace(
@@ -170,6 +149,16 @@ class RouteReconciler:
         if step is not None:
             await self.effects.perform(step)
         return self._published(request, facts, step, drift)
+
+    async def _refuse(self, request: Request, facts: Facts, refusal: PassError) -> None:
+        """Record results, and release what others wait for where the route itself waits for a hostname."""
+        if isinstance(refusal, HostnameHeld):
+            awaited = self.observer.claims.records.awaited(request.key, facts.inventory)
+            facts = replace(facts, awaited=awaited)
+        if facts.awaited:
+            facts = self._removal.withdrawal_of(request, facts, orphan=False)
+        if (step := decide_refused(facts)) is not None:
+            await self.effects.perform(step)
 
     def _published(self, request: Request, facts: Facts, step: Step | None, drift: Drift) -> Outcome:
         said = readiness(facts, step, drift)
@@ -184,7 +173,7 @@ class RouteReconciler:
         self, request: Request, facts: Facts, step: Step | None, said: Readiness, drift: Drift
     ) -> tuple[Event, ...]:
         if isinstance(step, CreateTask) and drift.note and facts.is_applied:
-            self.memory.corrections.note(_uid(request))
+            self.memory.corrections.note(uid_of(request))
             return (Event("Normal", DRIFT_CORRECTED, drift.note),)
         if isinstance(step, RecordState) and not facts.is_applied:
             return (Event("Normal", said.reason, said.message),) if said.ready else ()
@@ -213,97 +202,9 @@ class RouteReconciler:
         state = facts.state.state if facts.state is not None else None
         if facts.wanted is not None and facts.wanted.spec.adopt and unmanaged_records(state):
             return "its DNS records may be adopted"
-        if drift.note and drift.is_corrected and self.memory.corrections.may_correct_now(_uid(request)):
+        if drift.note and drift.is_corrected and self.memory.corrections.may_correct_now(uid_of(request)):
             return f"drift: {drift.note}"
         return "the service token is due" if is_due else ""
-
-    # Withdrawing
-
-    async def _disable(self, request: Request, facts: Facts) -> Outcome:
-        outcome = await self._withdraw(request, facts)
-        return outcome if outcome.requeue_after is not None else self._let_go(request)
-
-    def _let_go(self, request: Request) -> Outcome:
-        """Leave nothing of ours on a route that is not, or no longer, to be published."""
-        self.observer.services.use(request.key, ())
-        if not has_finalizer(request.object, FINALIZER):
-            return done()
-        self.memory.forget(_uid(request))
-        return done().writing(farewell(FINALIZER, request.object))
-
-    async def _withdraw(self, request: Request, facts: Facts, *, orphan: bool = False) -> Outcome:
-        """The next step of a withdrawal: done without a requeue where nothing is left."""
-        former = former_finalizers(request.object, facts.state.state if facts.state is not None else None)
-        if former:
-            return requeue(_AT_ONCE).writing(MetadataWrite(remove_finalizers=former))
-        facts = self._withdrawn(request, facts, orphan=orphan)
-        step = decide(facts)
-        if step is None:
-            self.memory.forget(_uid(request))
-            self.observer.services.use(request.key, ())
-            return done()
-        await self.effects.perform(step)
-        if isinstance(step, AwaitTask) and step.task.is_failed:
-            raise Stall(*step.task.failure)
-        self.memory.failing_deletions.clear(_uid(request))
-        said = Readiness(
-            False, WITHDRAWING, "what exists at Cloudflare because of the route is being removed"
-        )
-        after = self.intervals.steady if isinstance(step, AwaitTask) else self.intervals.in_progress
-        events = records_left(step.state.state) if isinstance(step, DropState) and not orphan else ()
-        return requeue(after).writing(MetadataWrite(annotations=said.annotations())).with_events(*events)
-
-    def _withdrawn(self, request: Request, facts: Facts, *, orphan: bool) -> Facts:
-        task = facts.task
-        if task is not None and task.is_deletion and task.is_completed:
-            return facts
-        annotated = annotation(request.object, "tenant")
-        state = facts.state.state if facts.state is not None else None
-        return replace(
-            facts,
-            withdrawal=self.withdrawals.spec(facts, annotated, orphan=orphan),
-            shared=self.observer.claims.records.shared(request.key, state),
-        )
-
-    async def _orphan(self, request: Request, facts: Facts) -> Outcome:
-        """Leave everything at Cloudflare as it is, without our marks."""
-        try:
-            outcome = await self._withdraw(request, facts, orphan=True)
-        except (Conflict, NotSyncedError):
-            raise
-        except PassError as error:
-            lasting = self.memory.failing_deletions.note(_uid(request))
-            if not isinstance(error, Stall) and lasting <= ORPHAN_TIMEOUT:
-                raise
-            await self._drop(facts)
-            message = (
-                f"{_what(facts)} stays at Cloudflare, but our marks could not be removed: {error.message}"
-            )
-            return done().with_events(Event("Warning", _ORPHANED, message))
-        task = facts.task
-        if facts.state is None or task is None or not task.is_deletion or not task.is_completed:
-            return outcome
-        left = ", ".join(remains(facts.state.state.inventory))
-        return outcome.with_events(Event("Normal", _ORPHANED, f"{left} stays at Cloudflare"))
-
-    async def _drop(self, facts: Facts) -> None:
-        if facts.state is not None:
-            await self.effects.perform(DropState(reason="the route is orphaned", state=facts.state))
-        if facts.task is not None:
-            await self.effects.perform(DropTask(reason="the route is orphaned", task=facts.task))
-
-    async def _give_up(self, request: Request, facts: Facts, error: PassError) -> Outcome:
-        """The route may go. What it leaves behind is told, and stays listed in its state."""
-        if facts.state is None and facts.inventory:
-            await self.effects.perform(
-                RecordState(reason="giving up", state=_unfinished(facts), present=None)
-            )
-        self.memory.forget(_uid(request))
-        self.observer.services.use(request.key, ())
-        after = format_duration(self.cleanup_timeout)
-        left = ", ".join(remains(facts.inventory)) or "nothing"
-        message = f"giving up after {after}: {error.message}; what may remain: {left}"
-        return done().with_events(Event("Warning", _CLEANUP_ABANDONED, message))
 
     def _tenant_name(self, request: Request) -> str:
         """The tenant of a route, or the one that its state names."""
@@ -315,29 +216,3 @@ class RouteReconciler:
             if state is not None and state.state.tenant is not None:
                 return state.state.tenant.name
         return annotation(request.object, "tenant")
-
-
-def _unfinished(facts: Facts) -> RouteState:
-    """The state of a route whose only record is its task."""
-    spec = facts.task.spec if facts.task is not None else None
-    if spec is None:
-        return RouteState(facts.route, inventory=facts.inventory)
-    return RouteState(
-        facts.route,
-        "",
-        spec.tenant_ref,
-        spec.account_id,
-        spec.credential_secret_ref,
-        spec.hostname,
-        spec.tunnel_id,
-        spec.zone_id,
-        facts.inventory,
-    )
-
-
-def _what(facts: Facts) -> str:
-    return ", ".join(remains(facts.inventory)) or "nothing"
-
-
-def _uid(request: Request) -> str:
-    return str(dig(request.object, "metadata", "uid") or "")

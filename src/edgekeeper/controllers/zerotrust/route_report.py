@@ -18,8 +18,8 @@ from typing import Final
 
 from edgekeeper.controllers.zerotrust.annotations import OPERATOR_WRITTEN
 from edgekeeper.controllers.zerotrust.legacy_state import ANNOTATIONS, LAST_RECONCILE, written_annotations
-from edgekeeper.controllers.zerotrust.route_decide import Facts
 from edgekeeper.controllers.zerotrust.route_facts import KOPF_FINALIZER
+from edgekeeper.controllers.zerotrust.route_situation import Facts
 from edgekeeper.controllers.zerotrust.route_steps import RecordState
 from edgekeeper.controllers.zerotrust.state import Origin, RouteState
 from edgekeeper.core.clock import timestamp

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from edgekeeper.api.zerotrust_task import CredentialSecretRef, InventoryItem, Operations, TaskSpec, TenantRef
 from edgekeeper.controllers.zerotrust.route_cluster import TENANT_NOT_FOUND, Cluster, Tenant
-from edgekeeper.controllers.zerotrust.route_decide import Facts, Wanted, bare
+from edgekeeper.controllers.zerotrust.route_situation import Facts, Wanted
+from edgekeeper.controllers.zerotrust.route_specs import bare
 from edgekeeper.core.errors import Stall
 from edgekeeper.kube.kinds import Key
 

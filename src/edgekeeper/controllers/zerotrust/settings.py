@@ -22,14 +22,8 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from edgekeeper.api.shared import CamelStruct
-from edgekeeper.api.zerotrust import (
-    AccessSettings,
-    DnsOnlySettings,
-    OriginSettings,
-    ServiceTokenSettings,
-    TemplateSpec,
-    TenantDefaults,
-)
+from edgekeeper.api.zerotrust import DnsOnlySettings, OriginSettings, TemplateSpec, TenantDefaults
+from edgekeeper.api.zerotrust_settings import AccessSettings, ServiceTokenSettings
 from edgekeeper.controllers.zerotrust.annotations import RouteAnnotations
 from edgekeeper.core.annotations import INVALID_ANNOTATION
 from edgekeeper.core.errors import Stall

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 
@@ -16,13 +16,54 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.core.steps import Effect, Sight, Step
 
 
-@dataclass(frozen=True, slots=True)
-class Claim(Step):
-    """Record in the status that this worker carries out the task, and what is known to be there."""
+class _Recording(Step):
+    """Only the status is written."""
 
     effect: ClassVar = Effect.RECORD
     at_once: ClassVar = True
     answered: ClassVar = False
+
+
+class _Call(Step):
+    """A call to Cloudflare, whose answer says what there is now."""
+
+    effect: ClassVar = Effect.CHANGE
+    at_once: ClassVar = True
+
+
+class _LiveCall(_Call):
+    """A call about something that must be read live before."""
+
+    needs: ClassVar = Sight.LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class _Change(_LiveCall):
+    """A call that changes fields of something."""
+
+    differences: tuple[Difference, ...] = field(default=(), kw_only=True)
+
+    def changes(self) -> tuple[Difference, ...]:
+        return self.differences
+
+
+class _SecretWrite(_Call):
+    """A Secret is written, and Cloudflare is not called."""
+
+    answered: ClassVar = False
+
+
+class _Submission(Step):
+    """Changes are handed in to a writer, which writes them together with others."""
+
+    effect: ClassVar = Effect.CHANGE
+    answered: ClassVar = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(_Recording):
+    """Record in the status that this worker carries out the task, and what is known to be there."""
+
     worker: str
 
     def __str__(self) -> str:
@@ -33,13 +74,10 @@ class Claim(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class AnnounceToken(Step):
+class AnnounceToken(_Recording):
     """Record in the status that a service token of this name is about to be created: tokens bear no mark."""
 
-    effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.LIVE  # so that one of that name which is gone is not in the inventory any more
-    at_once: ClassVar = True
-    answered: ClassVar = False
     name: str
 
     def __str__(self) -> str:
@@ -47,11 +85,9 @@ class AnnounceToken(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class CreateToken(Step):
+class CreateToken(_Call):
     """Create the service token and store its credentials."""
 
-    effect: ClassVar = Effect.CHANGE
-    at_once: ClassVar = True
     name: str
     duration: str
 
@@ -63,12 +99,9 @@ class CreateToken(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class RotateToken(Step):
+class RotateToken(_LiveCall):
     """Replace the client secret and store it."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
     token: ServiceToken
     old_until: datetime
     is_due: bool = False
@@ -79,12 +112,9 @@ class RotateToken(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateToken(Step):
+class UpdateToken(_LiveCall):
     """Change name or duration of the service token."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
     token: ServiceToken
     name: str
     duration: str
@@ -102,12 +132,9 @@ class UpdateToken(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshToken(Step):
+class RefreshToken(_LiveCall):
     """Let the service token live for its whole duration again."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
     token: ServiceToken
 
     def __str__(self) -> str:
@@ -115,12 +142,9 @@ class RefreshToken(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkSecret(Step):
+class MarkSecret(_SecretWrite):
     """Put our mark on a Secret that holds the credentials of our token, or take it off."""
 
-    effect: ClassVar = Effect.CHANGE
-    at_once: ClassVar = True
-    answered: ClassVar = False
     secret: TokenSecret
     owner: str | None
 
@@ -129,10 +153,7 @@ class MarkSecret(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteToken(Step):
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
+class DeleteToken(_LiveCall):
     id: str
     name: str
 
@@ -141,10 +162,7 @@ class DeleteToken(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSecret(Step):
-    effect: ClassVar = Effect.CHANGE
-    at_once: ClassVar = True
-    answered: ClassVar = False
+class DeleteSecret(_SecretWrite):
     secret: TokenSecret
 
     def __str__(self) -> str:
@@ -155,29 +173,20 @@ class DeleteSecret(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteTokenPolicy(Step):
+class WriteTokenPolicy(_Change):
     """Create or change the reusable policy that lets the service token in."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
     policy: Policy | None
     fields: JsonObject
-    differences: tuple[Difference, ...] = ()
 
     def __str__(self) -> str:
         return f"{'change' if self.policy else 'create'} policy {self.fields['name']}"
 
-    def changes(self) -> tuple[Difference, ...]:
-        return self.differences
-
 
 @dataclass(frozen=True, slots=True)
-class CreateApplication(Step):
+class CreateApplication(_Call):
     """Create the application with its policies, in one call."""
 
-    effect: ClassVar = Effect.CHANGE
-    at_once: ClassVar = True
     settings: JsonObject
     policies: tuple[JsonObject, ...]
 
@@ -189,50 +198,33 @@ class CreateApplication(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class PutApplication(Step):
+class PutApplication(_Change):
     """Change the settings of the application, or which policies it has."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
     application: Application
     settings: JsonObject
     policies: tuple[JsonObject, ...]
-    differences: tuple[Difference, ...]
 
     def __str__(self) -> str:
         fields = ", ".join(dict.fromkeys(difference.path for difference in self.differences))
         return f"change Access application of {self.application.domain}: {fields}"
 
-    def changes(self) -> tuple[Difference, ...]:
-        return self.differences
-
 
 @dataclass(frozen=True, slots=True)
-class WritePolicy(Step):
+class WritePolicy(_Change):
     """Add a policy to the application, or change one in place: its id stays."""
 
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
     application: Application
     policy: AttachedPolicy | None
     fields: JsonObject
-    differences: tuple[Difference, ...]
 
     def __str__(self) -> str:
         verb = "change" if self.policy else "add"
         return f"{verb} policy {self.fields['name']} of the Access application of {self.application.domain}"
 
-    def changes(self) -> tuple[Difference, ...]:
-        return self.differences
-
 
 @dataclass(frozen=True, slots=True)
-class RemovePolicy(Step):
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
+class RemovePolicy(_LiveCall):
     application: Application
     policy: AttachedPolicy
 
@@ -241,10 +233,7 @@ class RemovePolicy(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteApplication(Step):
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
+class DeleteApplication(_LiveCall):
     id: str
     domain: str
 
@@ -253,10 +242,7 @@ class DeleteApplication(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteTokenPolicy(Step):
-    effect: ClassVar = Effect.CHANGE
-    needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
+class DeleteTokenPolicy(_LiveCall):
     id: str
     name: str
 
@@ -268,12 +254,9 @@ class DeleteTokenPolicy(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordHostnames(Step):
+class RecordHostnames(_Recording):
     """Record in the status which hostnames of the tunnel are about to be ours: rules bear no mark."""
 
-    effect: ClassVar = Effect.RECORD
-    at_once: ClassVar = True
-    answered: ClassVar = False
     tunnel: str
     hostnames: tuple[str, ...]
 
@@ -282,11 +265,9 @@ class RecordHostnames(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRules(Step):
+class WriteRules(_Submission):
     """Submit the rules of hostnames to the writer of the tunnel."""
 
-    effect: ClassVar = Effect.CHANGE
-    answered: ClassVar = False
     tunnel: str
     hostnames: tuple[HostnameChange, ...]
 
@@ -297,11 +278,9 @@ class WriteRules(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRecords(Step):
+class WriteRecords(_Submission):
     """Submit the records of hostnames to the writer of their zone."""
 
-    effect: ClassVar = Effect.CHANGE
-    answered: ClassVar = False
     zone: str
     records: tuple[RecordChange, ...]
 
@@ -322,13 +301,10 @@ class AwaitWrites(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Forget(Step):
+class Forget(_Recording):
     """Drop things from the inventory that are not provably ours: they are left as they are."""
 
-    effect: ClassVar = Effect.RECORD
     needs: ClassVar = Sight.LIVE
-    at_once: ClassVar = True
-    answered: ClassVar = False
     items: tuple[InventoryItem, ...]
 
     def __str__(self) -> str:

@@ -21,16 +21,16 @@ from edgekeeper.api.zerotrust_task import CloudflareTask
 from edgekeeper.cloud.cloudflare.accounts import Cloudflare
 from edgekeeper.cloud.outbox import Owner
 from edgekeeper.controllers.zerotrust.credentials import TokenUsers
-from edgekeeper.controllers.zerotrust.decide import (
+from edgekeeper.controllers.zerotrust.decide import decide
+from edgekeeper.controllers.zerotrust.observe import Base, Observer
+from edgekeeper.controllers.zerotrust.perform import Performer
+from edgekeeper.controllers.zerotrust.refusals import (
     APPLICATION_CONFLICT,
     APPLICATION_NOT_FOUND,
     HOSTNAME_CONFLICT,
     OWNED_BY_OTHER,
     RECORD_CONFLICT,
-    decide,
 )
-from edgekeeper.controllers.zerotrust.observe import Base, Observer
-from edgekeeper.controllers.zerotrust.perform import Performer
 from edgekeeper.controllers.zerotrust.repetitions import Repetitions
 from edgekeeper.controllers.zerotrust.report import CARRIED_OUT, DECLARATION, failed, report
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject

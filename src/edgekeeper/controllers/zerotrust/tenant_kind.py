@@ -18,13 +18,7 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper.api.zerotrust import (
-    TenantStatus,
-    TenantSummary,
-    TokenStatus,
-    TunnelStatus,
-    ZeroTrustTenant,
-)
+from edgekeeper.api.zerotrust import TenantStatus, TenantSummary, TokenStatus, TunnelStatus, ZeroTrustTenant
 from edgekeeper.api.zerotrust_task import CredentialSecretRef
 from edgekeeper.cloud.cache import LookupCache
 from edgekeeper.cloud.cloudflare.accounts import Account, Cloudflare

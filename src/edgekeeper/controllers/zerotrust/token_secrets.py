@@ -19,7 +19,7 @@ from typing import Final
 
 from edgekeeper.api.zerotrust_task import ServiceTokenOperation
 from edgekeeper.cloud.cloudflare.models import IssuedToken
-from edgekeeper.controllers.zerotrust.snapshot import TokenSecret
+from edgekeeper.controllers.zerotrust.snapshot import Subject, TokenSecret
 from edgekeeper.core.clock import parse_timestamp, timestamp
 from edgekeeper.core.errors import Conflict, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_object
@@ -189,3 +189,9 @@ def _moment(text: object) -> datetime | None:
         return parse_timestamp(str(text))
     except ValueError:
         return None
+
+
+def secret_name(subject: Subject) -> str:
+    """Namespace and name of the Secret of the service token."""
+    token, route = subject.spec.operations.service_token, subject.spec.httproute_ref
+    return f"{token.secret_namespace or route.namespace}/{token.secret_name or f'{route.name}-cfzt-service-token'}"

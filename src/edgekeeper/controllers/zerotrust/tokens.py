@@ -1,11 +1,14 @@
 """Which steps a service token and its Secret need. Pure.
 
 token is not there                              announce → create, with its Secret
+credentials were never stored                   rotate, with the Secret: nobody has them, and they are worthless at once
 Secret is missing, or of another token          rotate, with the Secret: the client secret is lost
 Secret says that a rotation was begun           rotate again: its result may be lost
-rotation is requested, or due                   rotate, the old secret staying valid for the grace period
+rotation is requested, or due                   rotate
 other name or duration                          update
 expires soon, or not as its duration says       refresh
+
+Where credentials were stored, programs may have read them. They stay valid for the grace period, whatever the rotation is for.
 """
 
 from __future__ import annotations
@@ -17,10 +20,9 @@ from typing import Final
 
 from edgekeeper.cloud.cloudflare.models import ServiceToken
 from edgekeeper.controllers.zerotrust import steps as do
-from edgekeeper.controllers.zerotrust.observe import secret_name
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, TokenSecret
-from edgekeeper.controllers.zerotrust.token_secrets import conflict
-from edgekeeper.controllers.zerotrust.wanted import mark_of
+from edgekeeper.controllers.zerotrust.token_secrets import conflict, secret_name
+from edgekeeper.controllers.zerotrust.wanted_records import mark_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step
 
@@ -90,9 +92,10 @@ def _stored(snapshot: Snapshot, token: ServiceToken) -> Iterator[Step]:
         yield do.MarkSecret(secret, mark, reason="it has the credentials of our token")
     grace = (parse_duration(wanted.rotation_grace) if wanted.rotation_grace else None) or GRACE
     if secret is None or secret.client_id != token.client_id or not secret.has_client_secret:
-        yield do.RotateToken(token, now, reason="its credentials are not in the Secret")
+        old_until = now + grace if _was_stored(snapshot, token) else now
+        yield do.RotateToken(token, old_until, reason="its credentials are not in the Secret")
     elif secret.rotating:
-        yield do.RotateToken(token, now, reason="a rotation was begun, and its result may be lost")
+        yield do.RotateToken(token, now + grace, reason="a rotation was begun, and its result may be lost")
     elif wanted.rotation and wanted.rotation != secret.rotation:
         yield do.RotateToken(
             token, now + grace, is_due=True, reason=f"rotation {wanted.rotation} is requested"
@@ -103,6 +106,13 @@ def _stored(snapshot: Snapshot, token: ServiceToken) -> Iterator[Step]:
             yield do.RotateToken(
                 token, now + grace, is_due=True, reason=f"it is rotated every {wanted.rotation_interval}"
             )
+
+
+def _was_stored(snapshot: Snapshot, token: ServiceToken) -> bool:
+    """Was there a Secret with credentials of the token, so that programs may use them? It is announced before."""
+    name = secret_name(snapshot.subject)
+    items = [item for item in snapshot.items("Secret") if item.name == name]
+    return any(item.content == token.client_id or item.unconfirmed for item in items)
 
 
 def _lasting(snapshot: Snapshot, token: ServiceToken) -> Iterator[Step]:

@@ -21,7 +21,7 @@ from edgekeeper.cloud.cloudflare.accounts import Cloudflare
 from edgekeeper.controllers.zerotrust.credentials import ApiTokens
 from edgekeeper.controllers.zerotrust.doubts import Doubts
 from edgekeeper.controllers.zerotrust.drift import DriftController, DriftReconciler
-from edgekeeper.controllers.zerotrust.metrics import TaskMetrics
+from edgekeeper.controllers.zerotrust.metrics import WorkerMetrics
 from edgekeeper.controllers.zerotrust.observe import Observer
 from edgekeeper.controllers.zerotrust.perform import Performer, Submitted
 from edgekeeper.controllers.zerotrust.task_kind import TaskKind
@@ -73,7 +73,7 @@ class CloudflareWorker:
         self._services = services
         self._cloudflare = cloudflare
         self._options = options
-        self._metrics = TaskMetrics(registry)
+        self._metrics = WorkerMetrics(registry)
         self._tokens = ApiTokens()
         self._doubts = Doubts()
         secrets = TokenSecrets(services.client)
@@ -112,7 +112,9 @@ class CloudflareWorker:
         """The controller that compares what was applied with what is there."""
         services, options = services or self._services, self._options
         users = self._tokens.users(services.informers)
-        reconciler = DriftReconciler(self._cloudflare, users, self._observer, options.drift_interval)
+        reconciler = DriftReconciler(
+            self._cloudflare, users, self._observer, self._metrics, options.drift_interval
+        )
         controller = DriftController(
             ControllerOptions(
                 "cloudflaredrift",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from edgekeeper.api.zerotrust import AccessRule
+from edgekeeper.api.zerotrust_settings import AccessRule
 from edgekeeper.api.zerotrust_task import AccessAppOperation
 from tests.unit.controllers.zerotrust.route_cases import (
     DNS_ONLY,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import re2  # type: ignore[import-untyped]  # google-re2 ships no type information
 
-from edgekeeper.api.zerotrust import OriginTls
+from edgekeeper.api.zerotrust_settings import OriginTls
 from edgekeeper.api.zerotrust_task import PathRule, TunnelRouteOperation
 from edgekeeper.controllers.zerotrust.desired import RouteOptions, referenced_services
 from edgekeeper.controllers.zerotrust.origin import (

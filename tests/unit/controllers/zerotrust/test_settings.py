@@ -7,13 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from edgekeeper.api.zerotrust import (
-    AccessRule,
-    AccessSettings,
-    DnsOnlySettings,
-    OriginSettings,
-    ServiceTokenSettings,
-)
+from edgekeeper.api.zerotrust import DnsOnlySettings, OriginSettings
+from edgekeeper.api.zerotrust_settings import AccessRule, AccessSettings, ServiceTokenSettings
 from edgekeeper.controllers.zerotrust.annotation_keys import SETTINGS
 from edgekeeper.controllers.zerotrust.settings import BUILT_INS, Settings
 from tests.unit.controllers.zerotrust.route_cases import PUBLIC, VALUES, defaults, settings, template

@@ -45,7 +45,7 @@ from kubesim.plane.controllers.simulate import SIMULATORS, Simulator
 from kubesim.plane.crd import DefinitionController, definition_accepts_objects
 from kubesim.plane.documents import Documents
 from kubesim.plane.errors import StatusError
-from kubesim.plane.expressions import LateRules, conditions_hold
+from kubesim.plane.expressions import RULES, conditions_hold
 from kubesim.plane.handler import ApiHandler
 from kubesim.plane.http import HttpServer
 from kubesim.plane.identity import Identity
@@ -89,7 +89,7 @@ class PlaneConfig:
     now: Callable[[], datetime] = utc_now
     seed: int | None = None
     """Makes uids and generated names repeatable."""
-    rules: RuleCompiler | None = field(default_factory=LateRules)
+    rules: RuleCompiler | None = RULES
     """Checks and evaluates `x-kubernetes-validations`; with None, definitions may hold any rules, and they do nothing."""
 
 

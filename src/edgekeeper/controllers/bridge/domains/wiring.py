@@ -6,7 +6,7 @@ objects of ACK that are made for it, and by the writer of its zone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -27,21 +27,24 @@ from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import HOSTNAME, Claim, Claims, ClaimSource, Proof
+from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.guards import Limits
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.module import (
+    ClaimingModule,
     Cloud,
     CommonOptions,
     Flag,
     FlagValues,
-    KindModule,
     KindOptions,
+    PlannableModule,
     Process,
 )
 from edgekeeper.lifecycle.preview import Preview, Previewer, store_of
 from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
+from edgekeeper.runtime.sources import Mapped
 
 NAME: Final = "apigatewaydomain"
 MODES: Final = ("auto", "ack", "direct")
@@ -94,11 +97,7 @@ def domain_kind(
             mark is not None and is_mine(mark, Owner.of(obj, options.cluster)) is Ownership.MINE
         )
 
-    def may_claim(obj: JsonObject) -> bool:
-        namespace = str(dig(obj, "metadata", "namespace") or "")
-        return options.limits.hostname_policy.allows(namespace, _hostnames(obj))
-
-    claims.register(ClaimSource(KIND, {HOSTNAME: _hostnames}, may_claim, proof))
+    claims.register(_claims_of(options, proof))
     claims.records.register(RecordSource(KIND, zones=_zones))
     return DomainKind(observer, Performer(observer, client))
 
@@ -110,7 +109,7 @@ def domain_controller(around: Surroundings, options: DomainOptions) -> BridgeCon
     return BridgeController(NAME, DOMAIN_FINALIZER, kind, cluster, memory, around)
 
 
-class DomainModule(KindModule):
+class DomainModule(PlannableModule, ClaimingModule):
     """The kind APIGatewayDomain."""
 
     name: ClassVar = NAME
@@ -139,6 +138,10 @@ class DomainModule(KindModule):
         around = Surroundings(process.services, process.aws, process.claims, metrics, options)
         return domain_controller(around, options)
 
+    def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        process.claims.register(_claims_of(DomainOptions.chosen(process.options, values), _proof_by_status))
+        return KindElsewhere(KIND, (Mapped(KIND, lambda _: ()),))
+
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
@@ -159,6 +162,21 @@ class DomainModule(KindModule):
             """There is nothing that must be listed before."""
 
         return await Previewer(kind, store, listed).preview_beside(account, confirm, keys)
+
+
+def _claims_of(options: DomainOptions, proof: Callable[[Claim], Awaitable[Proof]]) -> ClaimSource:
+    """The claims of objects to their domains, as far as administrators allow them."""
+
+    def may_claim(obj: JsonObject) -> bool:
+        namespace = str(dig(obj, "metadata", "namespace") or "")
+        return options.limits.hostname_policy.allows(namespace, _hostnames(obj))
+
+    return ClaimSource(KIND, {HOSTNAME: _hostnames}, may_claim, proof)
+
+
+async def _proof_by_status(_: Claim) -> Proof:
+    """Who says that it has a domain name of its own, for a process that does not call AWS."""
+    return lambda obj: dig(obj, "status", "managed") is True
 
 
 def _hostnames(obj: JsonObject) -> list[str]:

@@ -25,7 +25,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims, ClaimSource
 from edgekeeper.lifecycle.memory import Memory
-from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, KindOptions, Process
+from edgekeeper.lifecycle.module import Cloud, FlagValues, KindOptions, PlannableModule, Process
 from edgekeeper.lifecycle.preview import Preview, Previewer, store_of
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
@@ -53,7 +53,7 @@ def permission_controller(around: Surroundings) -> BridgeController:
     return BridgeController(NAME, PERMISSION_FINALIZER, kind, cluster, memory, around)
 
 
-class PermissionModule(KindModule):
+class PermissionModule(PlannableModule):
     """The kind LambdaPermission."""
 
     name: ClassVar = NAME

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.schema import RuleCompiler, compile_schema
+from edgekeeper.schema import RuleCompiler
 from edgekeeper.schema.field_error import FieldError, invalid_value
+from kubesim.plane.crd.schema_cache import compiled_schema
 from kubesim.plane.jsonpath import JsonPathError, compile_path
 from kubesim.plane.registry import version_rank
 from kubesim.plane.resource import Column, GroupResource, Resource, Scale, Schema, Strategy
@@ -35,7 +36,7 @@ def resources_of(definition: JsonObject, rules: RuleCompiler | None = None) -> l
 def stored_schema(definition: JsonObject) -> Schema:
     """The schema of the version that objects are stored in, without its rules: stored objects have passed them."""
     stored = next(version for version in definition["spec"]["versions"] if version.get("storage"))
-    return compile_schema(stored["schema"]["openAPIV3Schema"])
+    return compiled_schema(stored["schema"]["openAPIV3Schema"], None)
 
 
 def _converted(resource: Resource, version: JsonObject, stored: JsonObject, kept: Schema) -> Resource:
@@ -75,7 +76,7 @@ def _resource(definition: JsonObject, version: JsonObject, rules: RuleCompiler |
         singular=names.get("singular") or names["kind"].lower(),
         list_kind=names.get("listKind", ""),
         namespaced=spec["scope"] == "Namespaced",
-        schema=compile_schema(version["schema"]["openAPIV3Schema"], rules=rules),
+        schema=compiled_schema(version["schema"]["openAPIV3Schema"], rules),
         short_names=tuple(dig_list(names, "shortNames")),
         categories=tuple(dig_list(names, "categories")),
         status="status" in subresources,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
-from edgekeeper.schema import RuleCompiler, check_structural
+from edgekeeper.schema import RuleCompiler
 from edgekeeper.schema.field_error import (
     FieldError,
     forbidden_field,
@@ -22,6 +22,7 @@ from edgekeeper.schema.field_error import (
     too_many,
     unsupported_value,
 )
+from kubesim.plane.crd.schema_cache import structural_errors
 from kubesim.plane.labels import subdomain_problems
 
 _DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -157,7 +158,7 @@ def _schema_errors(version: JsonObject, path: str, background: _Background) -> l
     if not isinstance(schema, dict):
         return []
     status = isinstance(dig(version, "subresources", "status"), dict)
-    return check_structural(
+    return structural_errors(
         schema,
         f"{path}.openAPIV3Schema",
         status=status,

@@ -6,6 +6,6 @@
 The language itself is `kubecel`. What is decided here is what kube-apiserver does with it, and how it words that.
 """
 
-from kubesim.plane.expressions.late import LateRules, condition_problem, conditions_hold
+from kubesim.plane.expressions.late import RULES, LateRules, condition_problem, conditions_hold
 
-__all__ = ["LateRules", "condition_problem", "conditions_hold"]
+__all__ = ["RULES", "LateRules", "condition_problem", "conditions_hold"]

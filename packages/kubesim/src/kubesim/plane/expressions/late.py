@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.schema.field_error import FieldError
@@ -35,6 +36,10 @@ class LateRules:
         if not _has_rules(schema):
             return []
         return self._engine.definition_errors(schema, path, broken, lenient=lenient)
+
+
+RULES: Final = LateRules()
+"""Shared by all servers of a process: it keeps nothing."""
 
 
 def conditions_hold(conditions: Sequence[JsonObject], request: AdmissionRequest, version: str) -> bool:

@@ -1,0 +1,114 @@
+"""Which steps the tunnel rules and the DNS records of a task need. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from edgekeeper.api.zerotrust_task import InventoryItem
+from edgekeeper.cloud.cloudflare.record_plan import RecordChange, plan_change
+from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
+from edgekeeper.controllers.zerotrust import steps as do
+from edgekeeper.controllers.zerotrust.inventory import is_surplus_hostname, is_surplus_record, known_records
+from edgekeeper.controllers.zerotrust.snapshot import Snapshot
+from edgekeeper.controllers.zerotrust.step_reasons import SURPLUS, WANTED
+from edgekeeper.controllers.zerotrust.tunnel_rule_documents import documents, lock_of, tunnel_rules
+from edgekeeper.controllers.zerotrust.wanted_records import record_change, wanted_records
+from edgekeeper.core.steps import Step
+
+# Tunnel rules
+
+
+def hostname_changes(snapshot: Snapshot) -> Iterator[HostnameChange]:
+    """What the rules of each hostname should be."""
+    subject = snapshot.subject
+    tunnel = subject.spec.tunnel_id
+    recorded = {(item.parent, item.name) for item in snapshot.items("TunnelHostname")}
+    application = snapshot.shared if subject.shared_domain else snapshot.application
+    for hostname in subject.hostnames:
+        lock = None
+        if subject.wants_access:
+            audience = application.aud if application is not None else ""
+            lock = lock_of(snapshot.team, audience, snapshot.rules.get((tunnel, hostname), ()))
+        rules = tunnel_rules(subject.spec.operations.tunnel_route, hostname, lock)
+        ours = subject.spec.adopt or (tunnel, hostname) in recorded
+        yield HostnameChange(hostname, rules, ours)
+
+
+def publish_rules(snapshot: Snapshot) -> Iterator[Step]:
+    subject = snapshot.subject
+    if not subject.wants_tunnel:
+        return
+    tunnel = subject.spec.tunnel_id
+    changes = list(hostname_changes(snapshot))
+    recorded = {(item.parent, item.name) for item in snapshot.items("TunnelHostname")}
+    new = tuple(change.hostname for change in changes if (tunnel, change.hostname) not in recorded)
+    if new:
+        yield do.RecordHostnames(tunnel, new, reason="rules bear no mark")
+    different = tuple(
+        change
+        for change in changes
+        if snapshot.rules.get((tunnel, change.hostname), ()) != documents(change.rules)
+    )
+    if different:
+        yield do.WriteRules(tunnel, different, reason=WANTED)
+
+
+def withdraw_rules(snapshot: Snapshot) -> Iterator[Step]:
+    items = [item for item in snapshot.items("TunnelHostname") if is_surplus_hostname(snapshot, item)]
+    if snapshot.subject.is_withdrawal and snapshot.subject.spec.orphan:
+        if items:
+            yield do.Forget(tuple(items), reason="it is left as it is")
+        return
+    for tunnel in sorted({item.parent for item in items}):
+        changes = tuple(
+            HostnameChange(item.name, (), ours=True)
+            for item in items
+            if item.parent == tunnel and snapshot.rules.get((tunnel, item.name))
+        )
+        if changes:
+            yield do.WriteRules(tunnel, changes, reason=SURPLUS)
+
+
+# Records
+
+
+def wanted_change(snapshot: Snapshot, zone: str, hostname: str) -> RecordChange:
+    return record_change(
+        snapshot.cluster,
+        snapshot.subject.spec,
+        hostname,
+        wanted_records(snapshot.subject.spec),
+        known_records(snapshot, zone, hostname),
+    )
+
+
+def publish_records(snapshot: Snapshot) -> Iterator[Step]:
+    different: dict[str, list[RecordChange]] = {}
+    for hostname, zone in snapshot.zones.items():
+        change = wanted_change(snapshot, zone, hostname)
+        if plan_change(change, snapshot.records.get((zone, hostname), ())).size:
+            different.setdefault(zone, []).append(change)
+    for zone, changes in different.items():
+        yield do.WriteRecords(zone, tuple(changes), reason=WANTED)
+
+
+def withdraw_records(snapshot: Snapshot) -> Iterator[Step]:
+    surplus = [item for item in snapshot.items("DnsRecord") if is_surplus_record(snapshot, item)]
+    by_zone: dict[str, dict[str, RecordChange]] = {}
+    lost: list[InventoryItem] = []
+    for item in surplus:
+        change = record_change(
+            snapshot.cluster,
+            snapshot.subject.spec,
+            item.name,
+            (),
+            known_records(snapshot, item.parent, item.name),
+        )
+        if plan_change(change, snapshot.records.get((item.parent, item.name), ())).size:
+            by_zone.setdefault(item.parent, {})[item.name] = change
+        elif item.id:
+            lost.append(item)
+    for zone, changes in by_zone.items():
+        yield do.WriteRecords(zone, tuple(changes.values()), reason=SURPLUS)
+    if lost:
+        yield do.Forget(tuple(lost), reason="it is left as it is, or gone")
