@@ -75,7 +75,7 @@ async def test_breaking_change_is_blocked_until_it_is_allowed() -> None:
         assert (await scene.status())["state"] == "Inactive"
         assert (await scene.crd_fields())["port"]["type"] == "integer"
         assert scene.graphs.find("web-apps") is before, "instances stay served as they were"
-        assert scene.events("Failed") == [message]
+        assert await scene.events("Failed") == [message]
         await scene.annotate(**{ALLOW_BREAKING: "true"})
         assert (await scene.crd_fields())["port"]["type"] == "string"
         assert (await scene.status())["state"] == "Active"

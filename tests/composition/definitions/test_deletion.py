@@ -60,7 +60,7 @@ async def test_deletion_waits_for_instances_and_says_how_many_and_which() -> Non
         await release(scene, "blue")
         await scene.settle(60)
         assert "1 instance of WebApp still exists, default/green" in (await scene.condition("Ready"))[2]
-        assert len(scene.events("InstancesExist")) == 1
+        assert len(await scene.events("InstancesExist")) == 1
         assert await scene.is_there(CUSTOM_RESOURCE_DEFINITION, CRD)
         await release(scene, "green")
         await scene.settle()

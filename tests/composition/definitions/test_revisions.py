@@ -164,7 +164,7 @@ async def _delayed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @virtual_time
 async def test_revision_that_the_watch_has_not_shown_yet_is_not_issued_again() -> None:
     async with scenery() as scene:
-        scene.connect = _SlowWatch
+        scene.connect = lambda token: _SlowWatch(scene.cluster.plane, token)
         async with scene.operating():
             await scene.create(definition())
             await scene.settle(20)

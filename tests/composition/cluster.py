@@ -1,0 +1,136 @@
+"""The server that a test of composition runs on, behind one interface: the embedded one, or a real one.
+
+    @each_server
+    async def test_something() -> None:
+        async with composing() as world:        # or scenery(): both ask `cluster_for` where they are
+            …
+
+A test with `@each_server` runs once for each server of `--servers`, and reads the same on each. On the embedded one time is
+virtual. On a real one it runs `PACE` times as fast as outside, for the test and the operator in it, so that what an operator
+does after a second is done after a tenth; the server itself takes as long as it takes, so that waiting goes on while
+there are requests (`RealCluster.rest`).
+
+A test with `@virtual_time` runs on the embedded server alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any, ParamSpec, Protocol
+
+from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
+from edgekeeper.core.calls import Calls
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION
+from edgekeeper.kube.transport import Transport
+from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.transport import InProcessTransport
+from kubesim.virtual import LoopClock, run_virtual
+
+P = ParamSpec("P")
+KINDS = (RESOURCE_GRAPH_DEFINITION, GRAPH_REVISION)
+Scenario = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Cluster(Protocol):
+    """A cluster that has just been made: empty but for what every cluster has."""
+
+    clock: LoopClock
+
+    def connect(self, token: str = "") -> Transport:
+        """A way to the server, as an administrator unless a token says otherwise."""
+
+    async def install(self) -> None:
+        """Have the definitions of ResourceGraphDefinitions and GraphRevisions there."""
+
+    async def rest(self, seconds: float) -> None:
+        """Let the operator do what there is to do; as much time passes at most."""
+
+    async def served(self, definition: str) -> None:
+        """Wait until the kind of a CustomResourceDefinition is served as that says."""
+
+
+class Place(Protocol):
+    """Where tests run."""
+
+    def run(self, scenario: Scenario) -> None:
+        """Run a test from its beginning to its end, in a cluster that nothing has happened in yet."""
+
+    def cluster(self, config: PlaneConfig | None, simulators: frozenset[str]) -> Any:
+        """An asynchronous context: the cluster."""
+
+
+class EmbeddedCluster:
+    """A plane in this process."""
+
+    def __init__(self, plane: Plane, clock: LoopClock) -> None:
+        self.plane = plane
+        self.clock = clock
+
+    def connect(self, token: str = "") -> Transport:
+        return InProcessTransport(self.plane, token or self.plane.admin_token)
+
+    async def install(self) -> None:
+        user = KubeClient(self.connect(), Calls(), self.clock)
+        for kind in KINDS:
+            await user.create(CUSTOM_RESOURCE_DEFINITION, kind.definition())
+        await self.plane.settle()
+
+    async def rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self.plane.settle()
+
+    async def served(self, definition: str) -> None:
+        await self.plane.settle()
+
+
+class EmbeddedPlace:
+    """A new plane for each test, in virtual time."""
+
+    def run(self, scenario: Scenario) -> None:
+        run_virtual(scenario)
+
+    @asynccontextmanager
+    async def cluster(
+        self, config: PlaneConfig | None, simulators: frozenset[str]
+    ) -> AsyncIterator[EmbeddedCluster]:
+        clock = LoopClock()
+        config = config or PlaneConfig(simulators=simulators, gateway_api=False, now=clock.now)
+        async with Plane(config) as plane:
+            yield EmbeddedCluster(plane, clock)
+
+
+_EMBEDDED = EmbeddedPlace()
+_PLACE: ContextVar[Place] = ContextVar("place", default=_EMBEDDED)
+
+
+@asynccontextmanager
+async def cluster_for(
+    config: PlaneConfig | None = None, simulators: frozenset[str] = frozenset()
+) -> AsyncIterator[Cluster]:
+    """The cluster of the test that runs. One with a configuration of its own is always embedded."""
+    place: Place = _EMBEDDED if config is not None else _PLACE.get()
+    async with place.cluster(config, simulators) as cluster:
+        yield cluster
+
+
+def each_server(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Make a test that runs on the server that the fixture `place` says."""
+
+    @functools.wraps(test)
+    def run(place: Place, *args: P.args, **kwargs: P.kwargs) -> None:
+        token = _PLACE.set(place)
+        try:
+            place.run(lambda: test(*args, **kwargs))
+        finally:
+            _PLACE.reset(token)
+
+    own = inspect.Parameter("place", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [own, *inspect.signature(test).parameters.values()]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # pytest reads it
+    return run
