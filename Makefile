@@ -68,6 +68,7 @@ chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of K
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
+	$(BIN)/pytest tests/composition --servers=real --each-server $(ARGS)
 
 bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
 	$(BIN)/python -m benchmarks

@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
+from edgekeeper.controllers.composition import served_schemas
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject, dig, dig_list
@@ -44,7 +46,9 @@ PACE = 10.0
 QUIET = 3.0
 """How long there are no requests before it is believed that none will follow, in seconds of the test."""
 ORDINARY = 10.0
-"""A test that waits longer than this wants the time to pass; otherwise it wants work to be done."""
+"""A test that waits longer than this wants time to pass; otherwise it wants work to be done."""
+LONGEST = 20.0
+"""As much time passes at most: whatever a test waits hours for in virtual time, it cannot see here."""
 PATIENCE = 600.0
 """How long work may go on, in seconds of the test."""
 
@@ -130,13 +134,14 @@ class RealCluster:
         self._activity = _Activity()
         elapsed = timedelta(seconds=asyncio.get_running_loop().time())
         self.clock = LoopClock(datetime.now(UTC) - elapsed)
+        self._own = KubeClient(self._way(), Calls(), self.clock)
+        """The test bed's own way, whose requests are not those of users or operators."""
 
     def connect(self, token: str = "") -> Transport:
         return _Noticed(self._way(token), self._activity)
 
-    def client(self) -> KubeClient:
-        """The test bed's own, whose requests are not those of users or operators."""
-        return KubeClient(self._way(), Calls(), self.clock)
+    async def close(self) -> None:
+        await self._own.close()
 
     def _way(self, token: str = "") -> Transport:
         trust = Trust(authorities=self._server.authority.bundle)
@@ -146,10 +151,9 @@ class RealCluster:
 
     async def install(self) -> None:
         """They stay from test to test."""
-        async with _closing(self.client()) as client:
-            for kind in KINDS:
-                with suppress(AlreadyExistsError):
-                    await client.create(CUSTOM_RESOURCE_DEFINITION, kind.definition())
+        for kind in KINDS:
+            with suppress(AlreadyExistsError):
+                await self._own.create(CUSTOM_RESOURCE_DEFINITION, kind.definition())
         for kind in KINDS:
             await self.served(f"{kind.plural}.{kind.group}")
 
@@ -157,23 +161,29 @@ class RealCluster:
         """Wait until there were no requests for a while; and as long as is asked for, if that is long."""
         loop = asyncio.get_running_loop()
         began = loop.time()
+        seconds = min(seconds, LONGEST)
         await asyncio.sleep(min(seconds, QUIET))
         while loop.time() - began < seconds + PATIENCE:
             is_over = seconds <= ORDINARY or loop.time() - began >= seconds
-            if is_over and self._activity.quiet >= min(seconds, QUIET):
+            if is_over and self._activity.quiet >= min(seconds, QUIET) and not await self._is_emptying():
                 return
             await asyncio.sleep(0.5)
         raise TimeoutError("requests go on and on")
 
+    async def _is_emptying(self) -> bool:
+        """Whether a namespace is being deleted, which takes its controller seconds of real time."""
+        spaces = await _listed(self._own, NAMESPACE)
+        return any("deletionTimestamp" in one["metadata"] for one in spaces)
+
     async def served(self, definition: str) -> None:
-        async with _closing(self.client()) as client, asyncio.timeout(PATIENCE):
-            discovery = Discovery(client, self.clock)
-            while not await self._is_served(client, discovery, definition):
+        async with asyncio.timeout(PATIENCE):
+            discovery = Discovery(self._own, self.clock)
+            while not await self._is_served(discovery, definition):
                 await asyncio.sleep(0.3)
                 discovery.invalidate()
 
-    async def _is_served(self, client: KubeClient, discovery: Discovery, definition: str) -> bool:
-        crd = await client.get(CUSTOM_RESOURCE_DEFINITION, Key("", definition))
+    async def _is_served(self, discovery: Discovery, definition: str) -> bool:
+        crd = await self._own.get(CUSTOM_RESOURCE_DEFINITION, Key("", definition))
         conditions = {one["type"]: one["status"] for one in dig_list(crd, "status", "conditions")}
         if conditions.get("Established") != "True":
             return False
@@ -181,7 +191,7 @@ class RealCluster:
         if not await discovery.is_served(kind):
             return False
         try:
-            await _listed(client, kind)
+            await _listed(self._own, kind)
         except NotFoundError:
             return False
         return True
@@ -198,21 +208,20 @@ class RealCluster:
                 await task
 
     async def _make_available(self) -> None:
-        async with _closing(self.client()) as client:
-            while True:
-                for one in await _listed(client, DEPLOYMENT):
-                    wanted = one["spec"]["replicas"]
-                    if dig(one, "status", "availableReplicas") != wanted:
-                        counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas"), wanted)
-                        with suppress(NotFoundError):
-                            patch = {"status": counts}
-                            await client.merge_patch(DEPLOYMENT, _key(one), patch, subresource="status")
-                await asyncio.sleep(0.5)
+        while True:
+            for one in await _listed(self._own, DEPLOYMENT):
+                wanted = one["spec"]["replicas"]
+                if dig(one, "status", "availableReplicas") != wanted:
+                    counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas"), wanted)
+                    change = {"status": counts}
+                    with suppress(NotFoundError):
+                        await self._own.merge_patch(DEPLOYMENT, _key(one), change, subresource="status")
+            await asyncio.sleep(0.5)
 
     async def clear(self) -> None:
         """Delete what the test has left."""
-        async with _closing(self.client()) as client, asyncio.timeout(PATIENCE):
-            while await _delete_all(client):
+        async with asyncio.timeout(PATIENCE):
+            while await _delete_all(self._own):  # noqa: ASYNC110 - the server alone knows when
                 await asyncio.sleep(0.3)
 
 
@@ -223,25 +232,28 @@ class RealPlace:
         self._server = server
 
     def run(self, scenario: Scenario) -> None:
-        with asyncio.Runner(loop_factory=FastLoop) as runner:
+        # The server publishes schemas in its own time.
+        patience = patch.object(served_schemas, "PUBLISHING", served_schemas.PUBLISHING * PACE)
+        with patience, asyncio.Runner(loop_factory=FastLoop) as runner:
             try:
                 runner.run(scenario())
             finally:
                 runner.run(self._clear())
 
     async def _clear(self) -> None:
-        await RealCluster(self._server).clear()
+        async with _closing(RealCluster(self._server)) as cluster:
+            await cluster.clear()
 
     @asynccontextmanager
     async def cluster(
         self, config: PlaneConfig | None, simulators: frozenset[str]
     ) -> AsyncIterator[RealCluster]:
-        cluster = RealCluster(self._server)
-        if "workloads" not in simulators:
-            yield cluster
-            return
-        async with cluster.workloads():
-            yield cluster
+        async with _closing(RealCluster(self._server)) as cluster:
+            if "workloads" not in simulators:
+                yield cluster
+                return
+            async with cluster.workloads():
+                yield cluster
 
 
 async def _delete_all(client: KubeClient) -> bool:
@@ -299,8 +311,8 @@ def _kind_of(crd: JsonObject) -> Kind:
 
 
 @asynccontextmanager
-async def _closing(client: KubeClient) -> AsyncIterator[KubeClient]:
+async def _closing(cluster: RealCluster) -> AsyncIterator[RealCluster]:
     try:
-        yield client
+        yield cluster
     finally:
-        await client.close()
+        await cluster.close()

@@ -9,6 +9,7 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 from tests.composition.definitions.test_kro import install_kro, set_available
 
@@ -31,7 +32,7 @@ async def state(scene: DefinitionScene, name: str) -> str:
     return str(dig(await scene.user.get(WEB_APP, Key("default", name)), "status", "state"))
 
 
-@virtual_time
+@each_server
 async def test_instances_are_reconciled_with_the_graph_of_the_newest_revision() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -43,7 +44,7 @@ async def test_instances_are_reconciled_with_the_graph_of_the_newest_revision() 
         assert await state(scene, "shop") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_instances_follow_while_old_revisions_are_discarded() -> None:
     async with scenery() as scene, scene.operating(rgd_max_graph_revisions=1):
         await scene.create(definition())
@@ -55,7 +56,7 @@ async def test_instances_follow_while_old_revisions_are_discarded() -> None:
         assert await state(scene, "shop") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_last_valid_revision_serves_old_and_new_instances_after_an_invalid_edit_and_a_restart() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -145,7 +146,7 @@ async def test_bad_definition_does_not_hold_up_others() -> None:
         assert await state(scene, "shop") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_definitions_that_a_definition_creates_have_the_types_that_its_instances_say() -> None:
     inner = {
         "apiVersion": "kro.run/v1alpha1",

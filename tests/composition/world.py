@@ -248,13 +248,17 @@ class World:
         return await self.find(kind, name) is not None
 
     async def names(self, kind: str, *, labels: str = "") -> list[str]:
-        """The names of all objects of a kind that are in the namespace `default`, or in none; else with theirs."""
+        """The names of all objects of a kind that are in the namespace `default`, or in none; else with theirs.
+
+        Those in namespaces of the server's own are left out.
+        """
         found, _ = await self._named(kind, "")
         names: list[str] = []
         async for page in self.user.pages(found, labels=labels):
             for raw in page.items:
                 key = peek(raw).key
-                names.append(key.name if key.namespace in ("", "default") else str(key))
+                if not key.namespace.startswith("kube-"):
+                    names.append(key.name if key.namespace in ("", "default") else str(key))
         return sorted(names)
 
     async def state(self, kind: str, name: str) -> str:
@@ -347,12 +351,16 @@ async def composing(
 
     With `rights`, the rules of a ClusterRole, the operator may do that and nothing else.
     """
-    config = None if rights is None else PlaneConfig(
-        simulators=simulators,
-        gateway_api=False,
-        now=LoopClock().now,
-        auth=True,
-        tokens={OPERATOR: User("operator", ("system:authenticated",))},
+    config = (
+        None
+        if rights is None
+        else PlaneConfig(
+            simulators=simulators,
+            gateway_api=False,
+            now=LoopClock().now,
+            auth=True,
+            tokens={OPERATOR: User("operator", ("system:authenticated",))},
+        )
     )
     async with cluster_for(config, simulators) as cluster:
         world = World(cluster, options or InstanceOptions(), "" if rights is None else OPERATOR)

@@ -7,6 +7,7 @@ from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 
 CRD = Key("", "webapps.kro.run")
@@ -17,7 +18,7 @@ async def change_fields(scene: DefinitionScene, **fields: str | None) -> None:
     await scene.edit(schema={"spec": fields})
 
 
-@virtual_time
+@each_server
 async def test_definition_installs_its_crd_with_the_marks_of_its_owner() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -38,7 +39,7 @@ async def test_definition_installs_its_crd_with_the_marks_of_its_owner() -> None
         }  # fmt: skip
 
 
-@virtual_time
+@each_server
 async def test_crd_follows_a_change_that_breaks_no_instance() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -47,7 +48,7 @@ async def test_crd_follows_a_change_that_breaks_no_instance() -> None:
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_short_names_and_categories_of_the_crd_follow_and_go() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(shortNames=["wa"], categories=["all"]))
@@ -61,7 +62,7 @@ async def test_short_names_and_categories_of_the_crd_follow_and_go() -> None:
         assert "shortNames" not in (await scene.crd())["spec"]["names"]
 
 
-@virtual_time
+@each_server
 async def test_breaking_change_is_blocked_until_it_is_allowed() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -81,7 +82,7 @@ async def test_breaking_change_is_blocked_until_it_is_allowed() -> None:
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_bounds_that_are_removed_are_removed_from_the_crd() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -105,7 +106,7 @@ async def test_blocked_change_is_still_blocked_after_a_restart_and_instances_can
             assert "port" in await scene.crd_fields()
 
 
-@virtual_time
+@each_server
 async def test_crd_that_is_edited_is_restored_whatever_the_edit() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -147,7 +148,7 @@ async def test_edit_is_restored_after_a_restart_as_well() -> None:
         assert (await scene.crd())["spec"] == wanted
 
 
-@virtual_time
+@each_server
 async def test_crd_that_is_deleted_is_created_again() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -158,7 +159,7 @@ async def test_crd_that_is_deleted_is_created_again() -> None:
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_second_definition_of_a_kind_is_refused_and_its_deletion_does_not_disturb_the_first() -> None:
     async with scenery() as scene, scene.operating(allow_crd_deletion=True):
         await scene.create(definition())

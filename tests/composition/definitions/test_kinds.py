@@ -9,6 +9,7 @@ import pytest
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import config_map, definition, scenery
 
 BUCKETS = Key("", "buckets.cloud.example.com")
@@ -87,7 +88,7 @@ async def test_definition_of_a_kind_that_another_definition_defines_waits_for_it
         assert "undefined field 'nothing'" in (await scene.condition("GraphAccepted", "sites"))[2]
 
 
-@virtual_time
+@each_server
 async def test_definition_that_embeds_another_with_unknown_fields_is_accepted() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec={"name": "string", "extra": "object"}))
@@ -105,7 +106,7 @@ async def test_definition_that_embeds_another_with_unknown_fields_is_accepted() 
 
 
 @pytest.mark.parametrize("version", ["v1api20200601", "v1beta1patch2"])
-@virtual_time
+@each_server
 async def test_kinds_with_versions_outside_the_convention_are_resolved(version: str) -> None:
     async with scenery() as scene, scene.operating():
         await scene.user.create(CUSTOM_RESOURCE_DEFINITION, bucket_definition(version))
@@ -114,7 +115,7 @@ async def test_kinds_with_versions_outside_the_convention_are_resolved(version: 
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_reference_to_a_kind_with_a_version_outside_the_convention_is_resolved() -> None:
     async with scenery() as scene, scene.operating():
         await scene.user.create(CUSTOM_RESOURCE_DEFINITION, bucket_definition("v1api20200601"))

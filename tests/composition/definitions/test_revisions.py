@@ -20,6 +20,7 @@ from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
 from edgekeeper.kube.transport import ApiRequest, ApiStream
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import DefinitionScene, config_map, definition, scenery
 
 
@@ -52,7 +53,7 @@ async def test_first_revision_is_a_snapshot_that_says_whether_it_is_valid() -> N
         assert found == {"Ready": ("True", "Verified"), "GraphVerified": ("True", "Verified")}
 
 
-@virtual_time
+@each_server
 async def test_only_the_newest_revisions_are_kept_and_numbers_go_on() -> None:
     async with scenery() as scene, scene.operating(rgd_max_graph_revisions=2):
         await scene.create(definition())
@@ -65,7 +66,7 @@ async def test_only_the_newest_revisions_are_kept_and_numbers_go_on() -> None:
         assert served.revision == 5
 
 
-@virtual_time
+@each_server
 async def test_each_change_past_the_limit_deletes_the_oldest_revision() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -97,7 +98,7 @@ async def test_watermark_survives_the_loss_of_all_revisions() -> None:
         assert (await scene.status())["lastIssuedRevision"] == 3
 
 
-@virtual_time
+@each_server
 async def test_unchanged_definition_gets_no_further_revision_by_restarts() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -108,7 +109,7 @@ async def test_unchanged_definition_gets_no_further_revision_by_restarts() -> No
         assert await scene.numbers() == [1]
 
 
-@virtual_time
+@each_server
 async def test_restarts_and_changes_in_turn_issue_one_revision_for_each_change() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -125,7 +126,7 @@ async def test_restarts_and_changes_in_turn_issue_one_revision_for_each_change()
         assert await scene.numbers() == [1, 2, 3, 4]
 
 
-@virtual_time
+@each_server
 async def test_rapid_changes_issue_ascending_revisions_and_the_last_one_is_the_last_spec() -> None:
     async with scenery() as scene, scene.operating(rgd_max_graph_revisions=0):
         await scene.create(definition())
@@ -196,7 +197,7 @@ async def test_return_to_an_earlier_spec_is_a_revision_of_its_own() -> None:
         assert hashes[0] == hashes[2] != hashes[1]
 
 
-@virtual_time
+@each_server
 async def test_spec_of_a_revision_cannot_be_changed() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -241,7 +242,7 @@ async def test_last_valid_revision_is_compiled_and_served_after_a_restart_too() 
         assert await scene.numbers() == [1]
 
 
-@virtual_time
+@each_server
 async def test_definition_recovers_from_an_invalid_edit_with_the_latest_valid_one() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())

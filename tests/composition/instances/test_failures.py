@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 SIMPLE = rgd(
@@ -16,7 +17,7 @@ SIMPLE = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_refusal_by_a_webhook_is_reported_and_recovers_with_the_policy() -> None:
     async with composing() as world:
         await world.define(SIMPLE)
