@@ -5,7 +5,7 @@
         async with composing() as world:        # or scenery(): both ask `cluster_for` where they are
             …
 
-A test with `@each_server` runs once for each server of `--servers`, and reads the same on each. On the embedded one time is
+Each test has a cluster of its own, or finds a real one empty. A test with `@each_server` runs once for each server of `--servers`, and reads the same on each. On the embedded one time is
 virtual. On a real one it runs `PACE` times as fast as outside, for the test and the operator in it, so that what an operator
 does after a second is done after a tenth; the server itself takes as long as it takes, so that waiting goes on while
 there are requests (`RealCluster.rest`).
@@ -51,6 +51,9 @@ class Cluster(Protocol):
     async def rest(self, seconds: float) -> None:
         """Let the operator do what there is to do; as much time passes at most."""
 
+    async def vacate(self, namespace: str) -> None:
+        """Wait until an earlier namespace of this name is gone."""
+
     async def served(self, definition: str) -> None:
         """Wait until the kind of a CustomResourceDefinition is served as that says."""
 
@@ -84,6 +87,9 @@ class EmbeddedCluster:
     async def rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await self.plane.settle()
+
+    async def vacate(self, namespace: str) -> None:
+        """There was none: each test has a cluster of its own."""
 
     async def served(self, definition: str) -> None:
         await self.plane.settle()

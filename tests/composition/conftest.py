@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,22 @@ from tests.composition.real_cluster import RealPlace
 from tests.conformance.real import real_server
 from tests.conformance.servers import UnavailableError, chosen_servers, give_up
 
+_HERE = Path(__file__).parent
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "place" in metafunc.fixturenames:
         metafunc.parametrize("place", chosen_servers(metafunc.config), indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without the embedded server, leave out what runs on that alone."""
+    if "embedded" in chosen_servers(config):
+        return
+    here = [item for item in items if item.path.is_relative_to(_HERE) and isinstance(item, pytest.Function)]
+    left_out = {item for item in here if "place" not in item.fixturenames}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,8 @@ LONGEST = 20.0
 """As much time passes at most: whatever a test waits hours for in virtual time, it cannot see here."""
 PATIENCE = 600.0
 """How long work may go on, in seconds of the test."""
+PUBLISHING = timedelta(seconds=80)
+"""How long the operator expects the server to publish schemas: that takes the server some seconds of its own time."""
 
 _CLEARED = (
     CONFIG_MAP,
@@ -136,6 +138,8 @@ class RealCluster:
         self.clock = LoopClock(datetime.now(UTC) - elapsed)
         self._own = KubeClient(self._way(), Calls(), self.clock)
         """The test bed's own way, whose requests are not those of users or operators."""
+        self._leaving: dict[str, str] = {}
+        """Namespaces of earlier tests, which are empty already."""
 
     def connect(self, token: str = "") -> Transport:
         return _Noticed(self._way(token), self._activity)
@@ -171,9 +175,21 @@ class RealCluster:
         raise TimeoutError("requests go on and on")
 
     async def _is_emptying(self) -> bool:
-        """Whether a namespace is being deleted, which takes its controller seconds of real time."""
-        spaces = await _listed(self._own, NAMESPACE)
-        return any("deletionTimestamp" in one["metadata"] for one in spaces)
+        """Whether a namespace of this test is being deleted, which takes its controller seconds of real time."""
+        return bool(set(await self._going()) - self._leaving.keys())
+
+    async def _going(self) -> dict[str, str]:
+        """The namespaces that are being deleted, names by UID."""
+        spaces = [one["metadata"] for one in await _listed(self._own, NAMESPACE)]
+        return {one["uid"]: one["name"] for one in spaces if "deletionTimestamp" in one}
+
+    async def vacate(self, namespace: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while namespace in (await self._going()).values():  # noqa: ASYNC110 - the server alone knows when
+                await asyncio.sleep(0.5)
+
+    async def begin(self) -> None:
+        self._leaving = await self._going()
 
     async def served(self, definition: str) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -232,8 +248,7 @@ class RealPlace:
         self._server = server
 
     def run(self, scenario: Scenario) -> None:
-        # The server publishes schemas in its own time.
-        patience = patch.object(served_schemas, "PUBLISHING", served_schemas.PUBLISHING * PACE)
+        patience = patch.object(served_schemas, "PUBLISHING", PUBLISHING)
         with patience, asyncio.Runner(loop_factory=FastLoop) as runner:
             try:
                 runner.run(scenario())
@@ -249,6 +264,7 @@ class RealPlace:
         self, config: PlaneConfig | None, simulators: frozenset[str]
     ) -> AsyncIterator[RealCluster]:
         async with _closing(RealCluster(self._server)) as cluster:
+            await cluster.begin()
             if "workloads" not in simulators:
                 yield cluster
                 return
@@ -257,7 +273,7 @@ class RealPlace:
 
 
 async def _delete_all(client: KubeClient) -> bool:
-    """Delete everything that is not part of every cluster. Return whether something is left."""
+    """Delete everything that is not part of every cluster. Return whether something but namespaces is left."""
     kept = {f"{kind.plural}.{kind.group}" for kind in KINDS}
     crds = await _listed(client, CUSTOM_RESOURCE_DEFINITION)
     kinds = [*_CLEARED, *(_kind_of(crd) for crd in crds)]
@@ -269,7 +285,7 @@ async def _delete_all(client: KubeClient) -> bool:
         if not _is_part_of_every_cluster(kind, one) and one["metadata"]["name"] not in kept
     ]
     await asyncio.gather(*(_delete(client, kind, one) for kind, one in doomed))
-    return bool(doomed)
+    return any(kind != NAMESPACE for kind, _ in doomed)
 
 
 def _is_part_of_every_cluster(kind: Kind, one: JsonObject) -> bool:

@@ -228,6 +228,7 @@ class World:
 
     async def namespace(self, *names: str) -> None:
         for name in names:
+            await self.cluster.vacate(name)
             await self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
     # What users see

@@ -91,6 +91,11 @@ class DefinitionScene:
         await self.user.delete(DEFINITION_KIND, Key("", name), propagation=propagation)
         await self.settle()
 
+    async def instantiate(self, kind: Kind, name: str, spec: JsonObject) -> None:
+        """Create an instance in the namespace `default`."""
+        await self.user.create(kind, {"metadata": {"name": name}, "spec": spec}, namespace="default")
+        await self.settle()
+
     async def settle(self, seconds: float = 10) -> None:
         await self.cluster.rest(seconds)
 
@@ -117,6 +122,13 @@ class DefinitionScene:
         """Status and reason of all conditions."""
         found = dig_list(await self.get(name), "status", "conditions")
         return {one["type"]: (one["status"], one["reason"]) for one in found}
+
+    async def find(self, kind: Kind, name: str, namespace: str = "default") -> JsonObject | None:
+        """An object in a namespace, if it exists."""
+        try:
+            return await self.user.get(kind, Key(namespace, name))
+        except NotFoundError:
+            return None
 
     async def is_there(self, kind: Kind, name: str) -> bool:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from edgekeeper.controllers.composition.definition import ALLOW_BREAKING
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key
 from kubesim.virtual import virtual_time
 from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
@@ -172,13 +172,16 @@ async def test_second_definition_of_a_kind_is_refused_and_its_deletion_does_not_
         )
         assert (await scene.status("others"))["state"] == "Inactive"
         assert scene.graphs.find("others") is None
-        instance = {"metadata": {"name": "a"}, "spec": {"name": "a"}}
-        await scene.user.create(WEB_APP, instance, namespace="default")
+        await scene.instantiate(WEB_APP, "before", {"name": "before"})
         await scene.delete("others")
         assert not await scene.is_there(DEFINITION_KIND, "others")
         assert await scene.crd() == before
         assert scene.graphs.find("web-apps") is not None
         assert (await scene.status())["state"] == "Active"
+        await scene.user.delete(CONFIG_MAP, Key("default", "before"))
+        await scene.instantiate(WEB_APP, "after", {"name": "after"})
+        for name in ("before", "after"):
+            assert await scene.find(CONFIG_MAP, name) is not None, "instances are still reconciled"
 
 
 @virtual_time

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
 from kubesim.virtual import virtual_time
 from tests.composition.cluster import each_server
-from tests.composition.definitions.scene import config_map, definition, scenery
+from tests.composition.definitions.scene import WEB_APP, config_map, definition, scenery
 
 BUCKETS = Key("", "buckets.cloud.example.com")
 
@@ -113,6 +113,9 @@ async def test_kinds_with_versions_outside_the_convention_are_resolved(version: 
         await scene.settle()
         await scene.create(definition("web-apps", bucket(version)))
         assert (await scene.status())["state"] == "Active"
+        await scene.instantiate(WEB_APP, "shop", {"name": "shop"})
+        found = await scene.find(Kind("cloud.example.com", version, "Bucket", "buckets"), "shop")
+        assert dig(found, "spec") == {"size": 1}
 
 
 @each_server
@@ -130,6 +133,13 @@ async def test_reference_to_a_kind_with_a_version_outside_the_convention_is_reso
         }
         await scene.create(definition("web-apps", reference, config_map(a="${bucket.status.url}")))
         assert (await scene.status())["state"] == "Active"
+        await scene.instantiate(WEB_APP, "shop", {"name": "shop"})
+        assert await scene.find(CONFIG_MAP, "shop") is None
+        kind = Kind("cloud.example.com", "v1api20200601", "Bucket", "buckets")
+        shared = {"metadata": {"name": "shared"}, "status": {"url": "https://bucket.example.com"}}
+        await scene.user.create(kind, shared, namespace="default")
+        await scene.settle()
+        assert dig(await scene.find(CONFIG_MAP, "shop"), "data") == {"a": "https://bucket.example.com"}
         await scene.edit(resources=[reference, config_map(a="${bucket.status.nothing}")])
         assert "undefined field 'nothing'" in (await scene.condition("GraphAccepted"))[2]
 

@@ -97,19 +97,27 @@ async def test_child_is_pruned_when_its_condition_no_longer_holds() -> None:
 
 @each_server
 async def test_inventory_grows_before_and_shrinks_after_the_children() -> None:
+    """Of kinds and of namespaces."""
     async with composing() as world:
         await world.namespace("other")
-        await _paired(world, second=False)
-        notes = _metadata(await world.get("Pair", "demo"))[1]
-        assert (notes[GROUP_KINDS], notes[NAMESPACES]) == ("ConfigMap", "")
-        await world.patch("Pair", "demo", {"spec": {"second": True}})
-        await world.settle()
-        notes = _metadata(await world.get("Pair", "demo"))[1]
-        assert notes[GROUP_KINDS] == "ConfigMap,Secret"
-        await world.patch("Pair", "demo", {"spec": {"second": False}})
-        await world.settle()
-        notes = _metadata(await world.get("Pair", "demo"))[1]
-        assert notes[GROUP_KINDS] == "ConfigMap"
+        resources = """
+- {id: first, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: first}}}
+- id: second
+  includeWhen: ["${schema.spec.second}"]
+  template: {apiVersion: v1, kind: Secret, metadata: {name: second, namespace: other}}
+"""
+        await world.define(rgd("spreads", "Spread", "{second: boolean | default=false}", resources))
+        await world.apply(instance("Spread", "demo"))
+        for second, kinds, namespaces in (
+            (False, "ConfigMap", ""),
+            (True, "ConfigMap,Secret", "other"),
+            (False, "ConfigMap", ""),
+        ):
+            await world.patch("Spread", "demo", {"spec": {"second": second}})
+            await world.settle()
+            notes = _metadata(await world.get("Spread", "demo"))[1]
+            assert (notes[GROUP_KINDS], notes[NAMESPACES]) == (kinds, namespaces)
+            assert await world.exists("Secret", "other/second") is second
 
 
 UPSTREAM = rgd(
