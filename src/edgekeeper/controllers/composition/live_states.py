@@ -76,9 +76,12 @@ async def read_instance(
 
 async def _spec_of(client: KubeClient, kind: str) -> DefinitionSpec:
     """What the instances of a kind are served with."""
-    definitions = [
-        msgspec.json.decode(raw) async for page in client.pages(DEFINITION_KIND) for raw in page.items
-    ]
+    try:
+        definitions = [
+            msgspec.json.decode(raw) async for page in client.pages(DEFINITION_KIND) for raw in page.items
+        ]
+    except NotFoundError as error:
+        raise UnknownInstanceError("the API server does not serve ResourceGraphDefinitions") from error
     named = [one for one in definitions if str(dig(one, "spec", "schema", "kind")).lower() == kind.lower()]
     if not named:
         known = sorted({str(dig(one, "spec", "schema", "kind")) for one in definitions})
