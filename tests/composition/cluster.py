@@ -19,21 +19,25 @@ import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
+from datetime import timedelta
 from typing import Any, ParamSpec, Protocol
+
+import msgspec
 
 from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
 from edgekeeper.core.calls import Calls
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION
-from edgekeeper.kube.transport import Transport
+from edgekeeper.kube.transport import ApiRequest, ApiResponse, Transport
 from kubesim.plane.plane import Plane, PlaneConfig
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import LoopClock, run_virtual
 
 P = ParamSpec("P")
 KINDS = (RESOURCE_GRAPH_DEFINITION, GRAPH_REVISION)
+WEBHOOK = "policy.tests.io"
 Scenario = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -50,6 +54,9 @@ class Cluster(Protocol):
 
     async def rest(self, seconds: float) -> None:
         """Let the operator do what there is to do; as much time passes at most."""
+
+    def denying(self, why: str) -> AbstractAsyncContextManager[None]:
+        """Have the admission webhook `policy.tests.io` deny writes of ConfigMaps for the time of the block."""
 
     async def vacate(self, namespace: str) -> None:
         """Wait until an earlier namespace of this name is gone."""
@@ -68,15 +75,47 @@ class Place(Protocol):
         """An asynchronous context: the cluster."""
 
 
+class _Way(InProcessTransport):
+    """The way to a plane, with what an admission webhook answers: webhooks cannot be called in virtual time."""
+
+    def __init__(self, cluster: EmbeddedCluster, token: str) -> None:
+        super().__init__(cluster.plane, token)
+        self._cluster = cluster
+
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        why = self._cluster.denial
+        if not why or request.method == "GET" or "/configmaps" not in request.path:
+            return await super().send(request, deadline)
+        message = f'admission webhook "{WEBHOOK}" denied the request: {why}'
+        status = {
+            "kind": "Status",
+            "status": "Failure",
+            "message": message,
+            "reason": "Forbidden",
+            "code": 403,
+        }
+        return ApiResponse(403, {"content-type": "application/json"}, msgspec.json.encode(status))
+
+
 class EmbeddedCluster:
     """A plane in this process."""
 
     def __init__(self, plane: Plane, clock: LoopClock) -> None:
         self.plane = plane
         self.clock = clock
+        self.denial = ""
+        """Why writes of ConfigMaps are denied; empty if they are not."""
 
     def connect(self, token: str = "") -> Transport:
-        return InProcessTransport(self.plane, token or self.plane.admin_token)
+        return _Way(self, token or self.plane.admin_token)
+
+    @asynccontextmanager
+    async def denying(self, why: str) -> AsyncIterator[None]:
+        self.denial = why
+        try:
+            yield
+        finally:
+            self.denial = ""
 
     async def install(self) -> None:
         user = KubeClient(self.connect(), Calls(), self.clock)

@@ -38,7 +38,9 @@ from edgekeeper.kube.kinds import (
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport
 from kubesim.plane.plane import PlaneConfig
 from kubesim.virtual import LoopClock
-from tests.composition.cluster import KINDS, Scenario
+from tests.composition.cluster import KINDS, WEBHOOK, Scenario
+from tests.conformance.admission import listening, registered
+from tests.conformance.client import connect
 from tests.conformance.servers import ADMIN, TOKENS, Server
 
 PACE = 10.0
@@ -182,6 +184,18 @@ class RealCluster:
         """The namespaces that are being deleted, names by UID."""
         spaces = [one["metadata"] for one in await _listed(self._own, NAMESPACE)]
         return {one["uid"]: one["name"] for one in spaces if "deletionTimestamp" in one}
+
+    @asynccontextmanager
+    async def denying(self, why: str) -> AsyncIterator[None]:
+        def deny(_: JsonObject) -> JsonObject:
+            return {"allowed": False, "status": {"message": why}}
+
+        async with (
+            connect(self._server) as api,
+            listening(api, deny) as hook,
+            registered(api, "default", {**hook.entry("default"), "name": WEBHOOK}),
+        ):
+            yield
 
     async def vacate(self, namespace: str) -> None:
         async with asyncio.timeout(PATIENCE):

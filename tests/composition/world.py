@@ -88,7 +88,7 @@ class _Counting(SilentControllerMetrics):
 
 
 class _Way:
-    """The operator's way to the server, which may be long, and on which an admission webhook may be."""
+    """The operator's way to the server, which may be long."""
 
     def __init__(self, world: World) -> None:
         self._inner = world.cluster.connect(world.token)
@@ -107,17 +107,6 @@ class _Way:
             await asyncio.sleep(self._world.latency)
         if request.method == "DELETE":
             self._world.deletions.append(msgspec.json.decode(request.body))
-        if self._world.denial and request.method == "PATCH" and request.path.startswith("/api/v1/"):
-            message = f'admission webhook "policy.tests.io" denied the request: {self._world.denial}'
-            status = {
-                "kind": "Status",
-                "status": "Failure",
-                "message": message,
-                "reason": "Forbidden",
-                "code": 403,
-            }
-            headers = {"content-type": "application/json"}
-            return ApiResponse(403, headers, msgspec.json.encode(status))
         return await self._inner.send(request, deadline)
 
 
@@ -143,8 +132,6 @@ class World:
         """How many seconds each request of the operator takes."""
         self.deletions: list[JsonObject] = []
         """What the operator sent with its deletions."""
-        self.denial = ""
-        """Why the server refuses everything that the operator applies to ConfigMaps and Secrets; empty if it does not."""
         self._discovery = Discovery(self.user, self.clock)
         self._defined = KnownSchemas()
         self._schemas = FirstOf((self._defined, BuiltInSchemas()))
@@ -230,6 +217,12 @@ class World:
         for name in names:
             await self.cluster.vacate(name)
             await self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    @asynccontextmanager
+    async def denying(self, why: str) -> AsyncIterator[None]:
+        """Have an admission webhook deny all writes of ConfigMaps."""
+        async with self.cluster.denying(why):
+            yield
 
     # What users see
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 
@@ -17,8 +18,7 @@ from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
-from edgekeeper.kube.transport import ApiRequest, ApiStream
-from kubesim.transport import InProcessTransport
+from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport
 from kubesim.virtual import virtual_time
 from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import DefinitionScene, config_map, definition, scenery
@@ -145,15 +145,24 @@ async def test_rapid_changes_issue_ascending_revisions_and_the_last_one_is_the_l
         assert (await scene.status())["lastIssuedRevision"] == numbers[-1]
 
 
-class _SlowWatch(InProcessTransport):
+class _SlowWatch:
     """Delivers what happens to revisions half a minute late."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        return await self._inner.send(request, deadline)
 
     @asynccontextmanager
     async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
-        async with super().stream(request) as stream:
+        async with self._inner.stream(request) as stream:
             is_slow = request.path.endswith("/graphrevisions")
             chunks = _delayed(stream.chunks) if is_slow else stream.chunks
             yield ApiStream(stream.status, stream.headers, chunks)
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 async def _delayed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -165,7 +174,7 @@ async def _delayed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @virtual_time
 async def test_revision_that_the_watch_has_not_shown_yet_is_not_issued_again() -> None:
     async with scenery() as scene:
-        scene.connect = lambda token: _SlowWatch(scene.cluster.plane, token)
+        scene.connect = lambda token: _SlowWatch(scene.cluster.connect(token))
         async with scene.operating():
             await scene.create(definition())
             await scene.settle(20)
