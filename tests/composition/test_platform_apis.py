@@ -88,7 +88,8 @@ class Reader:
         if words[:3] == ["kubectl", "apply", "-f"]:
             return await self._apply(words[3])
         if words[:2] == ["kubectl", "get"]:
-            return await self._get(*words[2:4], words[5])
+            resource, name, _, form = words[2:]
+            return await self._get(resource, name, form)
         if words[:3] == ["edgekeeper", "graph", "--live"]:
             kind, _, name = words[3].partition("/")
             live = await read_instance(self._scene.user, self._scene.clock, kind, name, "default")
