@@ -9,37 +9,116 @@ from datetime import timedelta
 import pytest
 
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
-from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.kube.errors import NotFoundError
-from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, NAMESPACE, Key, Kind
+from edgekeeper.kube.kinds import (
+    CONFIG_MAP,
+    CUSTOM_RESOURCE_DEFINITION,
+    DEPLOYMENT,
+    NAMESPACE,
+    SERVICE,
+    Key,
+    Kind,
+)
 from edgekeeper.kube.transport import ApiRequest, ApiResponse
 from kubesim.plane.plane import Plane
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
-from tests.composition.definitions.test_kro import install_kro, set_available
+from tests.composition.definitions.test_kro import install_kro
+from tests.composition.definitions.test_kro import set_available as set_kro_available
 from tests.composition.definitions.test_rights import READ, TOKEN, grant, restricted
 
 CRD = "webapps.kro.run"
 
 
 async def instantiate(scene: DefinitionScene, name: str, kind: Kind = WEB_APP) -> None:
-    await scene.user.create(kind, {"metadata": {"name": name}, "spec": {"name": name}}, namespace="default")
-    await scene.settle()
+    await scene.instantiate(kind, name, {"name": name})
 
 
 async def child(scene: DefinitionScene, name: str, namespace: str = "default") -> JsonObject | None:
-    try:
-        return await scene.user.get(CONFIG_MAP, Key(namespace, name))
-    except NotFoundError:
-        return None
+    return await scene.find(CONFIG_MAP, name, namespace)
 
 
 async def state(scene: DefinitionScene, name: str) -> str:
     return str(dig(await scene.user.get(WEB_APP, Key("default", name)), "status", "state"))
 
 
-@virtual_time
+DEPLOYED = [
+    {
+        "id": "deployment",
+        "readyWhen": ["${deployment.status.availableReplicas == deployment.spec.replicas}"],
+        "template": {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "${schema.spec.name}"},
+            "spec": {
+                "replicas": "${schema.spec.replicas}",
+                "selector": {"matchLabels": {"app": "${schema.spec.name}"}},
+                "template": {
+                    "metadata": {"labels": {"app": "${schema.spec.name}"}},
+                    "spec": {"containers": [{"name": "main", "image": "nginx"}]},
+                },
+            },
+        },
+    },
+    {
+        "id": "service",
+        "template": {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "${deployment.metadata.name}"},
+            "spec": {"selector": {"app": "${schema.spec.name}"}, "ports": [{"port": 80}]},
+        },
+    },
+]
+
+
+async def set_available(scene: DefinitionScene, replicas: int) -> None:
+    """What the controller of Deployments does."""
+    counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas"), replicas)
+    key = Key("default", "shop")
+    await scene.user.merge_patch(DEPLOYMENT, key, {"status": counts}, subresource="status")
+    await scene.settle()
+
+
+@each_server
+async def test_definition_and_instance_live_rest_and_go() -> None:
+    """From the creation of the kind to its end: a Deployment and, once that is available, its Service."""
+    fields = {"name": "string", "replicas": "integer | default=1"}
+    pausing = {"metadata": {"annotations": {"kro.run/reconcile": "suspended"}}, "spec": {"replicas": 2}}
+    resuming = {"metadata": {"annotations": {"kro.run/reconcile": None}}}
+    key = Key("default", "shop")
+    async with scenery() as scene, scene.operating(allow_crd_deletion=True):
+        await scene.create(definition("web-apps", *DEPLOYED, spec=fields))
+        assert (await scene.status())["topologicalOrder"] == ["deployment", "service"]
+        assert {status for status, _ in (await scene.conditions()).values()} == {"True"}
+        await instantiate(scene, "shop")
+        assert await scene.find(SERVICE, "shop") is None
+        await set_available(scene, 1)
+        assert await scene.find(SERVICE, "shop") is not None
+        assert await state(scene, "shop") == "ACTIVE"
+        await scene.user.merge_patch(WEB_APP, key, pausing)
+        await scene.settle()
+        assert dig(await scene.find(DEPLOYMENT, "shop"), "spec", "replicas") == 1
+        conditions = dig_list(await scene.find(WEB_APP, "shop"), "status", "conditions")
+        assert {one["type"]: one["status"] for one in conditions}["Ready"] == "False"
+        await scene.user.merge_patch(WEB_APP, key, resuming)
+        await scene.settle()
+        assert dig(await scene.find(DEPLOYMENT, "shop"), "spec", "replicas") == 2
+        await set_available(scene, 2)
+        assert await state(scene, "shop") == "ACTIVE"
+        await scene.user.delete(WEB_APP, key)
+        await scene.settle()
+        for kind in (SERVICE, DEPLOYMENT, WEB_APP):
+            assert await scene.find(kind, "shop") is None
+        await scene.delete()
+        assert not await scene.is_there(DEFINITION_KIND, "web-apps")
+        assert not await scene.is_there(CUSTOM_RESOURCE_DEFINITION, CRD)
+
+
+@each_server
 async def test_instances_are_reconciled_with_the_graph_of_the_newest_revision() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -51,7 +130,7 @@ async def test_instances_are_reconciled_with_the_graph_of_the_newest_revision() 
         assert await state(scene, "shop") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_instances_follow_while_old_revisions_are_discarded() -> None:
     async with scenery() as scene, scene.operating(rgd_max_graph_revisions=1):
         await scene.create(definition())
@@ -63,7 +142,7 @@ async def test_instances_follow_while_old_revisions_are_discarded() -> None:
         assert await state(scene, "shop") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_last_valid_revision_serves_old_and_new_instances_after_an_invalid_edit_and_a_restart() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -177,14 +256,14 @@ async def test_instances_are_left_alone_while_kro_is_found_running() -> None:
             await scene.create(definition())
             await instantiate(scene, "shop")
             assert await child(scene, "shop") is not None
-            await set_available(scene, 1)
+            await set_kro_available(scene, 1)
             scene.writes.clear()
             await scene.user.delete(CONFIG_MAP, Key("default", "shop"))
             await instantiate(scene, "other")
             await scene.settle(60)
             assert scene.writes == []
             assert await child(scene, "shop") is None
-            await set_available(scene, 0)
+            await set_kro_available(scene, 0)
             await scene.settle(30)
             assert await child(scene, "shop") is not None
             assert await child(scene, "other") is not None
@@ -235,12 +314,12 @@ def test_nothing_is_written_once_kro_is_available_in_the_midst_of_passes(moment:
                     DEFINITION_KIND, Key("", "web-apps"), {"spec": {"resources": [config_map(a="2"), two]}}
                 )
                 await asyncio.sleep(moment)
-                await set_available(scene, 1, settle=0)
+                await set_kro_available(scene, 1, settle=0)
                 seen.kro_is_running = True
                 before = seen.sent
                 await scene.settle(120)
                 assert seen.late == []
-                await set_available(scene, 0)
+                await set_kro_available(scene, 0)
                 seen.kro_is_running = False
                 await scene.settle(60)
                 assert seen.sent > before, "there was something left to do"
@@ -271,7 +350,7 @@ async def test_bad_definition_does_not_hold_up_others() -> None:
         assert await state(scene, "shop") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_definitions_that_a_definition_creates_have_the_types_that_its_instances_say() -> None:
     inner = {
         "apiVersion": "kro.run/v1alpha1",

@@ -35,7 +35,7 @@ async def install_kro(scene: DefinitionScene, *, available: int = 1) -> None:
 
 
 async def set_available(scene: DefinitionScene, number: int, *, settle: float = 10) -> None:
-    counts = {"replicas": number, "availableReplicas": number}
+    counts = {"replicas": number, "readyReplicas": number, "availableReplicas": number}
     await scene.user.merge_patch(DEPLOYMENT, Key(HOME, "kro"), {"status": counts}, subresource="status")
     await scene.settle(settle)
 
