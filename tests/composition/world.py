@@ -12,9 +12,9 @@ Definitions are compiled and put in force here, without their controller.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -98,6 +98,14 @@ class _Way(InProcessTransport):
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
         if self._world.latency:
             await asyncio.sleep(self._world.latency)
+        if (
+            self._world.mutation is not None
+            and request.method == "PATCH"
+            and request.path.startswith("/api/v1/")
+        ):
+            body = msgspec.json.decode(request.body)
+            self._world.mutation(body)
+            request = replace(request, body=msgspec.json.encode(body))
         if request.method == "DELETE":
             self._world.deletions.append(msgspec.json.decode(request.body))
         if self._world.denial and request.method == "PATCH" and request.path.startswith("/api/v1/"):
@@ -132,6 +140,8 @@ class World:
         """Those that the operator is limited to; empty for all."""
         self.latency = 0.0
         """How many seconds each request of the operator takes."""
+        self.mutation: Callable[[JsonObject], None] | None = None
+        """What an admission webhook makes of the ConfigMaps and Secrets that the operator applies."""
         self.deletions: list[JsonObject] = []
         """What the operator sent with its deletions."""
         self.denial = ""

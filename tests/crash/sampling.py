@@ -13,8 +13,6 @@ from tests.crash.faults import Mode
 ALL = os.environ.get("EDGEKEEPER_CRASH") == "all"
 EVERY = 1 if ALL else 5
 EVERY_PLAN = 1 if ALL else 61
-EVERY_ROUTE_PLAN = 5 if ALL else 61
-"""Of routes a fifth is run by `make crash`: all of them would take longer than everything else in it."""
 
 
 def modes_of(number: int) -> Sequence[Mode]:

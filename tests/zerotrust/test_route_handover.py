@@ -7,13 +7,18 @@ front of it is that of the route whose origin it leads to.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from edgekeeper.controllers.zerotrust.route_index import TASK, TEMPLATE
 from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key
+from edgekeeper.kube.transport import ApiRequest, ApiStream
+from kubesim.plane.plane import Plane
+from kubesim.transport import InProcessTransport
 from kubesim.virtual import run_virtual, virtual_time
 from tests.zerotrust.acceptance_world import APPS, AcceptanceWorld, operating, route, template
 from tests.zerotrust.route_world import KEY, World, tenant, world
@@ -301,3 +306,44 @@ async def test_swap_goes_on_although_a_task_has_failed() -> None:
         await cluster.gone(KEY)
         await cluster.gone(OTHER)
         assert (cluster.worker.cloud, cluster.states()) == ({}, {})
+
+
+class LateTasks(InProcessTransport):
+    """Shows what happens to tasks only when `shown` is set."""
+
+    def __init__(self, plane: Plane) -> None:
+        super().__init__(plane)
+        self.shown = asyncio.Event()
+        self.shown.set()
+
+    @asynccontextmanager
+    async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
+        async with super().stream(request) as stream:
+            is_late = request.path.endswith(f"/{TASK.plural}")
+            yield replace(stream, chunks=self._late(stream.chunks)) if is_late else stream
+
+    async def _late(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for chunk in chunks:
+            await self.shown.wait()
+            yield chunk
+
+
+@virtual_time
+async def test_hostname_of_a_task_that_the_watch_has_not_shown_is_not_free() -> None:
+    async with world(start=False) as cluster:
+        late = LateTasks(cluster.plane)
+        cluster.start(late)
+        await cluster.create(tenant())
+        late.shown.clear()
+        cluster.worker.failures[KEY] = ("QuotaExceeded", "no")
+        await cluster.create(plain_route(KEY, HOST))
+        await cluster.until(lambda: cluster.all(TASK))
+        await cluster.annotate(KEY, hostname="o.example.com")
+        await cluster.create(plain_route(OTHER, HOST, tenant="web/main"))
+        await cluster.elapse(seconds=3)
+        assert len(cluster.all(TASK)) == 1
+        assert "has released" in await cluster.says("DomainConflict", OTHER)
+        del cluster.worker.failures[KEY]
+        late.shown.set()
+        await cluster.ready(KEY, OTHER)
+        assert cluster.published() == {HOST, "o.example.com"}

@@ -111,6 +111,18 @@ async def test_restart_writes_nothing() -> None:
 
 
 @virtual_time
+async def test_restart_lists_many_children_and_reads_none_by_itself() -> None:
+    async with composing(simulators=LIVELY, operating=False) as world:
+        async with world.operating():
+            await _created(world, 40)
+        world.requests.clear()
+        async with world.operating():
+            await world.settle()
+            assert world.requests.writes == []
+            assert len(world.requests.calls) < 20, world.requests.calls
+
+
+@virtual_time
 async def test_changing_one_field_costs_three_requests_at_most() -> None:
     async with composing(simulators=LIVELY) as world:
         await _created(world)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgekeeper.core.json import JsonObject
 from kubesim.virtual import virtual_time
 from tests.composition.world import composing, instance, rgd
 
@@ -106,3 +107,27 @@ async def test_what_is_remembered_is_bounded_by_what_is_there() -> None:
         assert world.controllers is not None
         assert world.controllers.world.children.size == 0
         assert world.controllers.world.size == 0
+
+
+@virtual_time
+async def test_webhook_that_undoes_what_is_applied_is_not_fought_without_a_pause() -> None:
+    """The server never has what was applied. That is said, and tried ever more slowly."""
+
+    def strip(obj: JsonObject) -> None:
+        obj["metadata"]["annotations"].pop("team", None)
+
+    async with composing() as world:
+        resources = "[{id: config, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {team: edge}}}}]"
+        world.mutation = strip
+        await world.define(rgd("stripped", "Stripped", "{}", resources))
+        await world.apply(instance("Stripped", "demo"))
+        await world.settle()
+        assert await world.state("Stripped", "demo") == "ERROR"
+        message = (await world.conditions("Stripped", "demo"))["Ready"]["message"]
+        assert message == "resource config: ConfigMap default/a is changed by others whenever it is applied"
+        world.requests.clear()
+        await world.settle(3600)
+        assert 0 < len(world.requests.writes) <= 25
+        world.mutation = None
+        await world.settle(600)
+        assert await world.state("Stripped", "demo") == "ACTIVE"

@@ -108,7 +108,7 @@ class RouteController(UpkeptController):
         reconciler = RouteReconciler(
             cluster,
             observer,
-            Effects(services.client, options.operator_namespace),
+            Effects(services.client, options.operator_namespace, cluster.unseen_tasks),
             Memory(services.clock),
             services.clock,
             options.drift_policy,

@@ -76,7 +76,8 @@ class HostnameRecords:
 
     def holders(self, hostname: str) -> set[Key]:
         """The routes whose states or tasks list a hostname."""
-        return {*self._state_routes(hostname), *self._task_routes(hostname)}
+        unseen = self.cluster.unseen_tasks.routes(hostname)
+        return {*self._state_routes(hostname), *self._task_routes(hostname), *unseen}
 
     def _state_routes(self, hostname: str) -> Iterator[Key]:
         for key in self.cluster.states.listed_by_index(BY_HOSTNAME, hostname):

@@ -39,6 +39,7 @@ from edgekeeper.controllers.zerotrust.route_index import (
 )
 from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
 from edgekeeper.controllers.zerotrust.state import route_of
+from edgekeeper.controllers.zerotrust.unseen_tasks import UnseenTasks
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.informers import Informer
@@ -75,6 +76,7 @@ class Cluster:
         self.grants = KindView(REFERENCE_GRANT)
         self.states = KindView(CONFIG_MAP, STATE_INDEXES)
         self.tasks = KindView(TASK, TASK_INDEXES)
+        self.unseen_tasks = UnseenTasks()
 
     def follow(self, informers: Iterable[Informer]) -> None:
         """Read the stores of a controller's informers."""
@@ -240,6 +242,7 @@ class Cluster:
 
     def routes_of_task(self, task: JsonObject) -> Iterator[Key]:
         """The route of a task, and those that wait for one of its hostnames."""
+        self.unseen_tasks.show(task)
         key = task_route_key(task)
         if key is not None:
             yield key

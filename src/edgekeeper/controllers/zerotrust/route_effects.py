@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -28,6 +28,7 @@ from edgekeeper.controllers.zerotrust.route_steps import (
     RecordState,
 )
 from edgekeeper.controllers.zerotrust.state import route_labels, route_of, write_state
+from edgekeeper.controllers.zerotrust.unseen_tasks import UnseenTasks
 from edgekeeper.core.errors import Conflict, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.steps import Step
@@ -47,6 +48,8 @@ class Effects:
     client: KubeClient
     namespace: str
     """The operator's own."""
+    unseen_tasks: UnseenTasks = field(default_factory=UnseenTasks)
+    """Is told which tasks are written."""
 
     async def perform(self, step: Step, task_names: Iterable[str] = ()) -> None:
         """Perform a step. `task_names` are those for a new task, if not the usual ones."""
@@ -72,6 +75,7 @@ class Effects:
 
     async def _create_task(self, step: CreateTask, names: tuple[str, ...]) -> None:
         created = await self._create(TASK, task_object(step.spec, step.hash), names, step.spec.httproute_ref)
+        self.unseen_tasks.note(created)
         pending = {"phase": "Pending", "message": QUEUED}
         version = {"resourceVersion": dig(created, "metadata", "resourceVersion")}
         key = Key(self.namespace, str(dig(created, "metadata", "name")))
@@ -97,7 +101,7 @@ class Effects:
             },
             "spec": changed["spec"],
         }
-        await self._replace(TASK, step.task.key, body)
+        self.unseen_tasks.note(await self._replace(TASK, step.task.key, body))
 
     # States
 
@@ -153,9 +157,9 @@ class Effects:
         found = task_route_key(present) if kind == TASK else route_of(present)
         return found == (route.namespace, route.name)
 
-    async def _replace(self, kind: Kind, key: Key, body: JsonObject) -> None:
+    async def _replace(self, kind: Kind, key: Key, body: JsonObject) -> JsonObject:
         try:
-            await self.client.replace(kind, key, body)
+            return await self.client.replace(kind, key, body)
         except NotFoundError as error:
             raise Conflict(f"{kind.kind} {key.name} is gone") from error
 
