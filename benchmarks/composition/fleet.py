@@ -136,9 +136,9 @@ class Fleet:
         seconds = self.clock.monotonic() - began
         return await self.settled(), seconds
 
-    async def rest(self) -> Tally:
+    async def rest(self, hours: int) -> Tally:
         self.plane.tally()
-        await asyncio.sleep(REST_HOURS * 3600)
+        await asyncio.sleep(hours * 3600)
         return self.plane.tally()
 
     async def change(self, number: int, spec: JsonObject) -> Tally:
@@ -175,7 +175,7 @@ class Fleet:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-async def grow(directory: Path, count: int, children: int) -> Growth:
+async def grow(directory: Path, count: int, children: int, hours: int = REST_HOURS) -> Growth:
     """A fleet of at least three instances from nothing to its end, at rest, and with a few changes."""
     clock = LoopClock()
     async with CountingPlane(_config(directory, now=clock.now)) as plane:
@@ -187,7 +187,7 @@ async def grow(directory: Path, count: int, children: int) -> Growth:
             first, _ = await fleet.add(0)
             one, _ = await fleet.add(1)
             many, seconds = await fleet.add(*range(2, count))
-            rest = await fleet.rest()
+            rest = await fleet.rest(hours)
             changes = {what: await fleet.change(CHANGED, spec) for what, spec in CHANGES.items()}
             revision = await fleet.revise(count)
         return Growth(first, one, many, seconds, rest, changes, revision)
