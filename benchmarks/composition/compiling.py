@@ -22,11 +22,11 @@ def definitions(count: int) -> list[JsonObject]:
 
 
 def compile_all(bodies: list[JsonObject]) -> float:
-    """Seconds that it takes to compile these. Raise RuntimeError if one of them has a problem."""
+    """Seconds of processor time that it takes to compile these. Raise RuntimeError if one of them has a problem."""
     schemas = BuiltInSchemas()
-    began = time.perf_counter()
+    began = time.process_time()
     for body in bodies:
         found = compile_definition(read_definition(body), schemas)
         if found.graph is None:
             raise RuntimeError(f"{body['metadata']['name']} does not compile: {found.problems}")
-    return time.perf_counter() - began
+    return time.process_time() - began

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-TLS_BUFFER: Final = 64 * 1024
-"""Bytes that asyncio's loop holds for each TLS connection to receive into. Its own choice is 256 KiB, four times as much as
-a read returns in practice; every watch and every concurrent request has a connection."""
+TLS_BUFFER: Final = 32 * 1024
+"""Bytes that asyncio's loop holds for each TLS connection to receive into: two TLS records. Its own choice is 256 KiB, and
+every watch and every concurrent request has a connection."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -37,9 +37,15 @@ def growth(**changes: Tally) -> Growth:
     """Figures of a fleet of ten with three children that meet all goals."""
     one = Tally({"webapps": 1, "configmaps": 1, "deployments": 1, "services": 1, "webapps/status": 1}, {}, 3)
     changed = {"a field": Tally({"configmaps": 1, "webapps/status": 1}, {"configmaps": 1})}
-    fields = {"first": one, "one": one, "many": one, "rest": Tally(lists=90, reviews=100)}
-    revision = Tally({"configmaps": 10, "graphrevisions": 1}, {"": 3})
-    return Growth(**{**fields, "seconds": 1.0, "changes": changed, "revision": revision, **changes})
+    return Growth(
+        first=changes.get("first", one),
+        one=one,
+        many=one,
+        seconds=1.0,
+        rest=changes.get("rest", Tally(lists=90, reviews=100)),
+        changes=changed,
+        revision=changes.get("revision", Tally({"configmaps": 10, "graphrevisions": 1}, {"": 3})),
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
+from asyncio import sslproto
 from collections.abc import Coroutine
 from types import ModuleType
 from typing import Any
@@ -50,3 +52,17 @@ def test_loop_hands_errors_on(installed: ModuleType | None, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "uvloop", installed)
     with pytest.raises(ValueError, match="no"):
         event_loop.run(_fail())
+
+
+async def _tls_buffer() -> int:
+    loop = asyncio.get_running_loop()
+    protocol = sslproto.SSLProtocol(
+        loop, asyncio.Protocol(), ssl.create_default_context(), loop.create_future()
+    )
+    return len(getattr(protocol, "_ssl_buffer"))  # noqa: B009 - nobody but asyncio is meant to know it
+
+
+def test_tls_connections_of_asyncio_hold_a_small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    monkeypatch.setattr(sslproto.SSLProtocol, "max_size", 2**18)
+    assert event_loop.run(_tls_buffer()) == event_loop.TLS_BUFFER
