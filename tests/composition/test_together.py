@@ -10,7 +10,6 @@ import pytest
 
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject, dig, dig_list
-from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.kinds import (
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,

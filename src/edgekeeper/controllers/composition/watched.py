@@ -53,12 +53,19 @@ class _Known:
     version: str
     generation: int
     applied: str = ""
-    object: JsonObject | None = None
-    """All of it, as of `version`."""
+    content: bytes | None = None
+    """All of it, as of `version`, encoded: a decoded object takes several times as much memory."""
     keep: bool = False
     """Whether its content is used by expressions."""
     until: float | None = None
     """Until when it counts as there without being in the store; None once it was."""
+
+    @property
+    def object(self) -> JsonObject:
+        """The content, which has to be known."""
+        assert self.content is not None  # noqa: S101 - the caller has checked it
+        found: JsonObject = msgspec.json.decode(self.content)
+        return found
 
     def accords_with(self, live: JsonObject) -> bool:
         """Whether it has not changed since, but for its status and its metadata."""
@@ -117,14 +124,14 @@ class Watched:
         store = self._store(address)
         stored = store.get(address.key) if store is not None else None
         known = self._known[address.kind].get(address.key)
-        if known is not None and known.object is not None and self._is_newer(known, stored):
+        if known is not None and known.content is not None and self._is_newer(known, stored):
             return Seen(known.object, True, known.applied)
         if stored is None:
             return None
         if known is None:
             return Seen(stored, False)
         applied = known.applied if known.accords_with(stored) else ""
-        if known.object is not None and known.version == dig(stored, "metadata", "resourceVersion"):
+        if known.content is not None and known.version == dig(stored, "metadata", "resourceVersion"):
             return Seen(known.object, True, applied)
         return Seen(stored, False, applied)
 
@@ -169,7 +176,7 @@ class Watched:
             version=str(metadata.get("resourceVersion", "")),
             generation=metadata.get("generation") or 0,
             applied=applied,
-            object=obj if keep or not is_there else None,
+            content=msgspec.json.encode(obj) if keep or not is_there else None,
             keep=keep,
             until=None if is_there else _now() + PATIENCE,
         )
@@ -194,7 +201,7 @@ class Watched:
                 self._unseen.discard(address)
                 known.until = None
                 if not known.keep:
-                    known.object = None
+                    known.content = None
                 return  # nothing that was not known
         if self.on_change is not None:
             self.on_change(kind, change)
