@@ -83,7 +83,7 @@ class Decisions:
                 self.put(one)
         assert plan.is_ready
         wanted = self.generated.wanted(NAME, spec)
-        assert {address.key.name for address in plan.wanted} == set(wanted)
+        assert {key.name for keys in plan.wanted.values() for key in keys} == set(wanted)
         for address in [one for one in self.view.objects if one.key.name not in wanted]:
             del self.view.objects[address]
         assert {one.key.name: _data(seen.object) for one, seen in self.view.objects.items()} == wanted
