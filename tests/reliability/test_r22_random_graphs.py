@@ -33,9 +33,10 @@ from tests.composition.cluster import plane_of
 from tests.composition.fake_view import FakeView
 from tests.composition.random_graphs import GATE, OPEN, GeneratedGraph, generate
 from tests.composition.world import World, composing, instance
-from tests.crash.sampling import ALL
+from tests.crash.sampling import ALL, WHOLE
 
-DECIDED, PLAYED = (range(10_000), range(200)) if ALL else (range(10), range(8))
+DECIDED = range(10_000 if WHOLE else 1_000 if ALL else 10)
+PLAYED = range(200 if WHOLE else 40 if ALL else 8)
 AT_ONCE = 500 if ALL else 10
 FLIPS = 2
 CONFIG_MAPS = GroupResource("", "configmaps")
