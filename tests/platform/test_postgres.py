@@ -24,7 +24,7 @@ def _secret(world: World) -> dict[str, str]:
 
 @virtual_time
 async def test_database_tells_workloads_where_it_is() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(instance(KIND, NAME, size="medium", database="books"))
         status = await world.active(KIND, NAME)
         assert _spec(world)["manageMasterUserPassword"] is True
@@ -43,10 +43,14 @@ async def test_database_tells_workloads_where_it_is() -> None:
 
 @virtual_time
 async def test_password_of_the_user_is_referred_to_and_never_copied() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(instance(KIND, NAME, passwordSecret="chosen"))
         status = await world.active(KIND, NAME)
-        assert _spec(world)["masterUserPassword"] == {"name": "chosen", "namespace": "apps", "key": "password"}
+        assert _spec(world)["masterUserPassword"] == {
+            "name": "chosen",
+            "namespace": "apps",
+            "key": "password",
+        }
         assert _spec(world)["manageMasterUserPassword"] is False
         assert _secret(world) == {"PGUSER": "app", "PASSWORD_SECRET": "chosen"}
         assert "passwordSecretArn" not in status
@@ -54,7 +58,7 @@ async def test_password_of_the_user_is_referred_to_and_never_copied() -> None:
 
 @virtual_time
 async def test_change_in_rds_reaches_workloads_and_the_object_of_the_user() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(instance(KIND, NAME))
         await world.active(KIND, NAME)
         database = world.ack.aws.existing[DATABASE]
@@ -73,7 +77,7 @@ async def test_change_in_rds_reaches_workloads_and_the_object_of_the_user() -> N
 
 @virtual_time
 async def test_change_of_size_reaches_rds() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(instance(KIND, NAME))
         await world.active(KIND, NAME)
         await world.edit(KIND, NAME, size="large", storage=100, highlyAvailable=True)

@@ -30,7 +30,7 @@ def _names(world: World) -> list[str]:
 
 @virtual_time
 async def test_workload_alone_has_no_name_anywhere() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(config={"LOG_LEVEL": "info"}, secrets={"TOKEN": "hidden"}))
         status = await world.active(KIND, NAME)
         assert world.children(NAME) == {
@@ -50,7 +50,7 @@ async def test_workload_alone_has_no_name_anywhere() -> None:
 
 @virtual_time
 async def test_hostname_with_people_is_protected_before_it_is_reachable() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         world.cloudflare.guarded.add(HOSTNAME)
         await world.apply(wiki(hostname=HOSTNAME, access={"emails": [ADA]}))
         status = await world.active(KIND, NAME)
@@ -65,7 +65,7 @@ async def test_hostname_with_people_is_protected_before_it_is_reachable() -> Non
 
 @virtual_time
 async def test_hostname_without_people_is_public() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(hostname=HOSTNAME))
         await world.active(KIND, NAME)
         assert world.rule(HOSTNAME) is not None
@@ -75,7 +75,7 @@ async def test_hostname_without_people_is_public() -> None:
 
 @virtual_time
 async def test_change_of_people_reaches_cloudflare() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(hostname=HOSTNAME, access={"emails": [ADA]}))
         await world.active(KIND, NAME)
         await world.edit(KIND, NAME, access={"emails": [ADA, GRACE]})
@@ -92,7 +92,7 @@ async def test_change_of_people_reaches_cloudflare() -> None:
 
 @virtual_time
 async def test_unknown_group_is_told_by_the_object_of_the_user() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(hostname=HOSTNAME, access={"groups": ["Nobody"]}))
         await world.until(lambda: "Nobody" in str(world.status(KIND, NAME).get("publishing")))
         status = world.status(KIND, NAME)
@@ -103,8 +103,10 @@ async def test_unknown_group_is_told_by_the_object_of_the_user() -> None:
 
 @virtual_time
 async def test_change_of_environment_replaces_the_pods_and_leaves_nothing_of_the_old() -> None:
-    async with platform() as world:
-        await world.apply(wiki(config={"LOG_LEVEL": "info", "OLD": "1"}, secrets={"TOKEN": "old", "GONE": "x"}))
+    async with platform(KIND) as world:
+        await world.apply(
+            wiki(config={"LOG_LEVEL": "info", "OLD": "1"}, secrets={"TOKEN": "old", "GONE": "x"})
+        )
         await world.active(KIND, NAME)
         first = _pod(world)["metadata"]["annotations"]
         await world.edit(KIND, NAME, config={"OLD": None})
@@ -121,16 +123,19 @@ async def test_change_of_environment_replaces_the_pods_and_leaves_nothing_of_the
 
 @virtual_time
 async def test_secret_that_exists_is_passed_on_by_name() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(secretName="database"))
         await world.active(KIND, NAME)
         (container,) = _pod(world)["spec"]["containers"]
-        assert [one["secretRef"]["name"] for one in container["envFrom"] if "secretRef" in one] == [NAME, "database"]
+        assert [one["secretRef"]["name"] for one in container["envFrom"] if "secretRef" in one] == [
+            NAME,
+            "database",
+        ]
 
 
 @virtual_time
 async def test_autoscaler_alone_says_how_many_pods_there_are() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(scaling={"min": 2, "max": 5, "cpu": 60}))
         await world.active(KIND, NAME)
         autoscaler = world.get("HorizontalPodAutoscaler", NAME)["spec"]
@@ -148,7 +153,7 @@ async def test_autoscaler_alone_says_how_many_pods_there_are() -> None:
 
 @virtual_time
 async def test_ingress_leads_to_the_service() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         await world.apply(wiki(ingress={"host": "wiki.internal"}))
         await world.active(KIND, NAME)
         ingress = world.get("Ingress", NAME)["spec"]
@@ -162,7 +167,7 @@ async def test_ingress_leads_to_the_service() -> None:
 
 @virtual_time
 async def test_domain_on_cloudfront_has_tenant_certificate_and_record() -> None:
-    async with platform() as world:
+    async with platform(KIND) as world:
         cdn = {"domain": "www.example.com", "distributionId": DISTRIBUTION, "hostedZoneId": world.aws.zone.id}
         before = world.records
         await world.apply(wiki(cdn=cdn))

@@ -17,13 +17,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.cli.kinds import DEFINITIONS
+from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.zerotrust.route_index import TENANT
 from edgekeeper.core.calls import Calls
@@ -51,7 +51,9 @@ APPS: Final = "apps"
 """The namespace of the instances. It has a Zero Trust tenant."""
 UNHEARD: Final = ServerOptions(health_address=None, metrics_address=None, webhook_address=None)
 CODE: Final = {"bucket": "releases", "key": "orders/1.0.0/bootstrap.zip"}
-_TRACES: Final = frozenset({"events", "leases", "namespaces", "endpoints", "endpointslices", "serviceaccounts"})
+_TRACES: Final = frozenset(
+    {"events", "leases", "namespaces", "endpoints", "endpointslices", "serviceaccounts"}
+)
 """Kinds whose objects stay, or are made by the cluster itself."""
 
 
@@ -61,9 +63,10 @@ def instance(kind: str, name: str, /, **spec: Any) -> JsonObject:
     return {"apiVersion": "kro.run/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def definitions() -> list[JsonObject]:
+@cache
+def definitions() -> tuple[JsonObject, ...]:
     """The ResourceGraphDefinitions of the examples."""
-    return [yaml.safe_load(path.read_text()) for path in sorted(EXAMPLES.glob("*.yaml"))]
+    return tuple(manifest.body for manifest in load_manifests([EXAMPLES]))
 
 
 class World:
@@ -85,6 +88,13 @@ class World:
         fields = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
         key = Key(dig(obj, "metadata", "namespace") or "", obj["metadata"]["name"])
         await self.user.apply(kind, key, fields, manager="kubectl", force=True)
+
+    async def define(self, body: JsonObject) -> None:
+        """Create a ResourceGraphDefinition, and wait until it is Active."""
+        name = str(body["metadata"]["name"])
+        await self.user.create(DEFINITION_KIND, body)
+        found = "ResourceGraphDefinition", name, ""
+        await self.until(lambda: dig(self.find(*found), "status", "state") == "Active")
 
     async def edit(self, kind: str, name: str, **spec: Any) -> None:
         """Merge into the spec of an instance."""
@@ -217,7 +227,9 @@ class World:
         return is_current and ready["status"] == "True" and dig(obj, "status", "state") == "ACTIVE"
 
     def _instance_kind(self, kind: str) -> Kind:
-        return Kind("kro.run", "v1alpha1", kind, f"{kind.lower()}s" if kind != "TubiPostgres" else "tubipostgres")
+        return Kind(
+            "kro.run", "v1alpha1", kind, f"{kind.lower()}s" if kind != "TubiPostgres" else "tubipostgres"
+        )
 
     async def _kind(self, api_version: str, kind: str) -> Kind:
         group, _, version = api_version.rpartition("/")
@@ -227,8 +239,11 @@ class World:
 
 
 async def _furnish(world: World) -> None:
-    """All kinds, a namespace for instances with a Zero Trust tenant, and the definitions of the examples."""
-    for definition in (*(kind.definition() for kind in DEFINITIONS), *(kind.definition() for kind in ACK_KINDS)):
+    """All kinds, and a namespace for instances with a Zero Trust tenant."""
+    for definition in (
+        *(kind.definition() for kind in DEFINITIONS),
+        *(kind.definition() for kind in ACK_KINDS),
+    ):
         await world.user.create(CUSTOM_RESOURCE_DEFINITION, definition)
     await world.plane.settle()
     for name in (HOME, APPS):
@@ -236,10 +251,12 @@ async def _furnish(world: World) -> None:
     estate = world.cloudflare
     metadata = {"name": "cloudflare", "namespace": APPS}
     await world.user.create(SECRET, {"metadata": metadata, "stringData": {"token": estate.token.value}})
-    spec = {"accountId": estate.account.id, "tunnelId": estate.tunnel, "credentialRef": {"name": "cloudflare"}}
+    spec = {
+        "accountId": estate.account.id,
+        "tunnelId": estate.tunnel,
+        "credentialRef": {"name": "cloudflare"},
+    }
     await world.user.create(TENANT, {"metadata": {"name": "main", "namespace": APPS}, "spec": spec})
-    for body in definitions():
-        await world.user.create(DEFINITION_KIND, body)
 
 
 @asynccontextmanager
@@ -264,8 +281,11 @@ async def running(world: World) -> AsyncIterator[Operator]:
 
 
 @asynccontextmanager
-async def platform() -> AsyncIterator[World]:
-    """A cluster in which the definitions are Active. At the end, no guarded hostname was ever open."""
+async def platform(*kinds: str) -> AsyncIterator[World]:
+    """A cluster in which the definitions of these kinds are Active, by default of all.
+
+    At the end, no guarded hostname was ever open, and no name ever led to an endpoint that was gone.
+    """
     clock = LoopClock()
     config = PlaneConfig(simulators=frozenset({"workloads"}), gateway_api=True, now=clock.now)
     async with Plane(config) as plane:
@@ -273,13 +293,8 @@ async def platform() -> AsyncIterator[World]:
         await _furnish(world)
         async with acting(plane, world.aws.cloud, REGION) as world.ack, running(world):
             for body in definitions():
-                name = body["metadata"]["name"]
-                await world.until(lambda name=name: _state(world, name) == "Active")  # type: ignore[misc]
+                if body["spec"]["schema"]["kind"] in (kinds or KINDS):
+                    await world.define(body)
             yield world
             assert not world.cloudflare.wrongs, "\n".join(world.cloudflare.wrongs[:10])
             assert not world.aws.dangling, "\n".join(world.aws.dangling[:10])
-
-
-def _state(world: World, definition: str) -> str:
-    found = world.find("ResourceGraphDefinition", definition, "")
-    return str(dig(found, "status", "state"))
