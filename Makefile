@@ -34,7 +34,7 @@ help: ## List the targets
 
 demo: $(READY) ## Start the embedded control plane with examples (stays up on a terminal)
 	@if test -t 0 && test -t 1; then wait=; else wait=--wait; fi; \
-	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --story $$wait
+	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --apply examples/platform --story $$wait
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Applies manifests to an API server and waits until the objects are ready.
 
-    load  →  apply namespaces and CustomResourceDefinitions, wait  →  apply the rest, wait
+    load  →  apply namespaces and CustomResourceDefinitions, wait  →  apply ResourceGraphDefinitions, wait  →  apply the rest, wait
 
-Namespaces and CustomResourceDefinitions come first, because other objects depend on them. Objects are applied
+What other objects depend on comes first: their namespaces, and what defines their kinds. Objects are applied
 server-side under one field manager, so applying the same files again changes nothing.
 """
 
@@ -21,7 +21,8 @@ from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.core.readiness import PENDING, Readiness
 
 FIELD_MANAGER = "edgekeeper-up"
-FOUNDATIONS = ("Namespace", "CustomResourceDefinition")
+STAGES = (("Namespace", "CustomResourceDefinition"), ("ResourceGraphDefinition",))
+"""The kinds that are applied before all others, and when."""
 POLL_INTERVAL = 0.05
 
 
@@ -70,9 +71,9 @@ class Applier:
 
     async def run(self) -> None:
         """Apply everything and return when all of it is ready."""
-        foundations = [item for item in self.tracked if item.manifest.kind in FOUNDATIONS]
-        others = [item for item in self.tracked if item.manifest.kind not in FOUNDATIONS]
-        for stage in (foundations, others):
+        early = {kind for kinds in STAGES for kind in kinds}
+        stages = [[item for item in self.tracked if item.manifest.kind in kinds] for kinds in STAGES]
+        for stage in (*stages, [item for item in self.tracked if item.manifest.kind not in early]):
             for item in stage:
                 await self._apply(item)
             await self._await_ready(stage)
