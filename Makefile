@@ -63,10 +63,11 @@ crash: $(DEV_READY) ## Run every fault plan, in parallel
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
-# The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes). Where that
+# The first run builds kube-apiserver, etcd, kubectl and kro into a cache outside the checkout (10 to 20 minutes). Where that
 # is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1.
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
+	$(BIN)/python -m tools.kro || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 
 bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
