@@ -34,6 +34,7 @@ from edgekeeper.controllers.composition.evaluation import (
 from edgekeeper.controllers.composition.graph import Graph
 from edgekeeper.controllers.composition.instance_plan import (
     KIND_NOT_SERVED,
+    NAMESPACE_NOT_PERMITTED,
     Address,
     Desired,
     Limits,
@@ -235,6 +236,8 @@ class _Walk:
         address = Address(kind, Key(self._place(kind, reference), name))
         if not name or (kind.namespaced and not address.key.namespace):
             return NodeResult(node.id, NodeState.FAILED, _nameless(node, kind, name))
+        if kind.namespaced and not self._may_read(address.key.namespace):
+            return _unreadable(node, address.key.namespace)
         seen = self._view.find_external(address)
         if seen is None:
             return NodeResult(node.id, NodeState.WAITING, f"resource {node.id} waits for {address} to exist")
@@ -245,13 +248,19 @@ class _Walk:
 
     def _selected(self, node: CompiledNode, kind: Kind, reference: JsonObject) -> NodeResult:
         namespace = str(dig(reference, "metadata", "namespace") or "") if kind.namespaced else ""
-        found = self._view.select(kind, namespace, dig_object(reference, "metadata", "selector"))
+        if namespace and not self._may_read(namespace):
+            return _unreadable(node, namespace)
+        selected = self._view.select(kind, namespace, dig_object(reference, "metadata", "selector"))
+        found = [one for one in selected if not kind.namespaced or self._may_read(one[0].namespace)]
         unread = [Address(kind, key) for key, seen in found if not seen.complete]
         if unread and node.id in self._read_nodes:
             self._plan.external_reads.update(unread)
             return NodeResult(node.id, NodeState.READING, f"resource {node.id}: its objects are being read")
         observed = [seen.object for _, seen in found]
         return self._judged(node, observed, [(Address(kind, key), seen.object) for key, seen in found], ())
+
+    def _may_read(self, namespace: str) -> bool:
+        return self._limits.permits(namespace, self._namespace)
 
     # Objects of the instance
 
@@ -419,6 +428,11 @@ def _unready(node: CompiledNode, address: Address, obj: JsonObject) -> str:
         why = f"readyWhen {failing[0].expression.in_place} does not hold"
     said = own_message(obj)
     return f"resource {node.id}: {address} is not ready: {why}{f'; it says: {said}' if said else ''}"
+
+
+def _unreadable(node: CompiledNode, namespace: str) -> NodeResult:
+    message = f"resource {node.id}: objects in namespace {namespace} may not be read by compositions of this installation"
+    return NodeResult(node.id, NodeState.FAILED, message, NAMESPACE_NOT_PERMITTED)
 
 
 def _nameless(node: CompiledNode, kind: Kind, name: str) -> str:
