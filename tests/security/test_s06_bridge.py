@@ -116,10 +116,12 @@ async def test_zone_that_is_not_allowed_is_not_written_to(how: str) -> None:
         before = dict(scene.records)
         spec = {"dnsConfig": {"hostedZoneId": admin.id}} if how == "named" else {}
         await scene.create(domain(**spec))
-        await scene.until(lambda: "--allowed-hosted-zones" in scene.fact(DOMAIN, "DNSReady").message)
+        await scene.until(lambda: "--allowed-hosted-zones" in scene.fact(DOMAIN, "Ready").message)
         await scene.elapse(minutes=10)
+        assert scene.fact(DOMAIN, "Ready")[:2] == ("False", "NotAllowed")
         assert scene.records == before
-        assert scene.fact(DOMAIN, "Ready").status == "False"
+        assert not scene.names
+        assert not scene.estate.writes
 
 
 @virtual_time
