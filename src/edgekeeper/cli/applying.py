@@ -17,7 +17,7 @@ from urllib.parse import quote
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.readiness import assess
-from edgekeeper.core.json import JsonObject, dig_list
+from edgekeeper.core.json import JsonObject, dig_list, dig_object
 from edgekeeper.core.readiness import PENDING, Readiness
 
 FIELD_MANAGER = "edgekeeper-up"
@@ -41,10 +41,13 @@ class Tracked:
     manifest: Manifest
     path: str = ""
     body: JsonObject | None = None
+    composed: bool = False
+    """Whether a ResourceGraphDefinition defines its kind: then it is not ready before it has a status."""
 
     @property
     def readiness(self) -> Readiness:
-        return PENDING if self.body is None else assess(self.body)
+        is_untold = self.composed and not dig_list(self.body, "status", "conditions")
+        return PENDING if self.body is None or is_untold else assess(self.body)
 
     @property
     def label(self) -> str:
@@ -67,7 +70,8 @@ class Applier:
     def __init__(self, server: ApiServer, manifests: Sequence[Manifest], observe: Observer) -> None:
         self._server = server
         self._observe = observe
-        self.tracked = [Tracked(manifest) for manifest in manifests]
+        composed = {_defined(one.body) for one in manifests if one.kind == "ResourceGraphDefinition"}
+        self.tracked = [Tracked(one, composed=(one.api_version, one.kind) in composed) for one in manifests]
 
     async def run(self) -> None:
         """Apply everything and return when all of it is ready."""
@@ -114,3 +118,9 @@ class Applier:
             for item in stage:
                 item.body = await self._server.get(item.path)
             self._observe(self.tracked)
+
+
+def _defined(definition: JsonObject) -> tuple[str, str]:
+    """API version and kind of the instances of a ResourceGraphDefinition."""
+    schema = dig_object(definition, "spec", "schema")
+    return f"{schema.get('group') or 'kro.run'}/{schema.get('apiVersion')}", str(schema.get("kind"))

@@ -78,10 +78,10 @@ class PlatformScenes:
         try:
             await self._server.plane.client.get(NOTES)
         except StatusError:
-            left = self._rule() or self._leads() or self._application() or self._tenant_names()
-            return (
-                "" if left else "names, login, certificate and pods are gone; nothing is left in either cloud"
-            )
+            is_left = self._rule() or self._leads() or self._application() or self._tenant_names()
+            if is_left or self._is_named():
+                return ""
+            return "names, login and tenant are gone; nothing is left in either cloud"
         return ""
 
     # What is in the clouds
@@ -94,9 +94,11 @@ class PlatformScenes:
 
     def _is_certified(self) -> bool:
         tenants = [one for one in self._aws.cloudfront.tenants.values() if CDN_DOMAIN in one.domains]
-        zone = self._aws.route53.zone(ZONE)
-        is_named = any(record.name == f"{CDN_DOMAIN}." for record in zone.records.values())
-        return is_named and [bool(one.managed_certificate) for one in tenants] == [True]
+        return self._is_named() and [bool(one.managed_certificate) for one in tenants] == [True]
+
+    def _is_named(self) -> bool:
+        records = self._aws.route53.zone(ZONE).records.values()
+        return any(record.name == f"{CDN_DOMAIN}." for record in records)
 
     def _tenant_names(self) -> list[str]:
         return [one.name for one in self._aws.cloudfront.tenants.values() if CDN_DOMAIN in one.domains]
