@@ -86,8 +86,8 @@ class Site:
         account = self.cloud.account()
         account.route53.add_zone(ZONE_NAME)
         account.certificates(REGION).add_issued(f"*.{ZONE_NAME}")
-        kinds = [kind.definition() for kind in (*DEFINITIONS, *(ACK_KINDS if ack else ()))]
-        for definition in kinds:
+        foreign = [kind.definition() for kind in ACK_KINDS] if ack else []
+        for definition in (*(kind.definition() for kind in DEFINITIONS), *foreign):
             await self.plane.client.create(CRDS, definition)
         await self.plane.settle()
 

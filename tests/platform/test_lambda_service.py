@@ -109,7 +109,7 @@ async def test_service_waits_for_the_ack_role_that_it_names() -> None:
     async with platform(KIND) as world:
         await world.apply(instance(KIND, NAME, code=CODE, roleName="team"))
         await world.elapse(minutes=2)
-        assert "Role team is not ready" in world.condition(KIND, NAME)["message"]
+        assert "Role apps/team is not ready" in world.condition(KIND, NAME)["message"]
         role = {
             "apiVersion": "iam.services.k8s.aws/v1alpha1",
             "kind": "Role",

@@ -224,7 +224,8 @@ class World:
         obj = self.get(kind, name)
         ready = self.condition(kind, name)
         is_current = ready.get("observedGeneration") == obj["metadata"]["generation"]
-        return is_current and ready["status"] == "True" and dig(obj, "status", "state") == "ACTIVE"
+        is_ready = ready.get("status") == "True" and dig(obj, "status", "state") == "ACTIVE"
+        return bool(is_current and is_ready)
 
     def _instance_kind(self, kind: str) -> Kind:
         return Kind(

@@ -114,7 +114,7 @@ async def test_zone_that_is_not_allowed_is_not_written_to(how: str) -> None:
         await scene.api()
         admin = scene.estate.zone
         before = dict(scene.records)
-        spec = {"dnsConfig": {"hostedZoneId": admin.id}} if how == "named" else {}
+        spec: Any = {"dnsConfig": {"hostedZoneId": admin.id}} if how == "named" else {}
         await scene.create(domain(**spec))
         await scene.until(lambda: "--allowed-hosted-zones" in scene.fact(DOMAIN, "Ready").message)
         await scene.elapse(minutes=10)

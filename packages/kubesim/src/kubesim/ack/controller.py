@@ -148,17 +148,21 @@ class AckControllers:
             if field in spec:
                 found = self._value(obj, kind, spec[field]["from"], path)
                 if found is None and strict:
-                    raise AwsError("ReferenceNotReady", f"{kind} {spec[field]['from']['name']} is not ready")
+                    key = f"{self._namespace(obj, spec[field]['from'])}/{spec[field]['from']['name']}"
+                    raise AwsError("ReferenceNotReady", f"{kind} {key} is not ready")
                 spec[value] = found
         return spec
 
     def _value(self, obj: Tree, kind: str, reference: Tree, path: tuple[str, ...]) -> Any:
-        namespace = reference.get("namespace") or obj["metadata"]["namespace"]
+        namespace = self._namespace(obj, reference)
         for found in self._objects(kind):
             metadata = found["metadata"]
             if (metadata["namespace"], metadata["name"]) == (namespace, reference["name"]):
                 return dig(found.get("status"), *path) or dig(found.get("spec"), *path)
         return None
+
+    def _namespace(self, obj: Tree, reference: Tree) -> str:
+        return str(reference.get("namespace") or obj["metadata"]["namespace"])
 
     def _objects(self, name: str) -> Iterator[Tree]:
         for resource, kind in self._kinds.items():

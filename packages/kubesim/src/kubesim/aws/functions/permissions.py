@@ -112,7 +112,9 @@ def _statement(function: Function, qualifier: str, params: Any) -> dict[str, Any
                 "InvalidParameterValueException",
                 "FunctionUrlAuthType is only supported for lambda:InvokeFunctionUrl action",
             )
-        conditions.setdefault("StringEquals", {})["lambda:FunctionUrlAuthType"] = params["FunctionUrlAuthType"]
+        conditions.setdefault("StringEquals", {})["lambda:FunctionUrlAuthType"] = params[
+            "FunctionUrlAuthType"
+        ]
     if "SourceArn" in params:
         conditions["ArnLike"] = {"AWS:SourceArn": params["SourceArn"]}
     return statement | ({"Condition": conditions} if conditions else {})
