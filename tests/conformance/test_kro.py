@@ -9,8 +9,8 @@ import os
 import socket
 import subprocess
 from base64 import b64decode
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,8 @@ async def _established(api: Client, name: str) -> bool | None:
     return any(one["type"] == "Established" and one["status"] == "True" for one in found) or None
 
 
-@asynccontextmanager
-async def kro_running(server: Server, directory: Path) -> AsyncIterator[Path]:
+@contextmanager
+def kro_running(server: Server, directory: Path) -> Iterator[Path]:
     """kro's controller at work. Its log is in the file that this gives."""
     programs = kro.find(os.environ)
     if programs is None:
@@ -95,6 +95,10 @@ def _free_port() -> int:
     return port
 
 
+def _end_of(log: Path) -> str:
+    return log.read_text(errors="replace")[-3000:]
+
+
 async def _until(api: Client, path: str, holds: Any, log: Path) -> JsonObject:
     """Wait for an object about which something holds."""
 
@@ -106,7 +110,7 @@ async def _until(api: Client, path: str, holds: Any, log: Path) -> JsonObject:
         return await eventually(looked, deadline=DEADLINE_SECONDS)
     except AssertionError:
         found = (await api.get(path)).text
-        pytest.fail(f"{path}: {found}\n{log.read_text(errors='replace')[-3000:]}")
+        pytest.fail(f"{path}: {found}\n{_end_of(log)}")
 
 
 async def test_definitions_of_the_platform_are_accepted_by_kro_itself(
@@ -118,21 +122,24 @@ async def test_definitions_of_the_platform_are_accepted_by_kro_itself(
     own = [one.body for one in load_manifests([programs / kro.CRDS])]
     ours = [one.definition() for one in OURS if one.group not in KRO_GROUPS]
     foreign = [*(one.definition() for one in ACK_KINDS), *gateway_crds()]
+    async with defined(api, *own, *ours, *foreign):
+        with kro_running(server, tmp_path) as log:
+            await _play(api, namespace, log)
+
+
+async def _play(api: Client, namespace: str, log: Path) -> None:
     graphs = load_manifests([EXAMPLES])
-    async with defined(api, *own, *ours, *foreign), kro_running(server, tmp_path) as log:
-        for graph in graphs:
-            (await api.create(GRAPHS, graph.body)).expect(201)
-        for graph in graphs:
-            await _until(
-                api, f"{GRAPHS}/{graph.name}", lambda one: dig(one, "status", "state") == "Active", log
-            )
-        for one in load_manifests([EXAMPLES / "instances"]):
-            plural = INSTANCES[one.kind]
-            body = {**one.body, "metadata": {"name": one.name, "namespace": namespace}}
-            (await api.create(f"/apis/kro.run/v1alpha1/namespaces/{namespace}/{plural}", body)).expect(201)
-        await _judge(api, namespace, log)
-        for graph in graphs:
-            await api.delete(f"{GRAPHS}/{graph.name}")
+    for graph in graphs:
+        (await api.create(GRAPHS, graph.body)).expect(201)
+    for graph in graphs:
+        await _until(api, f"{GRAPHS}/{graph.name}", lambda one: dig(one, "status", "state") == "Active", log)
+    for one in load_manifests([EXAMPLES / "instances"]):
+        plural = INSTANCES[one.kind]
+        body = {**one.body, "metadata": {"name": one.name, "namespace": namespace}}
+        (await api.create(f"/apis/kro.run/v1alpha1/namespaces/{namespace}/{plural}", body)).expect(201)
+    await _judge(api, namespace, log)
+    for graph in graphs:
+        await api.delete(f"{GRAPHS}/{graph.name}")
 
 
 async def _judge(api: Client, namespace: str, log: Path) -> None:
