@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tools import kro
-from tools.kro import CONTROLLER, CRDS, KRO_VERSION, UnobtainableError, cache_directory, find, main, obtain
-from tools.real_server import UNOBTAINABLE
+from tools.kro import CONTROLLER, CRDS, KRO_VERSION, cache_directory, find, main, obtain
+from tools.real_server import UNOBTAINABLE, UnobtainableError
 
 
 def make(directory: Path) -> None:
@@ -33,7 +33,7 @@ def test_half_of_it_is_not_found(tmp_path: Path) -> None:
 
 
 def test_without_go_it_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kro.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(UnobtainableError, match="Go is not installed"):
         obtain({"EDGEKEEPER_CACHE": str(tmp_path)})
     monkeypatch.setenv("EDGEKEEPER_CACHE", str(tmp_path))
