@@ -22,8 +22,9 @@ from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.cli.embedded import LocalServer
 from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import DEFINITIONS
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.clock import SystemClock
