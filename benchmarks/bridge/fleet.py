@@ -21,8 +21,9 @@ from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.kinds import DEFINITIONS, MODULES
 from edgekeeper.cli.manifest import load_manifests
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.lifecycle.module import CommonOptions, kind_of

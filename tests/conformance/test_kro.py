@@ -22,10 +22,9 @@ from edgekeeper.core.json import JsonObject, dig, dig_list
 from kubesim.ack.definitions import KINDS as ACK_KINDS
 from kubesim.plane.kinds.gateway import gateway_crds
 from tests.conformance.client import Client, eventually
-from tests.conformance.conftest import give_up
 from tests.conformance.kinds import DEFINITIONS
 from tests.conformance.real import write_kubeconfig
-from tests.conformance.servers import Server
+from tests.conformance.servers import Server, give_up
 from tools import kro
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "platform"
