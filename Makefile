@@ -35,7 +35,7 @@ help: ## List the targets
 
 demo: $(READY) ## Start the embedded control plane with examples (stays up on a terminal)
 	@if test -t 0 && test -t 1; then wait=; else wait=--wait; fi; \
-	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --story $$wait
+	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --apply examples/platform --story $$wait
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 
@@ -64,11 +64,12 @@ crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a thi
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
-# The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes). Where that
+# The first run builds kube-apiserver, etcd, kubectl and kro into a cache outside the checkout (10 to 20 minutes). Where that
 # is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
 # tests of composition on the embedded server.
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server, and compositions on the latter
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
+	$(BIN)/python -m tools.kro || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 	$(BIN)/pytest tests/composition --servers=real $(ARGS)
 

@@ -42,6 +42,7 @@ SAMPLE = frozenset(
 PLAYED = (
     "tests/bridge",
     "tests/composition",
+    "tests/platform",
     "tests/reliability",
     "tests/security",
     "tests/tenants",
