@@ -69,8 +69,6 @@ class View(Protocol):
 class Limits:
     """What an installation allows instances to have."""
 
-    kinds: frozenset[str] | None = None
-    """The kinds of children, as `Deployment.apps`; None for all that the operator has rights for."""
     namespaces: frozenset[str] | None = None
     """The namespaces that children, and objects that are only read, may be in, beside the instance's; None for all."""
     collection_size: int = MOST_OBJECTS
@@ -84,9 +82,6 @@ class Limits:
 
     def refusal(self, kind: Kind, namespace: str, own: str) -> tuple[str, str] | None:
         """The reason and the message, if a child may not be."""
-        if self.kinds is not None and str(GroupKind.of(kind)) not in self.kinds:
-            message = f"children of kind {GroupKind.of(kind)} are not allowed by this installation"
-            return KIND_NOT_PERMITTED, message
         if not kind.namespaced or self.permits(namespace, own):
             return None
         message = f"children in namespace {namespace} are not allowed by this installation"
