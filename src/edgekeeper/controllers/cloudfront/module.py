@@ -12,6 +12,7 @@ from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.claims import register_elsewhere
 from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.preview import preview_tenants
+from edgekeeper.controllers.cloudfront.rbac import ELSEWHERE, TENANTS
 from edgekeeper.controllers.cloudfront.wiring import KIND, NAME, TenantOptions, tenant_controller
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
@@ -38,6 +39,8 @@ class TenantModule(PlannableModule, ClaimingModule):
     definition: ClassVar[CustomKind] = DISTRIBUTION_TENANT
     clouds: ClassVar = frozenset({Cloud.AWS})
     examples: ClassVar = ("quickstart/20-tenants.yaml",)
+    rules: ClassVar = TENANTS
+    rules_elsewhere: ClassVar = ELSEWHERE
     written_fields: ClassVar = (
         (("spec", "customizations", "certificate", "arn"), ("status", "certificateArn")),
     )

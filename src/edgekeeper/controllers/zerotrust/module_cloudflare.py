@@ -8,6 +8,7 @@ from typing import ClassVar
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.zerotrust import ZERO_TRUST_TENANT
 from edgekeeper.api.zerotrust_task import CLOUDFLARE_TASK
+from edgekeeper.controllers.zerotrust import rbac
 from edgekeeper.controllers.zerotrust.process_worker import cloudflare_worker
 from edgekeeper.controllers.zerotrust.tenant_preview import preview_tenants
 from edgekeeper.core.json import JsonObject, dig
@@ -30,6 +31,7 @@ class TaskModule(CloudflareWorkerModule):
 
     name: ClassVar = "cloudflaretask"
     definition: ClassVar[CustomKind | None] = CLOUDFLARE_TASK
+    rules: ClassVar = rbac.TASKS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return process.once(cloudflare_worker).tasks(process.services)
@@ -44,6 +46,7 @@ class DriftModule(CloudflareWorkerModule):
 
     name: ClassVar = "cloudflaredrift"
     foreign_kind: ClassVar[Kind | None] = CONFIG_MAP
+    rules: ClassVar = rbac.DRIFT
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return process.once(cloudflare_worker).drift(process.services)
@@ -55,6 +58,7 @@ class TenantModule(CloudflareWorkerModule, PlannableModule):
     name: ClassVar = "cloudflarezerotrusttenant"
     definition: ClassVar[CustomKind | None] = ZERO_TRUST_TENANT
     examples: ClassVar = ("zero-trust/10-tenant.yaml",)
+    rules: ClassVar = rbac.TENANTS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return process.once(cloudflare_worker).tenants(process.services)
