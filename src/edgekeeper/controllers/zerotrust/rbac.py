@@ -22,7 +22,7 @@ from edgekeeper.kube.kinds import (
     SERVICE,
 )
 from edgekeeper.lifecycle.module import kind_of
-from edgekeeper.lifecycle.rbac import READ, WATCH, Place, Rule, on, reconciled
+from edgekeeper.lifecycle.rbac import READ, WATCH, Place, Rule, on
 
 _TENANT, _TEMPLATE = kind_of(ZERO_TRUST_TENANT), kind_of(ZERO_TRUST_TEMPLATE)
 _CONFIG, _TASK = kind_of(OPERATOR_CONFIG), kind_of(CLOUDFLARE_TASK)

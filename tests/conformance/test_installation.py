@@ -1,0 +1,344 @@
+"""The chart, installed: the operator does all its work with exactly the rights of the table, and nothing is refused to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from edgekeeper.cli.rbac import ALL, all_rules_of
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.lifecycle.module import Role
+from edgekeeper.lifecycle.rbac import WEBHOOKS, Place, Right, rights_of
+from tests.conformance.client import Client, connect, eventually
+from tests.conformance.conftest import chosen_servers, give_up
+from tests.conformance.embedded import embedded_server
+from tests.conformance.installation import NAMESPACE, PATIENCE, TEAM, Site, examples, installed
+from tests.conformance.kinds import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, SERVICE_ACCOUNTS
+from tests.conformance.real import CONTROLLERS, real_server, write_kubeconfig
+from tests.conformance.servers import Server, UnavailableError
+
+WORKERS = ("edgekeeper-kube-worker", "edgekeeper-cloudflare-worker")
+ACCOUNTS = {
+    "all-in-one": {"edgekeeper": ALL},
+    "split": {
+        "edgekeeper": Role.MANAGER,
+        WORKERS[0]: Role.KUBE_WORKER,
+        WORKERS[1]: Role.CLOUDFLARE_WORKER,
+    },
+}
+"""By mode, the ServiceAccounts, each with the role of its process."""
+OFF = frozenset({"composition.allowCrdDeletion"})
+"""Options that the chart leaves off."""
+POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, omitStages: [RequestReceived]}]\n"
+BOX = {
+    "apiVersion": "kro.run/v1alpha1",
+    "kind": "ResourceGraphDefinition",
+    "metadata": {"name": "boxes"},
+    "spec": {
+        "schema": {"apiVersion": "v1alpha1", "kind": "Box", "spec": {"text": "string"}},
+        "resources": [
+            {
+                "id": "content",
+                "template": {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": {"name": "${schema.metadata.name}-content"},
+                    "data": {"text": "${schema.spec.text}"},
+                },
+            }
+        ],
+    },
+}
+INSTANCE = {
+    "apiVersion": "kro.run/v1alpha1",
+    "kind": "Box",
+    "metadata": {"name": "one", "namespace": TEAM},
+    "spec": {"text": "hello"},
+}
+RIGHTS_FOR_BOXES = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "edgekeeper-boxes", "labels": {"rbac.kro.run/aggregate-to-controller": "true"}},
+    "rules": [
+        {"apiGroups": ["kro.run"], "resources": ["boxes"], "verbs": ["get", "list", "watch", "patch"]},
+        {"apiGroups": ["kro.run"], "resources": ["boxes/status"], "verbs": ["patch"]},
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
+        },
+    ],
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "cluster" in metafunc.fixturenames:
+        metafunc.parametrize("cluster", chosen_servers(metafunc.config), indirect=True, scope="function")
+
+
+@pytest.fixture
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    """A cluster of one's own: the chart has objects of the whole cluster."""
+    audit = tmp_path / "audit-policy.yaml"
+    audit.write_text(POLICY)
+    with ExitStack() as running:
+        try:
+            if request.param == "embedded":
+                yield running.enter_context(embedded_server(tmp_path))
+                return
+            server = real_server(
+                tmp_path,
+                (*CONTROLLERS, "clusterrole-aggregation-controller"),
+                audit_policy_file=str(audit),
+                audit_log_path=str(tmp_path / "audit.log"),
+                audit_log_mode="blocking",
+            )
+            yield running.enter_context(server)
+        except UnavailableError as error:
+            give_up(str(error))
+
+
+@pytest.fixture
+async def admin(cluster: Server) -> AsyncIterator[Client]:
+    async with connect(cluster) as client:
+        yield client
+
+
+@pytest.mark.parametrize("mode", ACCOUNTS)
+async def test_operator_works_with_exactly_the_rights_of_the_chart(
+    admin: Client, tmp_path: Path, mode: str
+) -> None:
+    async with installed(admin, tmp_path, mode) as site:
+        await start(site, mode)
+        published = [*examples("quickstart/20-tenants.yaml"), *zero_trust()]
+        await site.apply(published)
+        await site.until_ready([obj for obj in published if obj["kind"] != OPERATOR_CONFIG])
+        await site.apply([RIGHTS_FOR_BOXES])
+        await until_trusted(site)
+        await site.apply([BOX])
+        await site.until_ready([BOX])
+        await site.apply([INSTANCE])
+        await site.until_ready([INSTANCE])
+        await follow_rollouts(site, [obj for obj in published if obj["kind"] == OPERATOR_CONFIG])
+        assert site.aws.cloudfront.tenants, "the clouds have what was declared"
+        await site.delete([INSTANCE, BOX, *deletable(published)])
+        assert not site.aws.cloudfront.tenants
+        for name in site.ports:
+            refused = await refusals(site, name)
+            assert not refused, f"{name} was refused something: {site.logs()}"
+        assert site.warnings == []
+        if site.server.name == "real":
+            assert_used(tmp_path / "audit.log", mode)
+
+
+OPERATOR_CONFIG = "CloudflareZeroTrustOperatorConfig"
+
+
+def zero_trust() -> list[JsonObject]:
+    names = ("10-tenant", "20-templates", "30-routes", "40-dns-only", "50-operator-config")
+    found = examples(*(f"zero-trust/{name}.yaml" for name in names))
+    return [obj for obj in found if obj["kind"] != "Namespace"]
+
+
+def deletable(objects: list[JsonObject]) -> list[JsonObject]:
+    """Routes and tenants of CloudFront: what is published. Tenants of Zero Trust must outlive their routes."""
+    return [obj for obj in objects if obj["kind"] in ("HTTPRoute", "DistributionTenant", OPERATOR_CONFIG)]
+
+
+async def start(site: Site, mode: str) -> None:
+    """Start the pods of the chart, and those that the manager creates."""
+    await site.run_pods("edgekeeper")
+    if mode == "all-in-one":
+        return
+    for name in WORKERS:
+        path = DEPLOYMENTS.path(NAMESPACE, name)
+
+        async def created(path: str = path) -> bool | None:
+            return (await site.api.get(path)).status == 200 or None
+
+        await eventually(created, PATIENCE, what=f"the manager creates {name}: {site.logs()}")
+        worker = (await site.api.get(path)).expect(200)
+        assert worker["spec"]["template"]["spec"]["serviceAccountName"] == name
+        await site.run_pods(name)
+
+
+async def follow_rollouts(site: Site, objects: list[JsonObject]) -> None:
+    """Complete the rollouts that an OperatorConfig begins, until it is ready."""
+    for _ in range(50):
+        for name in site.ports:
+            await site.mark_available(name)
+        live = [await site.read(obj) for obj in objects]
+        if all(dig(obj, "status", "deploymentReady") is True for obj in live):
+            return
+        await asyncio.sleep(0.2)
+    raise AssertionError(f"the OperatorConfig is not ready: {live}; {site.logs()}")
+
+
+async def until_trusted(site: Site) -> None:
+    """Wait until the operator has written what the API server trusts its webhooks by."""
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/edgekeeper-webhooks"
+
+    async def trusted() -> bool | None:
+        found = (await site.api.get(path)).expect(200)
+        return all(webhook["clientConfig"].get("caBundle") for webhook in found["webhooks"]) or None
+
+    await eventually(trusted, PATIENCE, what="webhooks are trusted")
+
+
+# What is refused, and what is used
+
+
+async def refusals(site: Site, name: str) -> float:
+    """How many requests of a process the API server has refused, by its own metrics: read as Prometheus reads them."""
+    token = await reader_token(site)
+    url = f"https://127.0.0.1:{site.ports[name]}/metrics"
+    headers = {"Authorization": f"Bearer {token}"}
+
+    async def scraped() -> str | None:
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=_untrusted())) as http,
+            http.get(url, headers=headers) as answer,
+        ):
+            return await answer.text() if answer.status == 200 else None
+
+    text = await eventually(scraped, PATIENCE, what="metrics are served to their reader")
+    found = re.findall(r'^rest_client_requests_total\{code="403".*\} (\S+)$', text, re.MULTILINE)
+    assert 'code="200"' in text
+    return sum(map(float, found))
+
+
+def _untrusted() -> ssl.SSLContext:
+    """The certificate of metrics signs itself."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+async def reader_token(site: Site) -> str:
+    """A ServiceAccount with the ClusterRole for readers of metrics and nothing else."""
+    account, path = "prometheus", SERVICE_ACCOUNTS.path(TEAM, "prometheus")
+    await site.api.apply(path, SERVICE_ACCOUNTS.new(account, metadata={"namespace": TEAM}), "tests")
+    binding = CLUSTER_ROLE_BINDINGS.new(
+        account,
+        roleRef={
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "edgekeeper-metrics-reader",
+        },
+        subjects=[{"kind": "ServiceAccount", "name": account, "namespace": TEAM}],
+    )
+    await site.api.apply(CLUSTER_ROLE_BINDINGS.path(name=account), binding, "tests")
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    return str((await site.api.create(f"{path}/token", body)).expect(201)["status"]["token"])
+
+
+def assert_used(log: Path, mode: str) -> None:
+    """No right is declared that the story does not use, but for those that only trouble calls for."""
+    for account, role in ACCOUNTS[mode].items():
+        used = {
+            (entry["verb"], dig(entry, "objectRef", "apiGroup") or "", _resource(entry))
+            for entry in map(json.loads, log.read_text().splitlines())
+            if entry["user"]["username"] == f"system:serviceaccount:{NAMESPACE}:{account}"
+            and "objectRef" in entry
+        }
+        declared = {(right.verb, right.group, right.resource) for right in granted(role)}
+        unused = {" ".join((verb, f"{resource}.{group}")) for verb, group, resource in declared - used}
+        assert unused <= set(ONLY_IN_TROUBLE), f"{account} never needs {sorted(unused - set(ONLY_IN_TROUBLE))}"
+
+
+ONLY_IN_TROUBLE: dict[str, str] = {}
+
+
+def _resource(entry: JsonObject) -> str:
+    resource, part = dig(entry, "objectRef", "resource"), dig(entry, "objectRef", "subresource")
+    return f"{resource}/{part}" if part else str(resource)
+
+
+def granted(role: str) -> frozenset[Right]:
+    return rights_of(rule for rule in all_rules_of(role) if rule.option not in OFF)
+
+
+# The table
+
+
+@pytest.mark.parametrize("mode", ACCOUNTS)
+async def test_rights_in_each_namespace_are_those_of_the_table(
+    admin: Client, tmp_path: Path, mode: str
+) -> None:
+    """S-20: whoever steals a token of the operator can do this and no more."""
+    places = {
+        NAMESPACE: set(Place),
+        TEAM: {Place.CLUSTER, Place.WATCHED, Place.SECRETS, Place.KRO},
+        "edge": {Place.CLUSTER, Place.WATCHED, Place.KRO},
+    }
+    async with installed(admin, tmp_path, mode) as site:
+        nobody = await may(site, "nobody", "edge")
+        for account, role in ACCOUNTS[mode].items():
+            for namespace, applying in places.items():
+                found = await may(site, account, namespace) - nobody
+                assert found == expected(role, applying), (account, namespace)
+                if site.server.kubectl is not None:
+                    listed = kubectl_lists(site, account, namespace) - nobody
+                    assert listed == expected(role, applying), (account, namespace)
+
+
+def expected(role: str, places: set[Place]) -> set[tuple[str, str, str, str]]:
+    rights = rights_of(rule for rule in all_rules_of(role) if rule.option not in OFF and rule.place in places)
+    return {
+        (right.group, right.resource, right.name.replace(WEBHOOKS, "edgekeeper-webhooks"), right.verb)
+        for right in rights
+    }
+
+
+async def may(site: Site, account: str, namespace: str) -> set[tuple[str, str, str, str]]:
+    """Every verb that a ServiceAccount may use on a resource in a namespace, as the server says."""
+    user = f"system:serviceaccount:{NAMESPACE}:{account}"
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated"]
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    headers = {"Impersonate-User": user, "Impersonate-Group": groups[0]}
+    answer = (await site.api.request("POST", path, body, headers=headers)).expect(201)
+    return {
+        (group, resource, name, verb)
+        for rule in answer["status"]["resourceRules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames") or [""]
+        for verb in rule["verbs"]
+    }
+
+
+def kubectl_lists(site: Site, account: str, namespace: str) -> set[tuple[str, str, str, str]]:
+    """The same in the words of `kubectl auth can-i --list`."""
+    kubeconfig = write_kubeconfig(site.directory / "admin.kubeconfig", site.server)
+    command = [str(site.server.kubectl), f"--kubeconfig={kubeconfig}", "auth", "can-i", "--list", "--no-headers"]
+    user = f"--as=system:serviceaccount:{NAMESPACE}:{account}"
+    shown = subprocess.run(
+        [*command, user, f"--namespace={namespace}"], capture_output=True, text=True, check=True
+    ).stdout
+    found = set()
+    for line in shown.splitlines():
+        match = re.fullmatch(r"(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]\s*", line)
+        assert match is not None, line
+        resource, paths, names, verbs = match.groups()
+        if paths:
+            continue
+        resource, part = resource.partition("/")[::2]
+        plural, _, group = resource.partition(".")
+        full = f"{plural}/{part}" if part else plural
+        found |= {(group, full, name, verb) for name in names.split() or [""] for verb in verbs.split()}
+    return found
