@@ -17,13 +17,14 @@ import argparse
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from edgekeeper.cli.assembly import OperatorOptions, assembled, webhooks_of
+from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled, webhooks_of
 from edgekeeper.cli.crds import file_name, render
 from edgekeeper.cli.kinds import DEFINITIONS, MODULES
 from edgekeeper.cli.rbac import (
@@ -44,6 +45,7 @@ from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.lifecycle.rbac import READ, WEBHOOKS, Place, Rule, merged
+from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.webhook_certificate import webhook_configuration
 from edgekeeper.runtime.webhooks import Webhook
 
@@ -54,8 +56,8 @@ NAMESPACE: Final = "edgekeeper-system"
 KUBERNETES: Final = "v1.30.0"
 """The oldest version that the chart supports: what is rendered works there, too."""
 VARIANTS: Final[Mapping[str, Sequence[str]]] = {
-    "edgekeeper.yaml": (),
-    "edgekeeper-split.yaml": ("--set=mode=split",),
+    "all-in-one/edgekeeper.yaml": (),
+    "split/edgekeeper.yaml": ("--set=mode=split",),
 }
 """The files below deploy/, each with the arguments of helm."""
 
@@ -163,13 +165,21 @@ def _webhooks_text() -> str:
 
 
 async def served_webhooks() -> list[Webhook]:
-    """The webhooks of a process with all kinds. Nothing is called."""
-    options = OperatorOptions(common=CommonOptions(cluster="none"), signals=False)
-    transport = HttpTransport(ClusterConfig("https://cluster.invalid"))
-    async with assembled(
-        options, transport, AwsClients(AwsSettings(region="us-east-1")), host="none"
-    ) as operator:
+    """The webhooks of a process with all kinds."""
+    async with idle_operator() as operator:
         return webhooks_of(operator.manager.controllers)
+
+
+@asynccontextmanager
+async def idle_operator() -> AsyncIterator[Operator]:
+    """A process with all kinds that is put together and never started: nothing is called."""
+    options = OperatorOptions(
+        RuntimeOptions(leader_elect=True), CommonOptions(cluster="none"), signals=False
+    )
+    transport = HttpTransport(ClusterConfig("https://cluster.invalid"))
+    clients = AwsClients(AwsSettings(region="us-east-1"))
+    async with assembled(options, transport, clients, host="none") as operator:
+        yield operator
 
 
 # The page
@@ -252,7 +262,7 @@ def rendered_files(helm: Path) -> Iterator[tuple[Path, str]]:
     """What helm makes of the chart."""
     for name, arguments in VARIANTS.items():
         yield DEPLOY / name, rendered(helm, *arguments)
-    yield DEPLOY / "crds.yaml", "---\n".join(map(render, DEFINITIONS))
+    yield DEPLOY / "base/crds.yaml", "---\n".join(map(render, DEFINITIONS))
 
 
 def _differences(files: Iterable[tuple[Path, str]]) -> list[Path]:

@@ -32,7 +32,7 @@ from kubesim.plane.kinds import gateway_crds
 from tests.conformance.client import Client, eventually
 from tests.conformance.kinds import DEPLOYMENTS, PODS, REPLICA_SETS, Kind
 from tests.conformance.servers import Server
-from tools.chart import DEPLOY, NAMESPACE, VARIANTS, rendered
+from tools.chart import DEPLOY, NAMESPACE, rendered
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -55,9 +55,7 @@ def manifests(mode: str) -> list[JsonObject]:
     helm = find_helm()
     if helm is not None:
         return _loaded(rendered(helm, f"--set=mode={mode}", f"--set=secrets.namespaces={{{TEAM}}}"))
-    wanted = {"all-in-one": "edgekeeper.yaml", "split": "edgekeeper-split.yaml"}[mode]
-    assert wanted in VARIANTS
-    objects = _loaded((DEPLOY / wanted).read_text())
+    objects = _loaded((DEPLOY / mode / "edgekeeper.yaml").read_text())
     bindings = [each for each in objects if each["kind"] == "RoleBinding" and _role(each).endswith("-secrets")]
     return [*objects, *({**each, "metadata": {**each["metadata"], "namespace": TEAM}} for each in bindings)]
 
