@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
+.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture chart lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,7 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/lock.py --check
+	$(BIN)/python tools/chart.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
 crash: $(DEV_READY) ## Run every fault plan, in parallel
@@ -63,10 +64,11 @@ crash: $(DEV_READY) ## Run every fault plan, in parallel
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
-# The first run builds kube-apiserver, etcd and kubectl into a cache outside the checkout (10 to 20 minutes). Where that
+# The first run builds kube-apiserver, etcd, kubectl and helm into a cache outside the checkout (10 to 20 minutes). Where that
 # is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1.
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
+	$(BIN)/python tools/helm.py || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 
 bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
@@ -89,6 +91,10 @@ picture: $(DEV_READY) ## Draw the README's picture from a real run of the demo
 fmt: $(DEV_READY) ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix --quiet $(SOURCES)
 	$(BIN)/ruff format --quiet $(SOURCES)
+
+# The first run builds helm into the cache of `make conformance`. Without Go, set HELM to the program.
+chart: $(DEV_READY) ## Generate what of the chart follows from the code, and render deploy/
+	$(BIN)/python tools/chart.py --helm "$$($(BIN)/python tools/helm.py --print-path)"
 
 lock: $(DEV_READY) ## Compile requirements/*.txt again after editing an input
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/lock.py

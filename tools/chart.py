@@ -173,9 +173,7 @@ async def served_webhooks() -> list[Webhook]:
 @asynccontextmanager
 async def idle_operator() -> AsyncIterator[Operator]:
     """A process with all kinds that is put together and never started: nothing is called."""
-    options = OperatorOptions(
-        RuntimeOptions(leader_elect=True), CommonOptions(cluster="none"), signals=False
-    )
+    options = OperatorOptions(RuntimeOptions(leader_elect=True), CommonOptions(cluster="none"), signals=False)
     transport = HttpTransport(ClusterConfig("https://cluster.invalid"))
     clients = AwsClients(AwsSettings(region="us-east-1"))
     async with assembled(options, transport, clients, host="none") as operator:

@@ -56,7 +56,9 @@ def manifests(mode: str) -> list[JsonObject]:
     if helm is not None:
         return _loaded(rendered(helm, f"--set=mode={mode}", f"--set=secrets.namespaces={{{TEAM}}}"))
     objects = _loaded((DEPLOY / mode / "edgekeeper.yaml").read_text())
-    bindings = [each for each in objects if each["kind"] == "RoleBinding" and _role(each).endswith("-secrets")]
+    bindings = [
+        each for each in objects if each["kind"] == "RoleBinding" and _role(each).endswith("-secrets")
+    ]
     return [*objects, *({**each, "metadata": {**each["metadata"], "namespace": TEAM}} for each in bindings)]
 
 
@@ -174,7 +176,9 @@ class Site:
         """Run the pod of a Deployment as a process, once."""
         deployment = (await self.api.get(DEPLOYMENTS.path(NAMESPACE, name))).expect(200)
         template = deployment["spec"]["template"]
-        replica_set = await self._create_owned(REPLICA_SETS, f"{name}-1", deployment, _replica_set(deployment))
+        replica_set = await self._create_owned(
+            REPLICA_SETS, f"{name}-1", deployment, _replica_set(deployment)
+        )
         pod = await self._create_owned(PODS, f"{name}-1-a", replica_set, template)
         self._start(name, pod, await self._token(template["spec"]["serviceAccountName"]))
         await self.mark_available(name)
@@ -183,12 +187,16 @@ class Site:
         """Say what the controller of Deployments would say once the pod runs."""
         deployment = (await self.api.get(DEPLOYMENTS.path(NAMESPACE, name))).expect(200)
         replicas = deployment["spec"]["replicas"]
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
+        counts = dict.fromkeys(
+            ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas
+        )
         status = {"observedGeneration": deployment["metadata"]["generation"], **counts}
         path = DEPLOYMENTS.path(NAMESPACE, name, "status")
         (await self.api.patch(path, {"status": status})).expect(200)
 
-    async def _create_owned(self, kind: Kind, name: str, owner: JsonObject, content: JsonObject) -> JsonObject:
+    async def _create_owned(
+        self, kind: Kind, name: str, owner: JsonObject, content: JsonObject
+    ) -> JsonObject:
         reference = {
             "apiVersion": owner["apiVersion"],
             "kind": owner["kind"],
@@ -342,9 +350,7 @@ async def _supported(site: Site, objects: list[JsonObject]) -> list[JsonObject]:
 
 async def _reach_webhooks_here(site: Site) -> None:
     """There is no network of Services: the API server calls the address where the process listens."""
-    path = (
-        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/edgekeeper-webhooks"
-    )
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/edgekeeper-webhooks"
     configuration = (await site.api.get(path)).expect(200)
     operations: list[JsonObject] = []
     for number, webhook in enumerate(dig_list(configuration, "webhooks")):
@@ -354,4 +360,3 @@ async def _reach_webhooks_here(site: Site) -> None:
         )
     answer = await site.api.patch(path, operations, content_type="application/json-patch+json")
     answer.expect(200)
-

@@ -73,7 +73,9 @@ def test_network_policy_lets_out_to_listed_ports_and_not_to_the_metadata_of_the_
 
 def test_workers_have_accounts_of_their_own() -> None:
     annotations = one("split/edgekeeper.yaml", "Deployment")["metadata"]["annotations"]
-    accounts = {obj["metadata"]["name"] for obj in objects("split/edgekeeper.yaml") if obj["kind"] == "ServiceAccount"}
+    accounts = {
+        obj["metadata"]["name"] for obj in objects("split/edgekeeper.yaml") if obj["kind"] == "ServiceAccount"
+    }
     assert accounts == {"edgekeeper", *annotations.values()}
     assert len(accounts) == 3
 

@@ -68,7 +68,9 @@ def test_expression_names_metrics_and_labels_that_are_exported(expression: str) 
 
 def test_names_are_found_in_expressions() -> None:
     """The proof that the others prove something."""
-    named = names_in('sum by (a, le) (rate(first_total{b="x y", c!~"z"}[5m])) > 0.5 and on (d) second offset 5m')
+    named = names_in(
+        'sum by (a, le) (rate(first_total{b="x y", c!~"z"}[5m])) > 0.5 and on (d) second offset 5m'
+    )
     assert named.metrics == {"first_total", "second"}
     assert named.labels == {"a", "le", "b", "c", "d"}
 

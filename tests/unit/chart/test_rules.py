@@ -126,9 +126,7 @@ def test_every_controller_declares_rights() -> None:
 
 
 def test_roles_together_have_the_rights_of_one_process() -> None:
-    apart = {
-        right for role in process_roles() if role != ALL for right in rights_of(all_rules_of(role))
-    }
+    apart = {right for role in process_roles() if role != ALL for right in rights_of(all_rules_of(role))}
     assert rights_of(all_rules_of(ALL)) <= apart
 
 
