@@ -70,6 +70,13 @@ def _loaded(text: str) -> list[JsonObject]:
     return [document for document in yaml.safe_load_all(text) if document]
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
 @dataclass
 class Site:
     """A cluster with the chart, clouds, and the processes of the operator."""
@@ -85,7 +92,7 @@ class Site:
     warnings: list[str] = field(default_factory=list)
     ports: dict[str, int] = field(default_factory=dict)
     """By Deployment, where metrics are served."""
-    webhook_port: int = field(default_factory=lambda: free_port())
+    webhook_port: int = field(default_factory=free_port)
 
     # Objects
 
@@ -294,13 +301,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def namespaces() -> Iterator[JsonObject]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import ssl
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cli.rbac import ALL, all_rules_of
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.lifecycle.module import Role
@@ -21,10 +23,22 @@ from edgekeeper.lifecycle.rbac import WEBHOOKS, Place, Right, rights_of
 from tests.conformance.client import Client, connect, eventually
 from tests.conformance.conftest import chosen_servers, give_up
 from tests.conformance.embedded import embedded_server
-from tests.conformance.installation import NAMESPACE, PATIENCE, TEAM, Site, examples, installed
-from tests.conformance.kinds import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, SERVICE_ACCOUNTS
+from tests.conformance.installation import (
+    NAMESPACE,
+    PATIENCE,
+    TEAM,
+    Site,
+    examples,
+    find_helm,
+    installed,
+    manifests,
+    namespaces,
+)
+from tests.conformance.kinds import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS
+from tests.conformance.kinds import DEFINITIONS as CUSTOM_DEFINITIONS
 from tests.conformance.real import CONTROLLERS, real_server, write_kubeconfig
 from tests.conformance.servers import Server, UnavailableError
+from tools.chart import CHART
 
 WORKERS = ("edgekeeper-kube-worker", "edgekeeper-cloudflare-worker")
 ACCOUNTS = {
@@ -370,3 +384,132 @@ def kubectl_lists(site: Site, account: str, namespace: str) -> set[tuple[str, st
         full = f"{plural}/{part}" if part else plural
         found |= {(group, full, name, verb) for name in names.split() or [""] for verb in verbs.split()}
     return found
+
+
+# Helm
+
+
+async def test_helm_installs_upgrades_and_uninstalls(
+    real_cluster: Server, admin: Client, tmp_path: Path
+) -> None:
+    helm = find_helm()
+    if helm is None:
+        give_up("there is no helm: install Go and run tools/helm.py, or set HELM to the program")
+    kubeconfig = write_kubeconfig(tmp_path / "admin.kubeconfig", real_cluster)
+
+    def run(*arguments: str) -> str:
+        command = [str(helm), *arguments, f"--kubeconfig={kubeconfig}", f"--namespace={NAMESPACE}"]
+        environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert "warn" not in done.stderr.lower().replace("kubernetes configuration file", "")
+        return done.stdout
+
+    for namespace in namespaces():
+        (await admin.create(NAMESPACES.path(), namespace)).expect(201)
+    notes = run("install", "edgekeeper", str(CHART))
+    assert "rollout status deployment/edgekeeper" in notes
+    assert "edgekeeper crds | kubectl apply --server-side" in notes
+    path = DEPLOYMENTS.path(NAMESPACE, "edgekeeper")
+    assert (await admin.get(path)).expect(200)["spec"]["replicas"] == 1
+    for kind in DEFINITIONS:
+        (await admin.get(CUSTOM_DEFINITIONS.path(name=kind.name))).expect(200)
+    run("upgrade", "edgekeeper", str(CHART), "--set=replicaCount=2,mode=split")
+    upgraded = (await admin.get(path)).expect(200)
+    assert upgraded["spec"]["replicas"] == 2
+    run("uninstall", "edgekeeper")
+    assert (await admin.get(path)).status == 404
+    for kind in DEFINITIONS:
+        (await admin.get(CUSTOM_DEFINITIONS.path(name=kind.name))).expect(200)
+
+
+# Admission
+
+
+@pytest.fixture
+def real_cluster(cluster: Server) -> Server:
+    """Policies and Pod Security are the real server's: the embedded one has neither."""
+    if cluster.name != "real":
+        pytest.skip("the embedded server has no ValidatingAdmissionPolicies and no Pod Security")
+    return cluster
+
+
+async def test_unknown_value_of_an_annotation_is_refused_when_it_is_written(
+    real_cluster: Server, admin: Client, tmp_path: Path
+) -> None:
+    async with installed(admin, tmp_path, "all-in-one") as site:
+        (tenant, *_) = examples("quickstart/20-tenants.yaml")
+        path = (await site.kind_of(tenant)).path("edge", tenant["metadata"]["name"])
+
+        async def refused() -> JsonObject | None:
+            wrong = {**tenant, "metadata": {**tenant["metadata"], "annotations": {KEY: "orphaned"}}}
+            answer = await admin.apply(path, wrong, "tests", dryRun="All")
+            return answer.body if answer.status == 422 else None
+
+        told = await eventually(refused, PATIENCE, what="the policy is in force")
+        assert f"annotation {KEY} must be one of Delete, Orphan" in told["message"]
+        right = {**tenant, "metadata": {**tenant["metadata"], "annotations": {KEY: "orphan"}}}
+        (await admin.apply(path, right, "tests")).expect(201)
+        assert (await admin.patch(path, {"metadata": {"annotations": {KEY: "no"}}})).status == 422
+        (await admin.patch(path, {"metadata": {"annotations": {KEY: None}}})).expect(200)
+
+
+async def test_object_with_an_unknown_value_from_before_can_be_changed_and_deleted(
+    real_cluster: Server, admin: Client, tmp_path: Path
+) -> None:
+    async with installed(admin, tmp_path, "all-in-one") as site:
+        (tenant, *_) = examples("quickstart/20-tenants.yaml")
+        path = (await site.kind_of(tenant)).path("edge", tenant["metadata"]["name"])
+        binding = f"{POLICIES}bindings/edgekeeper-annotations"
+        kept = (await admin.get(binding)).expect(200)
+        (await admin.delete(binding)).expect(200)
+        metadata = {**tenant["metadata"], "annotations": {KEY: "no"}, "finalizers": ["example.com/held"]}
+
+        async def created() -> bool | None:
+            answer = await admin.apply(path, {**tenant, "metadata": metadata}, "tests")
+            return answer.status == 201 or None
+
+        await eventually(created, PATIENCE, what="the policy is out of force")
+        await site.apply([{**kept, "metadata": {"name": "edgekeeper-annotations"}}])
+        bad = {"metadata": {"annotations": {KEY: "still-no"}}}
+
+        async def refused() -> bool | None:
+            return (await admin.patch(path, bad, dryRun="All")).status == 422 or None
+
+        await eventually(refused, PATIENCE, what="the policy is in force again")
+        (await admin.patch(path, {"metadata": {"labels": {"changed": "yes"}}})).expect(200)
+        (await admin.delete(path)).expect(200)
+        (await admin.patch(path, {"metadata": {"finalizers": None}})).expect(200)
+        assert (await admin.get(path)).status == 404
+
+
+KEY = "edgekeeper.io/deletion-policy"
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicy"
+
+
+LOOSER: dict[str, tuple[JsonObject, JsonObject]] = {
+    "user 0": ({"securityContext": {"runAsUser": 0, "runAsNonRoot": True}}, {}),
+    "network of the node": ({"hostNetwork": True}, {}),
+    "processes of the node": ({"hostPID": True}, {}),
+    "files of the node": ({"volumes": [{"name": "tmp", "hostPath": {"path": "/"}}]}, {}),
+    "a capability": ({}, {"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}}}),
+    "privileges": ({}, {"securityContext": {"privileged": True}}),
+}
+"""By what it asks for, what such a pod has in place of the operator's: in its spec, and in its container."""
+
+
+async def test_pod_security_accepts_the_pod_and_nothing_looser(real_cluster: Server, admin: Client) -> None:
+    """S-31: the namespace has the level `restricted`."""
+    (deployment,) = (obj for obj in manifests("all-in-one") if obj["kind"] == "Deployment")
+    spec = deployment["spec"]["template"]["spec"]
+    for namespace in namespaces():
+        (await admin.create(NAMESPACES.path(), namespace)).expect(201)
+    path = PODS.path(NAMESPACE)
+    accepted = await admin.create(path, PODS.new("operator", spec=spec), dryRun="All")
+    accepted.expect(201)
+    assert accepted.warnings == ()
+    (own,) = spec["containers"]
+    for what, (pod, container) in LOOSER.items():
+        looser = {**spec, **pod, "containers": [{**own, **container}]}
+        refused = await admin.create(path, PODS.new("looser", spec=looser), dryRun="All")
+        assert "violates PodSecurity" in refused.refuse(403, "Forbidden")["message"], what
