@@ -493,7 +493,7 @@ LOOSER: dict[str, tuple[JsonObject, JsonObject]] = {
     "processes of the node": ({"hostPID": True}, {}),
     "files of the node": ({"volumes": [{"name": "tmp", "hostPath": {"path": "/"}}]}, {}),
     "a capability": ({}, {"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}}}),
-    "privileges": ({}, {"securityContext": {"privileged": True}}),
+    "more privileges than its parent": ({}, {"securityContext": {"allowPrivilegeEscalation": True}}),
 }
 """By what it asks for, what such a pod has in place of the operator's: in its spec, and in its container."""
 

@@ -47,6 +47,11 @@ WORKERS: Final[tuple[Rule, ...]] = (
 )
 
 # kube-worker
+_KEPT_TASKS: Final = (
+    on(_TASK, *READ, "create", "update", "patch", "delete", place=_OWN),
+    Rule(_TASK.group, (f"{_TASK.plural}/status",), ("patch",), _OWN),
+)
+"""A task that gets other work is set back to Pending."""
 ROUTES: Final[tuple[Rule, ...]] = (
     on(HTTP_ROUTE, *WATCH, "patch"),
     on(_TENANT, *WATCH),
@@ -54,7 +59,7 @@ ROUTES: Final[tuple[Rule, ...]] = (
     on(REFERENCE_GRANT, *WATCH),
     on(SERVICE, *WATCH),
     on(CONFIG_MAP, *READ, "create", "update", "patch", "delete", place=_OWN),
-    on(_TASK, *READ, "create", "update", "patch", "delete", place=_OWN),
+    *_KEPT_TASKS,
     _SETTINGS,
     *_PREDECESSOR,
 )
@@ -68,7 +73,7 @@ COLLECTORS: Final[tuple[Rule, ...]] = (
     on(HTTP_ROUTE, *WATCH),
     on(_TENANT, *WATCH),
     on(CONFIG_MAP, *READ, "create", "update", "patch", "delete", place=_OWN),
-    on(_TASK, *READ, "create", "update", "patch", "delete", place=_OWN),
+    *_KEPT_TASKS,
     _SETTINGS,
     *_PREDECESSOR,
 )
