@@ -150,10 +150,11 @@ async def test_operator_works_with_exactly_the_rights_of_the_chart(
         assert not site.aws.cloudfront.tenants
         if site.server.name == "real":
             assert refused_requests(tmp_path / "audit.log") == []
-            assert_used(tmp_path / "audit.log", mode)
         for name in site.ports:
             assert await refusals(site, name) == 0, f"{name} was refused something: {site.logs()}"
         assert site.warnings == []
+        if site.server.name == "real":
+            assert_used(tmp_path / "audit.log", mode)
 
 
 OPERATOR_CONFIG = "CloudflareZeroTrustOperatorConfig"
@@ -276,7 +277,7 @@ def refused_requests(log: Path) -> list[str]:
 
 
 def assert_used(log: Path, mode: str) -> None:
-    """No right is declared that the story does not use, but for those that only trouble calls for."""
+    """No right is declared that nothing needs: the story uses it, or `NEEDED_OTHERWISE` says what does."""
     for account, role in ACCOUNTS[mode].items():
         used = {
             (entry["verb"], dig(entry, "objectRef", "apiGroup") or "", _resource(entry))

@@ -51,7 +51,7 @@ _KEPT_TASKS: Final = (
     on(_TASK, *READ, "create", "update", "patch", "delete", place=_OWN),
     Rule(_TASK.group, (f"{_TASK.plural}/status",), ("patch",), _OWN),
 )
-"""A task that gets other work is set back to Pending."""
+"""The status of a new task is Pending."""
 ROUTES: Final[tuple[Rule, ...]] = (
     on(HTTP_ROUTE, *WATCH, "patch"),
     on(_TENANT, *WATCH),
