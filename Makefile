@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture chart lock fmt clean
+.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture chart lock fmt clean image-root sbom scan release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,21 @@ lock: $(DEV_READY) ## Compile requirements/*.txt again after editing an input
 
 clean: ## Remove everything that can be built again
 	rm -rf $(VENV) build dist site .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# --- Release it -----------------------------------------------------------------------------------------------------
+
+# What the image adds to its base, and a list of it (build/image/opt/edgekeeper.sbom.json). The Containerfile does the same.
+image-root: $(DEV_READY) ## Build the contents of the image without a container engine
+	$(BIN)/python tools/image_root.py build/image
+
+sbom: image-root ## Write the bill of materials and the licences of the image into build/
+	cp build/image/opt/edgekeeper.sbom.json build/image/opt/LICENSES.txt build/
+
+scan: $(DEV_READY) ## Look for known vulnerabilities of the requirements, where the database can be reached
+	$(BIN)/python tools/release.py --scan
+
+release: $(DEV_READY) ## Make everything of a release except publishing it, into dist/
+	$(BIN)/python tools/release.py
 
 # --- Environments ---------------------------------------------------------------------------------------------------
 
