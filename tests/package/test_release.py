@@ -22,10 +22,9 @@ def built(project: Path, target: Path) -> dict[str, str]:
     return release.digests(target)
 
 
-@pytest.mark.parametrize("project", PROJECTS)
-def test_archives_of_a_copy_with_other_times_are_equal(project: str, tmp_path: Path) -> None:
-    """S-30: whoever has the sources can check that an archive was made of them."""
-    source, copy = PROJECTS[project], tmp_path / "copy"
+def test_archives_of_a_copy_with_other_times_are_equal(tmp_path: Path) -> None:
+    """S-30: whoever has the sources can check that an archive was made of them. `make release` compares all projects."""
+    source, copy = PROJECTS["edgekeeper"], tmp_path / "copy"
     copy.mkdir()
     shutil.copyfile(ROOT / ".gitignore", copy / ".gitignore")  # every sdist has it
     for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
