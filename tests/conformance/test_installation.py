@@ -24,7 +24,6 @@ from tests.conformance.client import Client, connect, eventually
 from tests.conformance.conftest import chosen_servers, give_up
 from tests.conformance.embedded import embedded_server
 from tests.conformance.installation import (
-    NAMESPACE,
     PATIENCE,
     TEAM,
     Site,
@@ -38,10 +37,10 @@ from tests.conformance.kinds import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, NAMESPAC
 from tests.conformance.kinds import DEFINITIONS as CUSTOM_DEFINITIONS
 from tests.conformance.real import CONTROLLERS, real_server, write_kubeconfig
 from tests.conformance.servers import Server, UnavailableError
-from tools.chart import CHART
+from tools.chart import CHART, NAMESPACE
 
 WORKERS = ("edgekeeper-kube-worker", "edgekeeper-cloudflare-worker")
-ACCOUNTS = {
+ACCOUNTS: dict[str, dict[str, str]] = {
     "all-in-one": {"edgekeeper": ALL},
     "split": {
         "edgekeeper": Role.MANAGER,
@@ -298,6 +297,7 @@ NEEDED_OTHERWISE = {
     "get cloudflaretasks.cfzt.cloudflare.com": "a task whose name is taken",
     "get configmaps.": "a state whose name is taken",
     "get events.events.k8s.io": "an event that somebody else has written",
+    "list customresourcedefinitions.apiextensions.k8s.io": "kinds that are not served at the start",
     "list services.": "routes that lead to a LoadBalancer",
     "patch cloudflaretasks.cfzt.cloudflare.com": "tasks of routes that are gone and cannot be collected",
     "patch configmaps.": "drift, and states of routes that are gone and cannot be collected",
@@ -307,6 +307,7 @@ NEEDED_OTHERWISE = {
     "patch secrets.": "rotation of service tokens, and of the certificate of webhooks",
     "update cloudflaretasks.cfzt.cloudflare.com": "routes that change while their task is carried out",
     "update configmaps.": "routes that change",
+    "watch customresourcedefinitions.apiextensions.k8s.io": "kinds that are not served at the start",
     "watch services.": "routes that lead to a LoadBalancer",
 }
 """Rights that the story does not use, with what needs them. Tests of the kinds do these things."""

@@ -126,9 +126,6 @@
 - apiGroups: ["cfzt.cloudflare.com"]
   resources: ["cloudflarezerotrustoperatorconfigs"]
   verbs: ["list", "watch"]
-- apiGroups: ["coordination.k8s.io"]
-  resources: ["leases"]
-  verbs: ["list", "watch"]
 {{- end }}
 {{- end -}}
 
@@ -348,9 +345,6 @@
   verbs: ["patch"]
 - apiGroups: ["cfzt.cloudflare.com"]
   resources: ["cloudflarezerotrustoperatorconfigs"]
-  verbs: ["list", "watch"]
-- apiGroups: ["coordination.k8s.io"]
-  resources: ["leases"]
   verbs: ["list", "watch"]
 {{- end }}
 {{- end -}}

@@ -17,7 +17,7 @@ from edgekeeper.lifecycle.rbac import WEBHOOKS, Place, Right, Rule, merged, righ
 from tools.chart import CHART, DEPLOY, NAMESPACE, ROOT, VARIANTS, generated_files
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
-PROCESSES = {
+PROCESSES: dict[str, dict[str, str]] = {
     "all-in-one/edgekeeper.yaml": {ALL: "edgekeeper"},
     "split/edgekeeper.yaml": {
         Role.MANAGER: "edgekeeper",

@@ -14,7 +14,6 @@ from edgekeeper.kube.kinds import (
     CONFIG_MAP,
     DEPLOYMENT,
     HTTP_ROUTE,
-    LEASE,
     POD,
     REFERENCE_GRANT,
     REPLICA_SET,
@@ -27,7 +26,8 @@ from edgekeeper.lifecycle.rbac import READ, WATCH, Place, Rule, on
 _TENANT, _TEMPLATE = kind_of(ZERO_TRUST_TENANT), kind_of(ZERO_TRUST_TEMPLATE)
 _CONFIG, _TASK = kind_of(OPERATOR_CONFIG), kind_of(CLOUDFLARE_TASK)
 _OWN: Final = Place.OWN
-_PREDECESSOR: Final = (on(LEASE, *WATCH, place=_OWN), on(DEPLOYMENT, *WATCH, place=_OWN))
+_PREDECESSOR: Final = on(DEPLOYMENT, *WATCH, place=_OWN)
+"""To see whether the operator that we replace is still running beside us: it has no Lease."""
 _SETTINGS: Final = on(_CONFIG, *WATCH, place=_OWN)
 """Every process follows the OperatorConfig: log level, namespaces and interval."""
 
@@ -61,7 +61,7 @@ ROUTES: Final[tuple[Rule, ...]] = (
     on(CONFIG_MAP, *READ, "create", "update", "patch", "delete", place=_OWN),
     *_KEPT_TASKS,
     _SETTINGS,
-    *_PREDECESSOR,
+    _PREDECESSOR,
 )
 ROUTES_ELSEWHERE: Final[tuple[Rule, ...]] = (
     on(HTTP_ROUTE, *WATCH),
@@ -75,7 +75,7 @@ COLLECTORS: Final[tuple[Rule, ...]] = (
     on(CONFIG_MAP, *READ, "create", "update", "patch", "delete", place=_OWN),
     *_KEPT_TASKS,
     _SETTINGS,
-    *_PREDECESSOR,
+    _PREDECESSOR,
 )
 TEMPLATES: Final[tuple[Rule, ...]] = (
     on(_TEMPLATE, *WATCH),
@@ -83,7 +83,7 @@ TEMPLATES: Final[tuple[Rule, ...]] = (
     on(HTTP_ROUTE, *WATCH),
     on(_TENANT, *WATCH),
     _SETTINGS,
-    *_PREDECESSOR,
+    _PREDECESSOR,
 )
 
 # cloudflare-worker
