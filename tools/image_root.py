@@ -15,11 +15,9 @@ same sources give the same directory. Only the standard library is used.
 from __future__ import annotations
 
 import argparse
-import compileall
 import hashlib
 import json
 import os
-import py_compile
 import shutil
 import subprocess
 import sys
@@ -105,17 +103,23 @@ def prune(packages: Path) -> None:
 
 
 def compile_all(packages: Path) -> None:
-    """Write bytecode: the file system is read-only later. By hash, since times are not those of the sources."""
-    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    if not compileall.compile_dir(
-        packages,
-        quiet=1,
-        stripdir=str(packages.parents[1]),
-        prependdir="/",
-        invalidation_mode=mode,
-        workers=1,
-    ):
-        raise SystemExit("image root: bytecode could not be written; see above")
+    """Write bytecode: the file system is read-only later. By hash, since times are not those of the sources.
+
+    A process of its own with a fixed seed: the order of constants depends on it.
+    """
+    places = ("-s", str(packages.parents[1]), "-p", "/")
+    command = [
+        sys.executable,
+        "-m",
+        "compileall",
+        "-q",
+        "-j",
+        "1",
+        "--invalidation-mode",
+        "unchecked-hash",
+        *places,
+    ]
+    subprocess.run([*command, str(packages)], env={**os.environ, "PYTHONHASHSEED": "0"}, check=True)
 
 
 def set_times(target: Path) -> None:
