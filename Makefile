@@ -64,12 +64,14 @@ crash: $(DEV_READY) ## Run every fault plan, in parallel
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
-# The first run builds kube-apiserver, etcd, kubectl and helm into a cache outside the checkout (10 to 20 minutes). Where that
-# is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1.
-conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server
+# The first run builds kube-apiserver, etcd, kubectl and helm into a cache outside the checkout (10 to 20 minutes).
+# Where that is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
+# tests of composition on the embedded server.
+conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server, and compositions on the latter
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
 	$(BIN)/python tools/helm.py || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
+	$(BIN)/pytest tests/composition --servers=real $(ARGS)
 
 bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
 	$(BIN)/python -m benchmarks

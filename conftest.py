@@ -1,7 +1,7 @@
 """What holds for every test: generated cases repeat from run to run, and no verdict depends on the machine's speed.
 
 `EDGEKEEPER_FUZZ=1` draws fresh cases on every run, to look for what nobody has thought of yet. `--suite` chooses a part
-of the tests (`tests/suites.py`).
+of the tests (`tests/suites.py`), `--servers` the API servers of those that run on several.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ settings.load_profile("edgekeeper")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--suite", choices=list(Suite), help="run only what is of this suite")
+    parser.addoption(
+        "--servers", default="embedded", help="which API servers to test, separated by commas: embedded, real"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

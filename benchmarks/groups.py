@@ -15,7 +15,7 @@ GROUPS: dict[str, str | None] = {
     "cloudfront": "benchmarks.cloudfront.figures",
     "package": "benchmarks.package.figures",
     "zerotrust": "benchmarks.zerotrust.figures",
-    "composition": None,
+    "composition": "benchmarks.composition.figures",
     "bridge": None,
 }
 

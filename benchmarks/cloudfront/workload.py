@@ -11,8 +11,9 @@ import msgspec
 
 from benchmarks.plane.target import Target
 from edgekeeper.cli.assembly import OperatorOptions
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import CLOUDFRONT_WRITE
 from edgekeeper.controllers.cloudfront.wiring import KIND

@@ -6,11 +6,8 @@ Fleets grow, rest and change in virtual time, so those figures are exact and do 
 
 from __future__ import annotations
 
-import re
-import socket
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ import msgspec
 
 from benchmarks.row import Goal, Row
 from benchmarks.runtime.processes import Child, run_child
+from benchmarks.runtime.scraping import await_passes, free_port
 from benchmarks.zerotrust.fleet import Excess, Growth
 from benchmarks.zerotrust.workload import BUDGET, CLUSTER, HOME, Site
 
@@ -28,10 +26,11 @@ LEEWAY = 1.15
 PROTECTED_CALLS, PUBLIC_CALLS, DRIFT_CALLS = 1_100, 60, 10
 CHANGE_CALLS, CHANGE_SECONDS = 5, 3
 MEGABYTES = 150
-PATIENCE_SECONDS, QUIET_SECONDS, LOOK_SECONDS = 300.0, 10.0, 0.5
+PATIENCE_SECONDS, QUIET_SECONDS = 300.0, 10.0
 UNLIMITED_CHANGES = frozenset({"other hostname"})
 """A new name and the withdrawal of the old one are two changes."""
 FLEET = "benchmarks.zerotrust.fleet"
+CONTROLLERS = ("httproute", "cloudflaredrift")
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _fleet(count: int, kind: str) -> Iterator[tuple[Child, Path]]:
 def _restart(fleet: Child, count: int, directory: Path) -> Restart:
     site = msgspec.json.decode(fleet.hear(), type=Site)
     with _operator(site, directory) as (operator, metrics):
-        seconds = _await_passes(metrics, count) - operator.started
+        seconds = await_passes(metrics, CONTROLLERS, count, PATIENCE_SECONDS) - operator.started
         time.sleep(QUIET_SECONDS)
         megabytes = operator.peak_megabytes()
         operator.process.terminate()
@@ -125,7 +124,7 @@ def _restart(fleet: Child, count: int, directory: Path) -> Restart:
 
 @contextmanager
 def _operator(site: Site, directory: Path) -> Iterator[tuple[Child, str]]:
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     arguments = (
         "run",
         f"--kubeconfig={site.kubeconfig}",
@@ -139,37 +138,6 @@ def _operator(site: Site, directory: Path) -> Iterator[tuple[Child, str]]:
     )
     with run_child("benchmarks.cloudfront.command", directory, *arguments) as operator:
         yield operator, f"http://{address}/metrics"
-
-
-def _await_passes(metrics: str, count: int) -> float:
-    """When all routes and all states had their first pass. Raise where passes failed or it takes too long."""
-    due = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < due:
-        time.sleep(LOOK_SECONDS)
-        try:
-            with urllib.request.urlopen(metrics) as answer:  # noqa: S310 - our own child
-                text = answer.read().decode()
-        except OSError:
-            continue  # not listening yet
-        passes = [_passes(text, controller) for controller in ("httproute", "cloudflaredrift")]
-        if min(passes) >= count:
-            return time.monotonic()
-    raise RuntimeError(f"the restarted operator has not looked at all {count} routes")
-
-
-def _passes(text: str, controller: str) -> float:
-    pattern = rf'^controller_runtime_reconcile_total{{controller="{controller}",result="([a-z_]+)"}} (\S+)$'
-    by_result = {result: float(number) for result, number in re.findall(pattern, text, re.MULTILINE)}
-    if by_result.get("error"):
-        raise RuntimeError(f"{by_result['error']:g} passes of the restarted operator failed")
-    return sum(by_result.values())
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def _row(name: str, value: float, unit: str, goal: Goal | None = None) -> Row:

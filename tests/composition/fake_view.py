@@ -38,6 +38,9 @@ class FakeView:
     def obstacle(self, kind: Kind, *, external: bool) -> tuple[str, str] | None:
         return self.obstacles.get(kind.kind)
 
+    def is_watched(self, kind: Kind, namespace: str) -> bool:
+        return True
+
     def put(self, desired: Desired, **more: JsonObject) -> None:
         """The server has applied an object, and others have added something."""
         self.objects[desired.address] = Seen({**deepcopy(desired.object), **more}, True, desired.hash)

@@ -1,4 +1,10 @@
-"""Behaviours that kro's own integration suite asserts, by their number there, and the test here that shows each."""
+"""Behaviours that kro's own integration suite asserts, by their number there, and the test here that shows each.
+
+All 130 are in scope: 98 are shown by tests of instances, 32 by tests of definitions or of both together. Each runs on the embedded server
+(`make test`) and on a real one (`make conformance`). What a test asserts is the behaviour, in this product's own words
+where messages are concerned; it may assert more. Rulings of this product that go beyond kro's have tests of their own: the
+deletion of a definition waits for its instances, and unchanged children are not written.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +49,6 @@ INSTANCES: Final[dict[int, str]] = {
     48: "test_waiting::test_data_that_is_not_there_yet_is_waited_for_while_others_go_on",
     49: "test_waiting::test_resource_waits_for_all_that_it_depends_on",
     50: "test_waiting::test_dependents_wait_until_what_they_depend_on_is_ready",
-    51: "test_lifecycles::test_deployment_with_its_service_lives_and_dies",
     52: "test_deletion::test_managed_children_go_before_the_finalizer_though_an_object_of_others_is_the_root",
     53: "test_deletion::test_children_go_in_waves_and_each_waits_for_the_one_before",
     54: "test_external_references::test_object_is_waited_for_followed_and_never_changed",
@@ -119,6 +124,7 @@ DEFINITIONS: Final[dict[int, str]] = {
     44: "test_crd::test_bounds_that_are_removed_are_removed_from_the_crd",
     45: "test_crd::test_crd_that_is_edited_is_restored_whatever_the_edit",
     46: "test_crd::test_crd_that_is_deleted_is_created_again",
+    51: "test_together::test_definition_and_instance_live_rest_and_go",
     64: "test_revisions::test_only_the_newest_revisions_are_kept_and_numbers_go_on",
     65: "test_revisions::test_each_change_past_the_limit_deletes_the_oldest_revision",
     66: "test_together::test_instances_follow_while_old_revisions_are_discarded",

@@ -1,4 +1,4 @@
-"""A cluster in which definitions are in force and instances are reconciled, in virtual time.
+"""A cluster in which definitions are in force and instances are reconciled.
 
     async with composing() as world:
         await world.define(RGD)                  # a definition, as YAML or a tree
@@ -6,7 +6,7 @@
         await world.settle()
         await world.get("ConfigMap", "demo")     # what is there now
 
-Definitions are compiled and put in force here, without their controller.
+Definitions are compiled and put in force here, without their controller. Where the cluster is, `cluster` says.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key, Kind
 from edgekeeper.kube.raw import peek
-from edgekeeper.kube.transport import ApiRequest, ApiResponse
+from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream
 from edgekeeper.runtime.contract import ControllerMetrics, Services, SilentControllerMetrics, SilentMetrics
-from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.plane.plane import PlaneConfig
 from kubesim.plane.request import User
-from kubesim.plane.resource import GroupResource
-from kubesim.transport import InProcessTransport
 from kubesim.virtual import LoopClock
+from tests.composition.cluster import Cluster, cluster_for
 
 Written = str | JsonObject
 OPERATOR = "operator-token"
@@ -88,12 +87,20 @@ class _Counting(SilentControllerMetrics):
         self._errors.count += 1
 
 
-class _Way(InProcessTransport):
-    """The operator's way to the server, which may be long, and on which an admission webhook may be."""
+class _Way:
+    """The operator's way to the server, which may be long."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world.plane, OPERATOR if world.plane.config.auth else "")
+        self._inner = world.cluster.connect(world.token)
         self._world = world
+
+    @asynccontextmanager
+    async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
+        async with self._inner.stream(request) as stream:
+            yield stream
+
+    async def close(self) -> None:
+        await self._inner.close()
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
         if self._world.latency:
@@ -108,34 +115,27 @@ class _Way(InProcessTransport):
             request = replace(request, body=msgspec.json.encode(body))
         if request.method == "DELETE":
             self._world.deletions.append(msgspec.json.decode(request.body))
-        if self._world.denial and request.method == "PATCH" and request.path.startswith("/api/v1/"):
-            message = f'admission webhook "policy.tests.io" denied the request: {self._world.denial}'
-            status = {
-                "kind": "Status",
-                "status": "Failure",
-                "message": message,
-                "reason": "Forbidden",
-                "code": 403,
-            }
-            headers = {"content-type": "application/json"}
-            return ApiResponse(403, headers, msgspec.json.encode(status))
-        return await super().send(request, deadline)
+        return await self._inner.send(request, deadline)
 
 
 class World:
     """The cluster, the operator in it, and what users do and see."""
 
-    def __init__(self, plane: Plane, clock: LoopClock, options: InstanceOptions) -> None:
-        self.plane = plane
-        self.clock = clock
+    def __init__(self, cluster: Cluster, options: InstanceOptions, token: str = "") -> None:
+        self.cluster = cluster
+        self.clock: LoopClock = cluster.clock
         self.options = options
-        self.user = KubeClient(InProcessTransport(plane, plane.admin_token), Calls(), clock)
+        self.token = token
+        """Who the operator is; empty for an administrator."""
+        self.user = KubeClient(cluster.connect(), Calls(), self.clock)
         self.requests = Requests()
         self.hooks: list[CallHook] = []
         """What else sees the requests of the operator."""
         self.metrics = Errors()
         self.graphs = GraphRegistry()
         self.controllers: InstanceControllers | None = None
+        self.informers: Informers | None = None
+        """What the operator watches."""
         self.namespaces: tuple[str, ...] = ()
         """Those that the operator is limited to; empty for all."""
         self.latency = 0.0
@@ -144,9 +144,7 @@ class World:
         """What an admission webhook makes of the ConfigMaps and Secrets that the operator applies."""
         self.deletions: list[JsonObject] = []
         """What the operator sent with its deletions."""
-        self.denial = ""
-        """Why the server refuses everything that the operator applies to ConfigMaps and Secrets; empty if it does not."""
-        self._discovery = Discovery(self.user, clock)
+        self._discovery = Discovery(self.user, self.clock)
         self._defined = KnownSchemas()
         self._schemas = FirstOf((self._defined, BuiltInSchemas()))
         self._revisions: dict[str, int] = {}
@@ -182,7 +180,7 @@ class World:
         key = Key("", body["metadata"]["name"])
         await self.user.apply(CUSTOM_RESOURCE_DEFINITION, key, body, manager="tests")
         self._defined.add_definition(body)
-        await self.plane.settle()
+        await self.cluster.served(key.name)
         self._discovery.invalidate()
 
     def withdraw(self, definition: str) -> None:
@@ -229,7 +227,14 @@ class World:
 
     async def namespace(self, *names: str) -> None:
         for name in names:
+            await self.cluster.vacate(name)
             await self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    @asynccontextmanager
+    async def denying(self, why: str) -> AsyncIterator[None]:
+        """Have an admission webhook deny all writes of ConfigMaps."""
+        async with self.cluster.denying(why):
+            yield
 
     # What users see
 
@@ -249,13 +254,17 @@ class World:
         return await self.find(kind, name) is not None
 
     async def names(self, kind: str, *, labels: str = "") -> list[str]:
-        """The names of all objects of a kind that are in the namespace `default`, or in none; else with theirs."""
+        """The names of all objects of a kind that are in the namespace `default`, or in none; else with theirs.
+
+        Those in namespaces of the server's own are left out.
+        """
         found, _ = await self._named(kind, "")
         names: list[str] = []
         async for page in self.user.pages(found, labels=labels):
             for raw in page.items:
                 key = peek(raw).key
-                names.append(key.name if key.namespace in ("", "default") else str(key))
+                if not key.namespace.startswith("kube-"):
+                    names.append(key.name if key.namespace in ("", "default") else str(key))
         return sorted(names)
 
     async def state(self, kind: str, name: str) -> str:
@@ -270,19 +279,16 @@ class World:
         """The children of an instance, as `Kind namespace/name`."""
         instance_kind, key = await self._named(kind, name)
         wanted = apply_set_id(instance_kind, key)
+        self._discovery.invalidate()
         found: set[str] = set()
-        for resource in self.plane.registry.all():
-            group_resource = GroupResource(resource.group, resource.plural)
-            for item in self.plane.store.collection(group_resource).ordered():
-                obj = item.decode()
-                if dig(obj, "metadata", "labels", PART_OF) == wanted:
-                    where = Key(dig(obj, "metadata", "namespace") or "", obj["metadata"]["name"])
-                    found.add(f"{resource.kind} {where}")
+        for each in await self._served():
+            async for page in self.user.pages(each, labels=f"{PART_OF}={wanted}"):
+                found.update(f"{each.kind} {peek(raw).key}" for raw in page.items)
         return found
 
     async def settle(self, seconds: float = 5) -> None:
         """Let the operator do what there is to do."""
-        await asyncio.sleep(seconds)
+        await self.cluster.rest(seconds)
 
     # The operator
 
@@ -297,7 +303,7 @@ class World:
         controllers = InstanceControllers(services, self.graphs, self.options)
         await informers.start()
         task = asyncio.create_task(controllers.run())
-        self.controllers = controllers
+        self.controllers, self.informers = controllers, informers
         try:
             yield controllers
         finally:
@@ -305,6 +311,7 @@ class World:
             with suppress(asyncio.CancelledError):
                 await task
             await informers.stop()
+            await client.close()
 
     async def _address(self, body: JsonObject) -> tuple[Kind, Key]:
         group, _, version = str(body["apiVersion"]).rpartition("/")
@@ -315,14 +322,27 @@ class World:
 
     async def _named(self, kind: str, name: str) -> tuple[Kind, Key]:
         """A kind of any group, and a key in the namespace `default`, unless the name has another."""
-        for resource in self.plane.registry.all():
-            if resource.kind == kind:
-                found = Kind(
-                    resource.group, resource.version, resource.kind, resource.plural, resource.namespaced
-                )
-                namespace, _, short = name.rpartition("/")
-                return found, Key((namespace or "default") if found.namespaced else "", short)
+        found = await self._kind(kind)
+        namespace, _, short = name.rpartition("/")
+        return found, Key((namespace or "default") if found.namespaced else "", short)
+
+    async def _kind(self, kind: str) -> Kind:
+        for _ in range(2):
+            for found in await self._served():
+                if found.kind == kind:
+                    return found
+            self._discovery.invalidate()
         raise AssertionError(f"{kind} is not served")
+
+    async def _served(self) -> list[Kind]:
+        """All kinds whose objects can be listed, each in one version."""
+        groups = [group["name"] for group in (await self.user.fetch("/apis"))["groups"]]
+        found: dict[tuple[str, str], Kind] = {}
+        for group in ("", *groups):
+            for served in await self._discovery.kinds(group):
+                if "list" in served.verbs:
+                    found.setdefault((group, served.kind.kind), served.kind)
+        return list(found.values())
 
 
 @asynccontextmanager
@@ -337,23 +357,29 @@ async def composing(
 
     With `rights`, the rules of a ClusterRole, the operator may do that and nothing else.
     """
-    clock = LoopClock()
-    config = PlaneConfig(
-        simulators=simulators,
-        gateway_api=False,
-        now=clock.now,
-        auth=rights is not None,
-        tokens={OPERATOR: User("operator", ("system:authenticated",))},
+    config = (
+        None
+        if rights is None
+        else PlaneConfig(
+            simulators=simulators,
+            gateway_api=False,
+            now=LoopClock().now,
+            auth=True,
+            tokens={OPERATOR: User("operator", ("system:authenticated",))},
+        )
     )
-    async with Plane(config) as plane:
-        world = World(plane, clock, options or InstanceOptions())
-        if rights is not None:
-            await world.permit(rights)
-        if not operating:
-            yield world
-            return
-        async with world.operating():
-            yield world
+    async with cluster_for(config, simulators) as cluster:
+        world = World(cluster, options or InstanceOptions(), "" if rights is None else OPERATOR)
+        try:
+            if rights is not None:
+                await world.permit(rights)
+            if not operating:
+                yield world
+                return
+            async with world.operating():
+                yield world
+        finally:
+            await world.user.close()
 
 
 def _tree(written: Written) -> JsonObject:

@@ -135,7 +135,12 @@ class Client:
         if body is not None:
             sent["Content-Type"] = content_type
         async with self._session.request(
-            method, self.server.url + path, data=_encode(body), headers=sent, params=_query(parameters)
+            method,
+            self.server.url + path,
+            data=_encode(body),
+            headers=sent,
+            params=_query(parameters),
+            allow_redirects=False,
         ) as response:
             raw = await response.read()
             warnings = tuple(response.headers.getall("Warning", []))

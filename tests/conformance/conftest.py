@@ -7,41 +7,22 @@ where `EDGEKEEPER_STRICT=1` promises it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 from tests.conformance.client import Client, connect
 from tests.conformance.kinds import NAMESPACES, unique
 from tests.conformance.real import real_server
-from tests.conformance.servers import Server, UnavailableError
-
-_SERVERS = ("embedded", "real")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--servers", default="embedded", help="which servers to test, separated by commas: embedded, real"
-    )
+from tests.conformance.servers import Server, UnavailableError, chosen_servers, give_up
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" not in metafunc.fixturenames:
         return
     metafunc.parametrize("server", chosen_servers(metafunc.config), indirect=True, scope="session")
-
-
-def chosen_servers(config: pytest.Config) -> list[str]:
-    """Return the servers that this run is about."""
-    chosen = str(config.getoption("--servers", "embedded")).split(",")
-    unknown = set(chosen) - set(_SERVERS)
-    if unknown:
-        raise pytest.UsageError(f"--servers knows {', '.join(_SERVERS)}, not {', '.join(unknown)}")
-    return chosen
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +43,6 @@ def _start(name: str, directory: Path) -> AbstractContextManager[Server]:
     from tests.conformance.embedded import embedded_server  # noqa: PLC0415
 
     return embedded_server(directory)
-
-
-def give_up(why: str) -> NoReturn:
-    """Skip what cannot run here, unless this machine promised that it can."""
-    if os.environ.get("EDGEKEEPER_STRICT") == "1":
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.conformance.conftest import chosen_servers, give_up
 from tests.conformance.embedded import embedded_server
 from tests.conformance.real import real_server
-from tests.conformance.servers import UnavailableError
+from tests.conformance.servers import UnavailableError, chosen_servers, give_up
 from tests.conformance.tour import STEPS, Compare, Guide, Outcome, Step, comparable, fields
 
 

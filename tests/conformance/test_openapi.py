@@ -147,6 +147,13 @@ async def test_v3_document_is_addressable_by_its_hash(api: Client) -> None:
     assert schema_of(answer.expect(200), "apps", "Deployment") is not None
 
 
+async def test_v3_document_that_is_asked_for_by_another_hash_is_redirected_to_as_it_is(api: Client) -> None:
+    current = (await api.get("/openapi/v3")).expect(200)["paths"]["apis/apps/v1"]["serverRelativeURL"]
+    answer = await api.get("/openapi/v3/apis/apps/v1", hash="0123")
+    assert (answer.status, answer.headers["Location"]) == (301, current)
+    assert (await api.get("/openapi/v3/apis/apps/v1")).status == 200, "and without one it is there"
+
+
 @pytest.mark.parametrize("patch_type", ["application/json-patch+json", "application/apply-patch+yaml"])
 async def test_v3_document_lists_patch_types_of_each_path(api: Client, patch_type: str) -> None:
     document = (await api.get("/openapi/v3/api/v1")).expect(200)

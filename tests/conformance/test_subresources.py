@@ -70,6 +70,38 @@ async def test_status_of_a_built_in_kind(api: Client, namespace: str) -> None:
     assert updated["metadata"]["generation"] == 1
 
 
+@pytest.mark.parametrize(
+    ("status", "problems"),
+    [
+        (
+            {"replicas": 1, "availableReplicas": 1},
+            ["availableReplicas: Invalid value: 1: cannot be greater than readyReplicas"],
+        ),
+        (
+            {"replicas": 1, "readyReplicas": 2},
+            ["readyReplicas: Invalid value: 2: cannot be greater than status.replicas"],
+        ),
+        (
+            {"updatedReplicas": 1, "availableReplicas": 1},
+            [
+                "updatedReplicas: Invalid value: 1: cannot be greater than status.replicas",
+                "availableReplicas: Invalid value: 1: cannot be greater than status.replicas",
+                "availableReplicas: Invalid value: 1: cannot be greater than readyReplicas",
+            ],
+        ),
+        ({"replicas": -1}, ["replicas: Invalid value: -1: must be greater than or equal to 0"]),
+    ],
+)
+async def test_counts_in_the_status_of_a_deployment_go_together(
+    api: Client, namespace: str, status: JsonObject, problems: list[str]
+) -> None:
+    await api.create(DEPLOYMENTS.path(namespace), deployment())
+    answer = await api.patch(DEPLOYMENTS.path(namespace, "web", "status"), {"status": status})
+    message = answer.refuse(422, "Invalid")["message"]
+    for problem in problems:
+        assert f"status.{problem}" in message
+
+
 async def test_status_is_locked_optimistically_too(api: Client, namespace: str) -> None:
     kind = await with_status(api)
     created = (await api.create(kind.path(namespace), kind.new("one"))).expect(201)

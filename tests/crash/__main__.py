@@ -1,6 +1,7 @@
 """Play one plan again, call by call: `python -m tests.crash KIND SCENARIO NUMBER MODE`.
 
-The kind is `gizmos`, `tenants`, `routes`, `routes-kube` or `routes-cloudflare`. Without a plan, it is the clean run.
+The kind is `gizmos`, `tenants`, `bridge`, `bridge-ack`, `routes`, `routes-kube`, `routes-cloudflare` or `instances`. Without a plan,
+it is the clean run.
 """
 
 from __future__ import annotations
@@ -8,7 +9,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tests.crash import gizmo_scenarios, route_scenarios, tenant_scenarios
+from tests.bridge.world import DIRECT, THROUGH_ACK
+from tests.composition_crash.system import INSTANCES_DELETED, INSTANCES_KEPT
+from tests.crash import (
+    bridge_scenarios,
+    gizmo_scenarios,
+    instance_scenarios,
+    route_scenarios,
+    tenant_scenarios,
+)
 from tests.crash.faults import Mode, Plan
 from tests.crash.oracles import differences
 from tests.crash.runner import run
@@ -23,9 +32,19 @@ KINDS: dict[str, list[tuple[System[Any], Scenarios[Any]]]] = {
         (tenant_scenarios.INHABITED, tenant_scenarios.scenarios),
         (TENANTS, tenant_scenarios.first_steps),
     ],
+    "bridge": [
+        (DIRECT, bridge_scenarios.permissions),
+        (DIRECT, bridge_scenarios.domains),
+        (DIRECT, bridge_scenarios.direct_domains),
+    ],
+    "bridge-ack": [(THROUGH_ACK, bridge_scenarios.domains)],
     "routes": [(ROUTES, route_scenarios.scenarios)],
     "routes-kube": [(KUBE_WORKER, route_scenarios.scenarios)],
     "routes-cloudflare": [(CLOUDFLARE_WORKER, route_scenarios.scenarios)],
+    "instances": [
+        (INSTANCES_KEPT, instance_scenarios.scenarios),
+        (INSTANCES_DELETED, instance_scenarios.departures),
+    ],
 }
 
 

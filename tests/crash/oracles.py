@@ -60,7 +60,7 @@ class Watchman:
         kind = self._kinds.get(resource)
         if kind is not None and event.type != "DELETED":
             before = event.previous.decode() if event.previous is not None else None
-            self._judge(kind, event.item.decode(), before)
+            self._judge(kind, {"kind": kind.kind, **event.item.decode()}, before)
 
     def _hidden(self, resource: GroupResource) -> Iterator[bytes]:
         """What may not be in an object. Secrets hold theirs encoded."""

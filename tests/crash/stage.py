@@ -40,6 +40,8 @@ class Stage(Generic[W]):
         self.lives: list[Life] = []
         self.companion: Life | None = None
         self.begun = 0
+        self.background: list[asyncio.Task[None]] = []
+        """What else runs on the stage, until the end."""
         self.around = Surroundings(InProcessTransport(plane), clock)
         """What new lives of the operator get, beside a name and a seed of their own."""
         self.patience = timedelta(minutes=30)
@@ -130,6 +132,11 @@ class Stage(Generic[W]):
     async def stop_operators(self) -> None:
         for life in (*self.lives, *([self.companion] if self.companion is not None else ())):
             await life.stop()
+        for task in self.background:
+            task.cancel()
+        for end in await asyncio.gather(*self.background, return_exceptions=True):
+            if isinstance(end, Exception):
+                raise end
 
     def _kind_of(self, obj: JsonObject) -> Kind:
         kinds = (*self.system.declarations, *self.system.compared)

@@ -12,7 +12,8 @@ from botocore.loaders import Loader
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws.access import AwsAccess
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Transport

@@ -60,6 +60,32 @@
   resources: ["distributiontenants/status"]
   verbs: ["patch"]
 {{- end }}
+{{- if .Values.features.bridge }}
+- apiGroups: ["acm.services.k8s.aws"]
+  resources: ["certificates"]
+  verbs: ["list", "watch", "create", "patch", "delete"]
+- apiGroups: ["apigatewayv2.services.k8s.aws"]
+  resources: ["apimappings", "domainnames"]
+  verbs: ["list", "watch", "create", "patch", "delete"]
+- apiGroups: ["apigatewayv2.services.k8s.aws"]
+  resources: ["apis"]
+  verbs: ["list", "watch"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains", "lambdapermissions"]
+  verbs: ["list", "watch", "patch"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains/finalizers"]
+  verbs: ["update"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains/status", "lambdapermissions/status"]
+  verbs: ["patch"]
+- apiGroups: ["gateway.networking.k8s.io"]
+  resources: ["referencegrants"]
+  verbs: ["list", "watch"]
+- apiGroups: ["lambda.services.k8s.aws"]
+  resources: ["functions"]
+  verbs: ["list", "watch"]
+{{- end }}
 {{- if .Values.features.zerotrust }}
 - apiGroups: [""]
   resources: ["services"]
@@ -138,6 +164,11 @@
 {{- end -}}
 
 {{- define "edgekeeper.rules.all.kro" -}}
+{{- if .Values.features.bridge }}
+- apiGroups: ["apps"]
+  resources: ["deployments"]
+  verbs: ["list", "watch"]
+{{- end }}
 {{- if .Values.features.composition }}
 - apiGroups: ["apps"]
   resources: ["deployments"]
@@ -208,6 +239,32 @@
   resources: ["distributiontenants/status"]
   verbs: ["patch"]
 {{- end }}
+{{- if .Values.features.bridge }}
+- apiGroups: ["acm.services.k8s.aws"]
+  resources: ["certificates"]
+  verbs: ["list", "watch", "create", "patch", "delete"]
+- apiGroups: ["apigatewayv2.services.k8s.aws"]
+  resources: ["apimappings", "domainnames"]
+  verbs: ["list", "watch", "create", "patch", "delete"]
+- apiGroups: ["apigatewayv2.services.k8s.aws"]
+  resources: ["apis"]
+  verbs: ["list", "watch"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains", "lambdapermissions"]
+  verbs: ["list", "watch", "patch"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains/finalizers"]
+  verbs: ["update"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains/status", "lambdapermissions/status"]
+  verbs: ["patch"]
+- apiGroups: ["gateway.networking.k8s.io"]
+  resources: ["referencegrants"]
+  verbs: ["list", "watch"]
+- apiGroups: ["lambda.services.k8s.aws"]
+  resources: ["functions"]
+  verbs: ["list", "watch"]
+{{- end }}
 {{- if .Values.features.zerotrust }}
 - apiGroups: ["gateway.networking.k8s.io"]
   resources: ["httproutes"]
@@ -266,6 +323,11 @@
 {{- end -}}
 
 {{- define "edgekeeper.rules.manager.kro" -}}
+{{- if .Values.features.bridge }}
+- apiGroups: ["apps"]
+  resources: ["deployments"]
+  verbs: ["list", "watch"]
+{{- end }}
 {{- if .Values.features.composition }}
 - apiGroups: ["apps"]
   resources: ["deployments"]
@@ -303,6 +365,11 @@
 {{- if .Values.features.cloudfront }}
 - apiGroups: ["cloudfront-tenant-operator.io"]
   resources: ["distributiontenants"]
+  verbs: ["list", "watch"]
+{{- end }}
+{{- if .Values.features.bridge }}
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains"]
   verbs: ["list", "watch"]
 {{- end }}
 {{- if .Values.features.zerotrust }}
@@ -423,6 +490,12 @@
 - apiGroups: ["cloudfront-tenant-operator.io"]
   resources: ["distributiontenants"]
   verbs: ["get", "list", "watch"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains"]
+  verbs: ["get", "list", "watch"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["lambdapermissions"]
+  verbs: ["get", "list", "watch"]
 - apiGroups: ["cfzt.cloudflare.com"]
   resources: ["cloudflarezerotrustoperatorconfigs"]
   verbs: ["get", "list", "watch"]
@@ -447,6 +520,12 @@
 - apiGroups: ["cloudfront-tenant-operator.io"]
   resources: ["distributiontenants"]
   verbs: ["create", "update", "patch", "delete"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["apigatewaydomains"]
+  verbs: ["create", "update", "patch", "delete"]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  resources: ["lambdapermissions"]
+  verbs: ["create", "update", "patch", "delete"]
 - apiGroups: ["cfzt.cloudflare.com"]
   resources: ["cloudflarezerotrusttemplates"]
   verbs: ["create", "update", "patch", "delete"]
@@ -457,6 +536,10 @@
 
 {{- define "edgekeeper.controllers.cloudfront" -}}
 distributiontenant
+{{- end -}}
+
+{{- define "edgekeeper.controllers.bridge" -}}
+apigatewaydomain,lambdapermission
 {{- end -}}
 
 {{- define "edgekeeper.controllers.zerotrust" -}}
@@ -515,6 +598,10 @@ edgekeeper.io/paused:
 - apiGroups: ["cloudfront-tenant-operator.io"]
   apiVersions: ["*"]
   resources: ["distributiontenants"]
+  operations: [CREATE, UPDATE]
+- apiGroups: ["bridge.ack.tubi.internal"]
+  apiVersions: ["*"]
+  resources: ["apigatewaydomains", "lambdapermissions"]
   operations: [CREATE, UPDATE]
 - apiGroups: ["cfzt.cloudflare.com"]
   apiVersions: ["*"]

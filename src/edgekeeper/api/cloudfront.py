@@ -7,11 +7,9 @@ more columns. `cloudfront_rules` refuses at admission what CloudFront would refu
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from edgekeeper.api import cloudfront_rules as admitted
@@ -24,8 +22,9 @@ from edgekeeper.api.shared import (
     Condition,
     DnsChange,
     InventoryRecord,
+    read_parts,
 )
-from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.json import JsonObject
 
 __all__ = [
     "DEFAULT_TTL",
@@ -354,29 +353,9 @@ class DistributionTenant(CamelStruct, frozen=True):
 
 
 def read_tenant(obj: JsonObject) -> DistributionTenant:
-    """Decode an object. Raise msgspec.ValidationError if it does not match the types of the kind.
-
-    Conditions are left out: `core.conditions` reads them, and preserves those of other controllers. If the object is being
-    deleted, invalid fields of the spec are left out as well, so that it can be finalized: what it owns is identified by
-    its name, its ownership mark and the inventory in its status.
-    """
-    status = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
-    try:
-        return msgspec.convert({"spec": obj.get("spec"), "status": status}, DistributionTenant)
-    except msgspec.ValidationError:
-        if not dig(obj, "metadata", "deletionTimestamp"):
-            raise
-        return DistributionTenant(_valid_part(obj), msgspec.convert(status, DistributionTenantStatus))
-
-
-def _valid_part(obj: JsonObject) -> DistributionTenantSpec:
-    """The spec with only those fields that are valid by themselves."""
-    given = dig_object(obj, "spec")
-    fitting: dict[str, Any] = {"distribution_id": "", "domains": []}
-    for field in msgspec.structs.fields(DistributionTenantSpec):
-        with suppress(KeyError, msgspec.ValidationError):
-            fitting[field.name] = msgspec.convert(given[field.encode_name], field.type)
-    return DistributionTenantSpec(**fitting)
+    """Decode an object, as `read_parts` does."""
+    blank = DistributionTenantSpec(distribution_id="", domains=[])
+    return DistributionTenant(*read_parts(obj, blank, DistributionTenantStatus))
 
 
 DISTRIBUTION_TENANT = CustomKind(

@@ -7,10 +7,17 @@ Descriptions refer to "the object". A kind can set a more specific description w
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
+import msgspec
 from msgspec import Meta, Struct
+
+from edgekeeper.core.json import JsonObject, dig, dig_object
+
+SpecT = TypeVar("SpecT", bound=Struct)
+StatusT = TypeVar("StatusT", bound=Struct)
 
 ATOMIC_LIST: Final[dict[str, Any]] = {"x-kubernetes-list-type": "atomic"}
 """For `extra_json_schema` of a list that one field manager owns as a whole."""
@@ -61,6 +68,10 @@ class InventoryRecord(CamelStruct, frozen=True):
             description="Planned: not written yet, so the operator does not own the record. Written: the operator has written it."
         ),
     ] = "Written"
+    alias_zone: Annotated[
+        str,
+        Meta(description="The hosted zone of the target of an alias; unset for an endpoint of CloudFront."),
+    ] = ""
 
 
 class DnsChange(CamelStruct, frozen=True):
@@ -74,3 +85,36 @@ class DnsChange(CamelStruct, frozen=True):
     until: Annotated[
         datetime | None, Meta(description="When a change without an id counts as propagated.")
     ] = None
+
+
+def read_parts(obj: JsonObject, blank: SpecT, status: type[StatusT]) -> tuple[SpecT, StatusT]:
+    """Decode the spec and the status of an object. Raise msgspec.ValidationError if it does not match the types.
+
+    Conditions are left out: `core.conditions` reads them, and preserves those of other controllers. If the object is being
+    deleted, fields of the spec that are not valid by themselves are replaced by those of `blank`, so that it can be
+    finalized: what it owns is identified by its name, its ownership mark and the inventory in its status.
+    """
+    facts = {name: value for name, value in dig_object(obj, "status").items() if name != "conditions"}
+    whole: Any = _Parts[type(blank), status]  # type: ignore[misc]
+    try:
+        parts: _Parts[SpecT, StatusT] = msgspec.convert({"spec": obj.get("spec"), "status": facts}, whole)
+    except msgspec.ValidationError:
+        if not dig(obj, "metadata", "deletionTimestamp"):
+            raise
+        return _valid_part(dig_object(obj, "spec"), blank), msgspec.convert(facts, status)
+    return parts.spec, parts.status
+
+
+class _Parts(Struct, Generic[SpecT, StatusT], frozen=True):
+    """Spec and status together, so that errors name the whole path of a field."""
+
+    spec: SpecT
+    status: StatusT
+
+
+def _valid_part(given: JsonObject, blank: SpecT) -> SpecT:
+    fitting: dict[str, Any] = {}
+    for field in msgspec.structs.fields(blank):
+        with suppress(KeyError, msgspec.ValidationError):
+            fitting[field.name] = msgspec.convert(given[field.encode_name], field.type)
+    return msgspec.structs.replace(blank, **fitting)

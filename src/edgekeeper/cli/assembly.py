@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
@@ -26,7 +27,6 @@ from edgekeeper.cli.reaching import OLDEST_NAMESPACE
 from edgekeeper.cli.recorders import recorders_of, replica_identity
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.account import AwsAccount
-from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.budget import Budget, LaneRate
 from edgekeeper.cloud.cloudflare.accounts import Cloudflare, CloudflareOptions
 from edgekeeper.cloud.cloudflare.client import BASE_URL
@@ -57,6 +57,9 @@ from edgekeeper.runtime.server import Server
 from edgekeeper.runtime.watch_metrics import watch_families
 from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookService
 from edgekeeper.runtime.webhooks import Webhook, validating
+
+if TYPE_CHECKING:
+    from edgekeeper.cloud.aws.clients import AwsClients
 
 LEASE_NAME = "edgekeeper"
 

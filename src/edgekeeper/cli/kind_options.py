@@ -15,20 +15,23 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 import yaml
 
 from edgekeeper.cli.duration import Duration
 from edgekeeper.cli.kinds import MODULES, choose_controllers, choose_role, chosen_modules, roles, uses
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.cloudflare.client import BASE_URL, checked_base
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.drift import Policy
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule
+
+if TYPE_CHECKING:
+    from edgekeeper.cloud.aws.clients import AwsClients
 
 Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
@@ -61,7 +64,11 @@ class KindSettings:
 
     def aws_clients(self) -> AwsClients | None:
         """Clients of AWS; None if no selected kind uses AWS. Raise AwsConfigError if the configuration is invalid."""
-        return AwsClients(self.aws) if uses(Cloud.AWS, self.modules) else None
+        if not uses(Cloud.AWS, self.modules):
+            return None
+        from edgekeeper.cloud.aws.clients import AwsClients  # noqa: PLC0415 # loads the AWS SDK
+
+        return AwsClients(self.aws)
 
 
 class Parsed(click.ParamType[Any]):

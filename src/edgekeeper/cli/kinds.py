@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from edgekeeper.api.definition import CustomKind
+from edgekeeper.controllers.bridge.modules import BRIDGE_MODULES
 from edgekeeper.controllers.cloudfront.module import TenantModule
 from edgekeeper.controllers.composition.module import DefinitionModule, RevisionModule
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
@@ -16,6 +17,7 @@ from edgekeeper.lifecycle.module import Cloud, KindModule, PlannableModule
 
 MODULES: Final[tuple[KindModule, ...]] = (
     TenantModule(),
+    *BRIDGE_MODULES,
     *ZERO_TRUST_MODULES,
     DefinitionModule(),
     RevisionModule(),

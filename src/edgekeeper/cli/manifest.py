@@ -17,11 +17,22 @@ from edgekeeper.core.json import JsonObject, dig
 
 SUFFIXES = (".json", ".yaml", ".yml")
 TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
+DEEPEST = 500
+"""How many levels a document may have. libyaml reads each by a call within a call, without a limit of its own."""
+MOST_MERGED = 10_000
 KUBERNETES_FORM = "a manifest needs apiVersion, kind and metadata.name"
 
 
 class ManifestLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # chosen at run time
-    """Reads YAML as Kubernetes does: an unquoted date stays a string, because JSON has no dates."""
+    """Reads YAML as Kubernetes does: an unquoted date stays a string, because JSON has no dates.
+
+    Mappings that merge others again and again (`<<`) may have `MOST_MERGED` entries, however few bytes they are written in.
+    """
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_MERGED:
+            raise yaml.YAMLError(f"a mapping with << has more than {MOST_MERGED} entries")
 
 
 ManifestLoader.yaml_implicit_resolvers = {
@@ -83,13 +94,27 @@ def _read(file: Path) -> Iterator[Manifest]:
 def read_documents(file: Path) -> list[Any]:
     """The documents of a YAML or JSON file; None for an empty document."""
     try:
+        text = file.read_bytes()
+        _check_depth(text)
         # A loader derived from yaml.SafeLoader builds plain data only.
-        return list(yaml.load_all(file.read_bytes(), ManifestLoader))
+        return list(yaml.load_all(text, ManifestLoader))
     except OSError as error:
         raise CommandError(f"cannot read {file}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise CommandError(f"{file} is not valid YAML: {reason}") from error
+
+
+def _check_depth(text: bytes) -> None:
+    """Raise YAMLError if a document is nested too deeply to be read."""
+    depth = 0
+    for event in yaml.parse(text, ManifestLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise yaml.YAMLError(f"line {event.start_mark.line + 1}: more than {DEEPEST} levels are nested")
 
 
 def _objects(document: Any, file: Path, number: int) -> Iterator[Manifest]:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -27,7 +28,7 @@ from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.reaching import explain, identify
 from edgekeeper.cli.terminal import open_console
-from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
+from edgekeeper.cloud.aws.settings import AwsConfigError
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
@@ -41,6 +42,9 @@ from edgekeeper.lifecycle.module import Cloud, FlagValues, PlannableModule, Proc
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
+
+if TYPE_CHECKING:
+    from edgekeeper.cloud.aws.clients import AwsClients
 
 _PLANNED_CODES = {
     Verdict.REFUSED: ExitCode.FAILED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +15,7 @@ from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.operator_options import operator_options
 from edgekeeper.cli.reaching import await_cluster, explain
 from edgekeeper.cli.stopping import interruptible
-from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError
+from edgekeeper.cloud.aws.settings import AwsConfigError
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
@@ -23,6 +24,9 @@ from edgekeeper.kube.lease import LostLeadershipError
 from edgekeeper.runtime import event_loop
 from edgekeeper.runtime.logs import configure
 from edgekeeper.runtime.options import RuntimeOptions
+
+if TYPE_CHECKING:
+    from edgekeeper.cloud.aws.clients import AwsClients
 
 
 @click.command(

@@ -3,6 +3,7 @@
 The clouds listen on loopback, for the AWS CLI, boto3, curl and SDKs, and have the resources that the examples need:
 
     AWS         a multi-tenant distribution with a certificate for example.com, and a zone of that name
+    ACK         AWS Controllers for Kubernetes: their kinds, and controllers that make APIs, functions and domain names in AWS
     Cloudflare  an account with a tunnel, a zone example.com, an Access group Engineering, and an API token, which a Secret
                 of the cluster has
 """
@@ -21,8 +22,9 @@ from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.cli.embedded import LocalServer
 from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import DEFINITIONS
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.clock import SystemClock
@@ -31,6 +33,8 @@ from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
+from kubesim.ack.controller import acting
+from kubesim.ack.definitions import KINDS as ACK_KINDS
 from kubesim.aws.cloud import ACCOUNT, AwsCloud
 from kubesim.aws.http import serve
 from kubesim.aws.saving import keep
@@ -110,7 +114,7 @@ def set_durations(cloud: AwsCloud, options: SimulationOptions) -> None:
     """Set the durations of deployments, propagation and certificates to `options.deploy_time`."""
     timings, step = cloud.world.timings, options.deploy_time
     timings.tenant_deployment = timings.group_deployment = timings.distribution_deployment = step
-    timings.record_propagation = timings.certificate_issuance = step
+    timings.record_propagation = timings.certificate_issuance = timings.domain_update = step
 
 
 def open_cloud(options: SimulationOptions) -> AwsCloud:
@@ -149,12 +153,14 @@ def _clients(cloud: AwsCloud, url: str) -> AwsClients:
 @asynccontextmanager
 async def simulating(server: LocalServer, options: SimulationOptions) -> AsyncIterator[Simulation]:
     """Install the CustomResourceDefinitions, start the clouds and the operator, and stop them at the end."""
-    for kind in DEFINITIONS:
-        await server.apply(f"{CRD_PATH}/{kind.name}", kind.definition(), FIELD_MANAGER)
+    foreign = [kind.definition() for kind in ACK_KINDS]
+    for definition in (*(kind.definition() for kind in DEFINITIONS), *foreign):
+        await server.apply(f"{CRD_PATH}/{definition['metadata']['name']}", definition, FIELD_MANAGER)
     await server.plane.settle()
     cloud = open_cloud(options)
     async with AsyncExitStack() as stack:
         aws = await stack.enter_async_context(serve(cloud))
+        await stack.enter_async_context(acting(server.plane, cloud, REGION))
         cloudflare = await stack.enter_async_context(_cloudflare())
         await _furnish_cluster(server, cloudflare, _own_namespace(options))
         operator = None

@@ -22,7 +22,7 @@ from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.operator_options import embedded_operator_options
 from edgekeeper.cli.serving import UpSettings, serve
 from edgekeeper.cli.terminal import is_interactive, open_console
-from edgekeeper.cloud.aws.clients import AwsSettings
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.cloudflare.client import BASE_URL
 from edgekeeper.runtime.options import RuntimeOptions
 

@@ -3,6 +3,7 @@
     cloudfront_tenant_operator_aws_api_call_duration_seconds{operation}       CloudFront, Route 53, ACM
     edgekeeper_cloud_api_call_duration_seconds{provider,operation}            all clouds
     edgekeeper_cloud_api_errors_total{provider,operation,error_type}
+    bridge_aws_calls_total{service,operation,result}                          API Gateway, Lambda, ACM, Route 53
     edgekeeper_cloud_budget_wait_seconds{lane}                                time that calls waited for the rate limit
     edgekeeper_cloud_available{provider,service}                              1, or 0 during an outage
     edgekeeper_cloud_circuit_state{provider,service,region}                   0 closed, 1 half open, 2 open
@@ -31,6 +32,7 @@ _WAIT_BUCKETS = (0.001, 0.01, 0.1, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 
 _PREFIXES = {"cloudfront": "", "route53": "Route53", "acm": "ACM"}
 """The services of the first histogram, with the prefix of their operations."""
+_BRIDGE_SERVICES = frozenset({"apigateway", "lambda", "acm", "route53"})
 _LISTING_RESULTS = ("complete", "failed", "doubted")
 _KNOWN_OPERATIONS = (
     *("CreateDistributionTenant", "GetDistributionTenant", "UpdateDistributionTenant"),
@@ -78,6 +80,12 @@ class CloudMetrics:
             ("provider", "operation", "error_type"),
             registry=registry,
         )
+        self._bridge_calls = Counter(
+            "bridge_aws_calls_total",
+            "Calls to those AWS services that the bridge uses, by result: success, or the type of the error.",
+            ("service", "operation", "result"),
+            registry=registry,
+        )
         self._waits = Histogram(
             "edgekeeper_cloud_budget_wait_seconds",
             "Time that calls waited for the rate limit.",
@@ -98,8 +106,10 @@ class CloudMetrics:
             self._tenant_calls.labels(operation)
         registry.register(_Collector(self._gauges))
 
-    def observe_call(self, operation: Operation, seconds: float) -> None:
-        """Observe the duration of a call."""
+    def observe_call(self, operation: Operation, seconds: float, error_type: str = "") -> None:
+        """Observe the duration of a call. `error_type` is empty for one that succeeded."""
+        if operation.service in _BRIDGE_SERVICES:
+            self._bridge_calls.labels(operation.service, operation.name, error_type or "success").inc()
         self._calls.labels(operation.provider, operation.name).observe(seconds)
         if (prefix := _PREFIXES.get(operation.service)) is not None:
             self._tenant_calls.labels(prefix + operation.name).observe(seconds)

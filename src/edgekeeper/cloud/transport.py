@@ -254,7 +254,10 @@ class Transport:
         else:
             return answer
         finally:
-            self._metrics.observe_call(operation, self._clock.monotonic() - began)
+            error_type = (
+                "" if result == audit.DONE else failure.error_type if failure is not None else "unknown"
+            )
+            self._metrics.observe_call(operation, self._clock.monotonic() - began, error_type)
             if failure is not None:
                 self._metrics.count_error(operation, failure.error_type)
             audit.audit(record, operation, order.account, order.context, result, failure)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum, IntEnum
 from typing import ClassVar, Generic, TypeVar
 
@@ -61,6 +62,9 @@ class Step:
     """Whether performing it gets a response of the cloud. False for steps that only record, or submit to an outbox."""
     pushes: ClassVar[bool] = False
     """Whether it is part of applying the spec. Until such a step is done, the generation does not count as observed."""
+
+    poll: ClassVar[timedelta | None] = None
+    """When to look again after it, where that is sooner than usual."""
 
     reason: str
     """Why the step is needed, for display."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -106,6 +106,18 @@ class KubeClient:
         """Called with the method and status of every attempt that was sent; the status is 0 without a response."""
         self.leadership: Callable[[], None] | None = None
         """Called before every write; raises if this process does not lead."""
+
+    def guarded(self, check: Callable[[], None]) -> KubeClient:
+        """A client over the same transport that calls `check` before every write too; it raises to prevent the write."""
+        client = copy(self)
+
+        def check_both() -> None:
+            if self.leadership is not None:
+                self.leadership()
+            check()
+
+        client.leadership = check_both
+        return client
 
     # Reading
 

@@ -22,7 +22,6 @@ import asyncio
 from collections import OrderedDict
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qsl
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
@@ -72,9 +71,9 @@ class OpenApiSchemas:
     async def _document(self, address: str) -> SchemaDocument | None:
         known = self._documents.get(address)
         if known is None:
-            path, _, query = address.partition("?")
             try:
-                fetched = await self._client.fetch(path, dict(parse_qsl(query)))
+                # Without the hash: the server redirects a request for a document that has changed since the index was made.
+                fetched = await self._client.fetch(address.partition("?")[0])
             except NotFoundError:
                 self.invalidate()  # it went after the index was made
                 return None

@@ -50,6 +50,8 @@ class Upkeep:
     """Those of all kinds of the process, for a kind that has registered its own with them."""
     cleanup_timeout: timedelta = CLEANUP_TIMEOUT
     """How long a deletion may fail before it is abandoned; zero for no limit."""
+    sources: Sequence[Source] = ()
+    """Further watches of an external kind, of objects that its own refer to."""
 
 
 class UpkeptController(Controller):
@@ -136,7 +138,7 @@ class ExternalController(UpkeptController):
             upkeep.intervals,
             upkeep.cleanup_timeout,
         )
-        super().__init__(options, reconciler, services, upkeep=upkeep)
+        super().__init__(options, reconciler, services, upkeep.sources, upkeep)
 
     def informers_changed(self) -> None:
         super().informers_changed()

@@ -35,6 +35,13 @@ class Corrections:
         """Whether an object may be corrected now."""
         return len(self._recent(uid)) < BURST
 
+    def time_left(self, uid: str) -> timedelta:
+        """How long an object may not be corrected; zero if it may be now."""
+        recent = self._recent(uid)
+        if len(recent) < BURST:
+            return timedelta(0)
+        return timedelta(seconds=recent[-BURST] + _WINDOW_SECONDS - self._clock.monotonic())
+
     def note(self, uid: str) -> None:
         """Record a correction."""
         moments = [*self._recent(uid), self._clock.monotonic()]

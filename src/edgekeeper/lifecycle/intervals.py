@@ -28,4 +28,6 @@ class Intervals:
         """The requeue time after a step; None if no step was left."""
         if step is None:
             return self.steady
-        return timedelta(0) if step.at_once else self.in_progress
+        if step.at_once:
+            return timedelta(0)
+        return self.in_progress if step.poll is None else min(step.poll, self.in_progress)

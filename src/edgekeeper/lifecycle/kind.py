@@ -143,6 +143,10 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
         """The status, without conditions, to write with an error. It must include collected answers."""
         return dig_object(request.object, "status")
 
+    def derive(self, status: JsonObject, conditions: Sequence[JsonObject]) -> JsonObject:
+        """The status with fields that follow from its conditions, such as a boolean `ready`. By default there are none."""
+        return status
+
     def describe(self, error: PassError) -> str:
         """The message of an error for conditions and events."""
         return error.message

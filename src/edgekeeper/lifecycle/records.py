@@ -48,17 +48,20 @@ class ObjectRecords:
         changes: Iterable[DnsChange],
         places: Iterable[Place],
         wake: Wake,
+        *,
+        may_assume: bool = False,
     ) -> RecordState:
         """The results of the zone writers applied to the inventory, and what is still pending.
 
         `changes` are those in the status, `places` those that the spec may need. `wake` is called when there are news.
+        With `may_assume` changes that IAM denies reading count as propagated.
         """
         problems = [*inventory_problems(inventory), *self.limits.inventory_refusals(inventory)]
         if problems:
             return RecordState(inventory, work=DnsWork(error=Stall(DNS_ERROR, "; ".join(problems))))
         followed = (change for change in changes if self._may_be_followed(change))
         owner = Owner(subject.uid, subject.generation)
-        state = self.dns.collect(owner, inventory, followed, wake)
+        state = self.dns.collect(owner, inventory, followed, wake, may_assume=may_assume)
         return replace(state, recorded=self.claims.recorded(subject, places))
 
     async def without_others(

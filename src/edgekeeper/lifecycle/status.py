@@ -47,7 +47,8 @@ class StatusWriter:
             if outage:
                 self._mark_outage(obj, conditions, outage)
             marked = conditions.to_list()
-        return StatusWrite(_stamped({**report.status, "conditions": marked}, obj, report, self.clock.now()))
+        status = self._complete(report.status, marked)
+        return StatusWrite(_stamped(status, obj, report, self.clock.now()))
 
     def explain(self, request: Request, error: PassError) -> Outcome:
         """The status write and the event for an error. The event is omitted if the status reports the error already."""
@@ -81,9 +82,8 @@ class StatusWriter:
             else:
                 conditions.mark(type_, "Unknown", PAUSED, _PAUSED)
         conditions.mark(PAUSED, True, PAUSED, _PAUSED)
-        return done().writing(
-            StatusWrite({**dig_object(request.object, "status"), "conditions": conditions.to_list()})
-        )
+        status = dig_object(request.object, "status")
+        return done().writing(StatusWrite(self._complete(status, conditions.to_list())))
 
     def _explain_outage(self, request: Request, error: PassError) -> Outcome:
         """Report the outage for an object that has work. The event is recorded once per outage."""
@@ -114,7 +114,10 @@ class StatusWriter:
 
     def _status(self, request: Request, error: PassError | None, conditions: Conditions) -> StatusWrite:
         status = self.kind.status_after_error(request, error)
-        return StatusWrite({**status, "conditions": conditions.to_list()})
+        return StatusWrite(self._complete(status, conditions.to_list()))
+
+    def _complete(self, status: JsonObject, conditions: list[Any]) -> JsonObject:
+        return {**self.kind.derive(status, conditions), "conditions": conditions}
 
     def _is_already_reported(self, request: Request, error: PassError) -> bool:
         ready = Conditions.of(self.kind.declaration, request.object, self.clock.now()).before(READY)

@@ -190,6 +190,9 @@ class Controller:
     def informers_changed(self) -> None:
         """Called when `informers` has changed, for subclasses that read stores themselves. Does nothing here."""
 
+    def forgotten(self, key: Key) -> None:
+        """Called when an object no longer exists or is no longer watched, for subclasses. Does nothing here."""
+
     async def run(self) -> None:
         """Wait until `is_warm`, then run passes until `shut_down`. Cancelling cancels the running passes."""
         while not self.is_warm:
@@ -282,6 +285,7 @@ class Controller:
         self.queue.forget(key)
         for objects in self._named:
             objects.forget(key)
+        self.forgotten(key)
 
     def _request(self, key: Key, raw: bytes) -> Request:
         return Request(key, raw, _decode(raw), f"{self._services.random.getrandbits(64):016x}")

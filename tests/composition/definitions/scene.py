@@ -1,4 +1,4 @@
-"""A cluster in which ResourceGraphDefinitions are reconciled, in virtual time, without controllers of instances."""
+"""A cluster in which the operator reconciles ResourceGraphDefinitions, and instances of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.controllers.composition.definition_report import DECLARATION
 from edgekeeper.controllers.composition.definition_shared import Composition
@@ -22,18 +21,16 @@ from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.core.statuslaws import status_violations
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import NotFoundError
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key, Kind
+from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, EVENT, Key, Kind
+from edgekeeper.kube.transport import Transport
 from edgekeeper.lifecycle.module import CommonOptions, KindModule
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
-from kubesim.plane.plane import Plane, PlaneConfig
-from kubesim.plane.resource import GroupResource
-from kubesim.transport import InProcessTransport
-from kubesim.virtual import LoopClock
+from kubesim.plane.plane import PlaneConfig
+from tests.composition.cluster import Cluster, cluster_for
 
 MODULES: tuple[KindModule, ...] = (DefinitionModule(), RevisionModule())
 UNHEARD = ServerOptions(health_address=None, metrics_address=None, webhook_address=None)
 WEB_APP = Kind("kro.run", "v1alpha1", "WebApp", "webapps")
-_EVENTS = GroupResource("", "events")
 
 
 def config_map(id_: str = "config", name: str = "${schema.spec.name}", **data: str) -> JsonObject:
@@ -63,15 +60,15 @@ def definition(
 class DefinitionScene:
     """The cluster, and what users do and see."""
 
-    def __init__(self, plane: Plane, clock: LoopClock) -> None:
-        self.plane = plane
-        self.clock = clock
-        self.user = KubeClient(InProcessTransport(plane, plane.admin_token), Calls(), clock)
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.clock = cluster.clock
+        self.user = KubeClient(cluster.connect(), Calls(), cluster.clock)
         self.writes: list[str] = []
         """What the operator wrote, as operation and subject."""
         self.graphs = GraphRegistry()
         """What is in force in the operator that runs."""
-        self.connect: Callable[[Plane, str], InProcessTransport] = InProcessTransport
+        self.connect: Callable[[str], Transport] = cluster.connect
         """How the operator reaches the cluster."""
 
     # What users do
@@ -94,9 +91,13 @@ class DefinitionScene:
         await self.user.delete(DEFINITION_KIND, Key("", name), propagation=propagation)
         await self.settle()
 
+    async def instantiate(self, kind: Kind, name: str, spec: JsonObject) -> None:
+        """Create an instance in the namespace `default`."""
+        await self.user.create(kind, {"metadata": {"name": name}, "spec": spec}, namespace="default")
+        await self.settle()
+
     async def settle(self, seconds: float = 10) -> None:
-        await asyncio.sleep(seconds)
-        await self.plane.settle()
+        await self.cluster.rest(seconds)
 
     # What users see
 
@@ -121,6 +122,13 @@ class DefinitionScene:
         """Status and reason of all conditions."""
         found = dig_list(await self.get(name), "status", "conditions")
         return {one["type"]: (one["status"], one["reason"]) for one in found}
+
+    async def find(self, kind: Kind, name: str, namespace: str = "default") -> JsonObject | None:
+        """An object in a namespace, if it exists."""
+        try:
+            return await self.user.get(kind, Key(namespace, name))
+        except NotFoundError:
+            return None
 
     async def is_there(self, kind: Kind, name: str) -> bool:
         try:
@@ -147,9 +155,10 @@ class DefinitionScene:
     async def numbers(self, definition: str = "web-apps") -> list[int]:
         return [one["spec"]["revision"] for one in await self.revisions(definition)]
 
-    def events(self, reason: str) -> list[str]:
-        found = [item.decode() for item in self.plane.store.collection(_EVENTS).ordered()]
-        return [event["message"] for event in found if event["reason"] == reason]
+    async def events(self, reason: str) -> list[str]:
+        """The messages of the events with a reason."""
+        items = [msgspec.json.decode(raw) async for page in self.user.pages(EVENT) for raw in page.items]
+        return [event["note"] for event in items if event["reason"] == reason]
 
     # The operator
 
@@ -167,7 +176,7 @@ class DefinitionScene:
             modules=MODULES,
             signals=False,
         )
-        transport = self.connect(self.plane, token or self.plane.admin_token)
+        transport = self.connect(token)
         async with assembled(options, transport, None, clock=self.clock, host="plane") as operator:
             operator.calls.hooks.append(_Noting(self.note))
             shared: Composition = operator.process.made[Composition]
@@ -194,11 +203,10 @@ class _Noting:
 @asynccontextmanager
 async def scenery(config: PlaneConfig | None = None) -> AsyncIterator[DefinitionScene]:
     """A cluster with the definitions of composition."""
-    clock = LoopClock()
-    config = config or PlaneConfig(simulators=frozenset(), gateway_api=False, now=clock.now)
-    async with Plane(config) as plane:
-        scene = DefinitionScene(plane, clock)
-        for kind in (RESOURCE_GRAPH_DEFINITION, GRAPH_REVISION):
-            await scene.user.create(CUSTOM_RESOURCE_DEFINITION, kind.definition())
-        await plane.settle()
-        yield scene
+    async with cluster_for(config) as cluster:
+        scene = DefinitionScene(cluster)
+        try:
+            await cluster.install()
+            yield scene
+        finally:
+            await scene.user.close()

@@ -6,10 +6,11 @@ from edgekeeper.controllers.composition.labels import FINALIZER
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.kube.kinds import Key
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import config_map, definition, scenery
 
 
-@virtual_time
+@each_server
 async def test_definition_that_is_created_has_all_conditions_and_is_active() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())

@@ -14,6 +14,7 @@ from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import DEPLOYMENT
 from edgekeeper.runtime.validation import Problem, User
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import config_map, definition, scenery
 from tests.composition.definitions.test_kinds import bucket
 
@@ -39,7 +40,7 @@ async def judged(operator: Operator, body: JsonObject) -> list[Problem]:
         ({"categories": ["with space"]}, "categories"),
     ],
 )
-@virtual_time
+@each_server
 async def test_invalid_value_of_the_schema_is_refused_by_the_server(
     schema: dict[str, Any], field: str
 ) -> None:

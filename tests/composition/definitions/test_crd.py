@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from edgekeeper.controllers.composition.definition import ALLOW_BREAKING
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
+from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 
 CRD = Key("", "webapps.kro.run")
@@ -17,7 +19,7 @@ async def change_fields(scene: DefinitionScene, **fields: str | None) -> None:
     await scene.edit(schema={"spec": fields})
 
 
-@virtual_time
+@each_server
 async def test_definition_installs_its_crd_with_the_marks_of_its_owner() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -38,7 +40,7 @@ async def test_definition_installs_its_crd_with_the_marks_of_its_owner() -> None
         }  # fmt: skip
 
 
-@virtual_time
+@each_server
 async def test_crd_follows_a_change_that_breaks_no_instance() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -47,7 +49,7 @@ async def test_crd_follows_a_change_that_breaks_no_instance() -> None:
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_short_names_and_categories_of_the_crd_follow_and_go() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(shortNames=["wa"], categories=["all"]))
@@ -61,7 +63,7 @@ async def test_short_names_and_categories_of_the_crd_follow_and_go() -> None:
         assert "shortNames" not in (await scene.crd())["spec"]["names"]
 
 
-@virtual_time
+@each_server
 async def test_breaking_change_is_blocked_until_it_is_allowed() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -75,13 +77,13 @@ async def test_breaking_change_is_blocked_until_it_is_allowed() -> None:
         assert (await scene.status())["state"] == "Inactive"
         assert (await scene.crd_fields())["port"]["type"] == "integer"
         assert scene.graphs.find("web-apps") is before, "instances stay served as they were"
-        assert scene.events("Failed") == [message]
+        assert await scene.events("Failed") == [message]
         await scene.annotate(**{ALLOW_BREAKING: "true"})
         assert (await scene.crd_fields())["port"]["type"] == "string"
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_bounds_that_are_removed_are_removed_from_the_crd() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -91,21 +93,43 @@ async def test_bounds_that_are_removed_are_removed_from_the_crd() -> None:
 
 
 @virtual_time
-async def test_blocked_change_is_still_blocked_after_a_restart_and_instances_can_be_deleted() -> None:
+async def test_blocked_change_is_still_blocked_after_a_restart_and_the_revision_before_it_is_served() -> None:
     async with scenery() as scene:
         async with scene.operating():
             await scene.create(definition(spec=FIELDS))
             await change_fields(scene, port=None)
+            await change_fields(scene, port="string")
+            assert await scene.numbers() == [1, 2, 3]
+        async with scene.operating():
+            await scene.settle()
+            served = scene.graphs.find("web-apps")
+            assert served is not None
+            assert (served.revision, served.error) == (1, "")
+            assert served.graph is not None
+            assert "port" in await scene.crd_fields()
+            assert (await scene.condition("KindReady"))[0] == "False"
+            await scene.annotate(**{ALLOW_BREAKING: "true"})
+            served = scene.graphs.find("web-apps")
+            assert served is not None
+            assert served.revision == 3
+
+
+@virtual_time
+async def test_instances_can_be_deleted_if_no_revision_can_be_served_after_a_restart() -> None:
+    async with scenery() as scene:
+        async with scene.operating():
+            await scene.create(definition(spec=FIELDS))
+            await change_fields(scene, port=None)
+        await scene.user.delete(REVISION, Key("", "web-apps-r00001"))
         async with scene.operating():
             await scene.settle()
             served = scene.graphs.find("web-apps")
             assert served is not None
             assert served.graph is None
             assert "Property port was removed" in served.error
-            assert "port" in await scene.crd_fields()
 
 
-@virtual_time
+@each_server
 async def test_crd_that_is_edited_is_restored_whatever_the_edit() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec=FIELDS))
@@ -147,7 +171,7 @@ async def test_edit_is_restored_after_a_restart_as_well() -> None:
         assert (await scene.crd())["spec"] == wanted
 
 
-@virtual_time
+@each_server
 async def test_crd_that_is_deleted_is_created_again() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -158,7 +182,7 @@ async def test_crd_that_is_deleted_is_created_again() -> None:
         assert (await scene.status())["state"] == "Active"
 
 
-@virtual_time
+@each_server
 async def test_second_definition_of_a_kind_is_refused_and_its_deletion_does_not_disturb_the_first() -> None:
     async with scenery() as scene, scene.operating(allow_crd_deletion=True):
         await scene.create(definition())
@@ -171,13 +195,16 @@ async def test_second_definition_of_a_kind_is_refused_and_its_deletion_does_not_
         )
         assert (await scene.status("others"))["state"] == "Inactive"
         assert scene.graphs.find("others") is None
-        instance = {"metadata": {"name": "a"}, "spec": {"name": "a"}}
-        await scene.user.create(WEB_APP, instance, namespace="default")
+        await scene.instantiate(WEB_APP, "before", {"name": "before"})
         await scene.delete("others")
         assert not await scene.is_there(DEFINITION_KIND, "others")
         assert await scene.crd() == before
         assert scene.graphs.find("web-apps") is not None
         assert (await scene.status())["state"] == "Active"
+        await scene.user.delete(CONFIG_MAP, Key("default", "before"))
+        await scene.instantiate(WEB_APP, "after", {"name": "after"})
+        for name in ("before", "after"):
+            assert await scene.find(CONFIG_MAP, name) is not None, "instances are still reconciled"
 
 
 @virtual_time

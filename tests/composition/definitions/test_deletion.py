@@ -5,6 +5,7 @@ from __future__ import annotations
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 
 CRD = "webapps.kro.run"
@@ -23,7 +24,7 @@ async def release(scene: DefinitionScene, name: str) -> None:
     await scene.user.merge_patch(WEB_APP, key, {"metadata": {"finalizers": None}})
 
 
-@virtual_time
+@each_server
 async def test_crd_goes_with_its_definition_where_that_is_allowed() -> None:
     async with scenery() as scene, scene.operating(allow_crd_deletion=True):
         await scene.create(definition())
@@ -60,7 +61,7 @@ async def test_deletion_waits_for_instances_and_says_how_many_and_which() -> Non
         await release(scene, "blue")
         await scene.settle(60)
         assert "1 instance of WebApp still exists, default/green" in (await scene.condition("Ready"))[2]
-        assert len(scene.events("InstancesExist")) == 1
+        assert len(await scene.events("InstancesExist")) == 1
         assert await scene.is_there(CUSTOM_RESOURCE_DEFINITION, CRD)
         await release(scene, "green")
         await scene.settle()
@@ -106,7 +107,7 @@ async def test_instance_that_comes_while_the_graph_is_withdrawn_is_not_stranded(
         assert "default/late" in (await scene.condition("DeletionBlocked"))[2]
 
 
-@virtual_time
+@each_server
 async def test_definition_that_was_never_accepted_is_deleted_at_once() -> None:
     async with scenery() as scene, scene.operating(allow_crd_deletion=True):
         await scene.create(definition("web-apps", config_map(a="${unknown.spec}")))

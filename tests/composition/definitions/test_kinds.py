@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
+from edgekeeper.core.json import JsonObject, dig
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
 from kubesim.virtual import virtual_time
-from tests.composition.definitions.scene import config_map, definition, scenery
+from tests.composition.cluster import each_server
+from tests.composition.definitions.scene import WEB_APP, config_map, definition, scenery
 
 BUCKETS = Key("", "buckets.cloud.example.com")
 
@@ -87,7 +88,7 @@ async def test_definition_of_a_kind_that_another_definition_defines_waits_for_it
         assert "undefined field 'nothing'" in (await scene.condition("GraphAccepted", "sites"))[2]
 
 
-@virtual_time
+@each_server
 async def test_definition_that_embeds_another_with_unknown_fields_is_accepted() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition(spec={"name": "string", "extra": "object"}))
@@ -105,16 +106,19 @@ async def test_definition_that_embeds_another_with_unknown_fields_is_accepted() 
 
 
 @pytest.mark.parametrize("version", ["v1api20200601", "v1beta1patch2"])
-@virtual_time
+@each_server
 async def test_kinds_with_versions_outside_the_convention_are_resolved(version: str) -> None:
     async with scenery() as scene, scene.operating():
         await scene.user.create(CUSTOM_RESOURCE_DEFINITION, bucket_definition(version))
         await scene.settle()
         await scene.create(definition("web-apps", bucket(version)))
         assert (await scene.status())["state"] == "Active"
+        await scene.instantiate(WEB_APP, "shop", {"name": "shop"})
+        found = await scene.find(Kind("cloud.example.com", version, "Bucket", "buckets"), "shop")
+        assert dig(found, "spec") == {"size": 1}
 
 
-@virtual_time
+@each_server
 async def test_reference_to_a_kind_with_a_version_outside_the_convention_is_resolved() -> None:
     async with scenery() as scene, scene.operating():
         await scene.user.create(CUSTOM_RESOURCE_DEFINITION, bucket_definition("v1api20200601"))
@@ -129,6 +133,13 @@ async def test_reference_to_a_kind_with_a_version_outside_the_convention_is_reso
         }
         await scene.create(definition("web-apps", reference, config_map(a="${bucket.status.url}")))
         assert (await scene.status())["state"] == "Active"
+        await scene.instantiate(WEB_APP, "shop", {"name": "shop"})
+        assert await scene.find(CONFIG_MAP, "shop") is None
+        kind = Kind("cloud.example.com", "v1api20200601", "Bucket", "buckets")
+        shared = {"metadata": {"name": "shared"}, "status": {"url": "https://bucket.example.com"}}
+        await scene.user.create(kind, shared, namespace="default")
+        await scene.settle()
+        assert dig(await scene.find(CONFIG_MAP, "shop"), "data") == {"a": "https://bucket.example.com"}
         await scene.edit(resources=[reference, config_map(a="${bucket.status.nothing}")])
         assert "undefined field 'nothing'" in (await scene.condition("GraphAccepted"))[2]
 

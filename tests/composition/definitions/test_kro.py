@@ -34,10 +34,10 @@ async def install_kro(scene: DefinitionScene, *, available: int = 1) -> None:
     await set_available(scene, available)
 
 
-async def set_available(scene: DefinitionScene, number: int) -> None:
-    counts = {"replicas": number, "availableReplicas": number}
+async def set_available(scene: DefinitionScene, number: int, *, settle: float = 10) -> None:
+    counts = {"replicas": number, "readyReplicas": number, "availableReplicas": number}
     await scene.user.merge_patch(DEPLOYMENT, Key(HOME, "kro"), {"status": counts}, subresource="status")
-    await scene.settle()
+    await scene.settle(settle)
 
 
 @virtual_time

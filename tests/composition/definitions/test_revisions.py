@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 
@@ -17,9 +18,9 @@ from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.kube.errors import InvalidError
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
-from edgekeeper.kube.transport import ApiRequest, ApiStream
-from kubesim.transport import InProcessTransport
+from edgekeeper.kube.transport import ApiRequest, ApiResponse, ApiStream, Transport
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.definitions.scene import DefinitionScene, config_map, definition, scenery
 
 
@@ -52,7 +53,7 @@ async def test_first_revision_is_a_snapshot_that_says_whether_it_is_valid() -> N
         assert found == {"Ready": ("True", "Verified"), "GraphVerified": ("True", "Verified")}
 
 
-@virtual_time
+@each_server
 async def test_only_the_newest_revisions_are_kept_and_numbers_go_on() -> None:
     async with scenery() as scene, scene.operating(rgd_max_graph_revisions=2):
         await scene.create(definition())
@@ -65,7 +66,7 @@ async def test_only_the_newest_revisions_are_kept_and_numbers_go_on() -> None:
         assert served.revision == 5
 
 
-@virtual_time
+@each_server
 async def test_each_change_past_the_limit_deletes_the_oldest_revision() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -97,7 +98,7 @@ async def test_watermark_survives_the_loss_of_all_revisions() -> None:
         assert (await scene.status())["lastIssuedRevision"] == 3
 
 
-@virtual_time
+@each_server
 async def test_unchanged_definition_gets_no_further_revision_by_restarts() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -108,7 +109,7 @@ async def test_unchanged_definition_gets_no_further_revision_by_restarts() -> No
         assert await scene.numbers() == [1]
 
 
-@virtual_time
+@each_server
 async def test_restarts_and_changes_in_turn_issue_one_revision_for_each_change() -> None:
     async with scenery() as scene:
         async with scene.operating():
@@ -125,7 +126,7 @@ async def test_restarts_and_changes_in_turn_issue_one_revision_for_each_change()
         assert await scene.numbers() == [1, 2, 3, 4]
 
 
-@virtual_time
+@each_server
 async def test_rapid_changes_issue_ascending_revisions_and_the_last_one_is_the_last_spec() -> None:
     async with scenery() as scene, scene.operating(rgd_max_graph_revisions=0):
         await scene.create(definition())
@@ -144,15 +145,24 @@ async def test_rapid_changes_issue_ascending_revisions_and_the_last_one_is_the_l
         assert (await scene.status())["lastIssuedRevision"] == numbers[-1]
 
 
-class _SlowWatch(InProcessTransport):
+class _SlowWatch:
     """Delivers what happens to revisions half a minute late."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
+        return await self._inner.send(request, deadline)
 
     @asynccontextmanager
     async def stream(self, request: ApiRequest) -> AsyncIterator[ApiStream]:
-        async with super().stream(request) as stream:
+        async with self._inner.stream(request) as stream:
             is_slow = request.path.endswith("/graphrevisions")
             chunks = _delayed(stream.chunks) if is_slow else stream.chunks
             yield ApiStream(stream.status, stream.headers, chunks)
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 async def _delayed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -164,7 +174,7 @@ async def _delayed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @virtual_time
 async def test_revision_that_the_watch_has_not_shown_yet_is_not_issued_again() -> None:
     async with scenery() as scene:
-        scene.connect = _SlowWatch
+        scene.connect = lambda token: _SlowWatch(scene.cluster.connect(token))
         async with scene.operating():
             await scene.create(definition())
             await scene.settle(20)
@@ -196,7 +206,7 @@ async def test_return_to_an_earlier_spec_is_a_revision_of_its_own() -> None:
         assert hashes[0] == hashes[2] != hashes[1]
 
 
-@virtual_time
+@each_server
 async def test_spec_of_a_revision_cannot_be_changed() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())
@@ -241,7 +251,7 @@ async def test_last_valid_revision_is_compiled_and_served_after_a_restart_too() 
         assert await scene.numbers() == [1]
 
 
-@virtual_time
+@each_server
 async def test_definition_recovers_from_an_invalid_edit_with_the_latest_valid_one() -> None:
     async with scenery() as scene, scene.operating():
         await scene.create(definition())

@@ -9,6 +9,7 @@ from edgekeeper.controllers.composition.watched import PATIENCE
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import World, composing, instance, rgd
 
 PAIR = rgd(
@@ -39,7 +40,7 @@ async def _paired(world: World, name: str = "demo", **spec: object) -> None:
     await world.settle()
 
 
-@virtual_time
+@each_server
 async def test_instance_and_children_carry_the_marks_of_an_apply_set() -> None:
     """The instance names itself as the parent and what it contains; each child names its parent, its node and its wave."""
     async with composing() as world:
@@ -80,7 +81,7 @@ async def test_instance_and_children_carry_the_marks_of_an_apply_set() -> None:
         assert _metadata(await world.get("ConfigMap", "demo-first"))[1][labels.APPLY_ORDER] == "1"
 
 
-@virtual_time
+@each_server
 async def test_child_is_pruned_when_its_condition_no_longer_holds() -> None:
     async with composing() as world:
         await _paired(world)
@@ -94,21 +95,29 @@ async def test_child_is_pruned_when_its_condition_no_longer_holds() -> None:
         assert await world.state("Pair", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_inventory_grows_before_and_shrinks_after_the_children() -> None:
+    """Of kinds and of namespaces."""
     async with composing() as world:
         await world.namespace("other")
-        await _paired(world, second=False)
-        notes = _metadata(await world.get("Pair", "demo"))[1]
-        assert (notes[GROUP_KINDS], notes[NAMESPACES]) == ("ConfigMap", "")
-        await world.patch("Pair", "demo", {"spec": {"second": True}})
-        await world.settle()
-        notes = _metadata(await world.get("Pair", "demo"))[1]
-        assert notes[GROUP_KINDS] == "ConfigMap,Secret"
-        await world.patch("Pair", "demo", {"spec": {"second": False}})
-        await world.settle()
-        notes = _metadata(await world.get("Pair", "demo"))[1]
-        assert notes[GROUP_KINDS] == "ConfigMap"
+        resources = """
+- {id: first, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: first}}}
+- id: second
+  includeWhen: ["${schema.spec.second}"]
+  template: {apiVersion: v1, kind: Secret, metadata: {name: second, namespace: other}}
+"""
+        await world.define(rgd("spreads", "Spread", "{second: boolean | default=false}", resources))
+        await world.apply(instance("Spread", "demo"))
+        for second, kinds, namespaces in (
+            (False, "ConfigMap", ""),
+            (True, "ConfigMap,Secret", "other"),
+            (False, "ConfigMap", ""),
+        ):
+            await world.patch("Spread", "demo", {"spec": {"second": second}})
+            await world.settle()
+            notes = _metadata(await world.get("Spread", "demo"))[1]
+            assert (notes[GROUP_KINDS], notes[NAMESPACES]) == (kinds, namespaces)
+            assert await world.exists("Secret", "other/second") is second
 
 
 UPSTREAM = rgd(
@@ -127,7 +136,7 @@ UPSTREAM = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_condition_on_another_resource_is_followed_when_that_changes() -> None:
     """What it excludes goes, with all that depends on it, and comes back."""
     async with composing() as world:
@@ -166,7 +175,7 @@ STATUS_BACKED = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_condition_on_a_status_waits_for_it_and_is_followed() -> None:
     async with composing() as world:
         await world.define(STATUS_BACKED)
@@ -183,7 +192,7 @@ async def test_condition_on_a_status_waits_for_it_and_is_followed() -> None:
         assert not await world.exists("ConfigMap", "extra")
 
 
-@virtual_time
+@each_server
 async def test_pruning_leaves_children_of_other_instances_and_definitions() -> None:
     async with composing() as world:
         await world.define(UPSTREAM)
@@ -198,7 +207,7 @@ async def test_pruning_leaves_children_of_other_instances_and_definitions() -> N
         assert len(await world.children("Chain", "other")) == 3
 
 
-@virtual_time
+@each_server
 async def test_labels_and_annotations_of_users_stay_on_the_instance() -> None:
     async with composing() as world:
         await world.define(PAIR)
@@ -220,7 +229,7 @@ async def test_labels_and_annotations_of_users_stay_on_the_instance() -> None:
         assert world.requests.writes == []
 
 
-@virtual_time
+@each_server
 async def test_resource_that_left_the_definition_is_pruned_though_another_is_not_ready() -> None:
     """Not ready is not unknown: all that is wanted is applied, so that the rest may go."""
     async with composing() as world:

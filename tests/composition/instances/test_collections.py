@@ -6,6 +6,7 @@ from edgekeeper.controllers.composition import labels
 from edgekeeper.controllers.composition.instance_controllers import InstanceOptions
 from edgekeeper.controllers.composition.instance_plan import Limits
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 MAPS = rgd(
@@ -26,7 +27,7 @@ MAPS = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_collection_has_one_object_for_each_element_in_their_order() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -39,7 +40,7 @@ async def test_collection_has_one_object_for_each_element_in_their_order() -> No
         assert found["status"]["state"] == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_objects_of_a_collection_are_labelled_with_their_place() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -52,7 +53,7 @@ async def test_objects_of_a_collection_are_labelled_with_their_place() -> None:
             assert marks[labels.NODE_ID] == "configs"
 
 
-@virtual_time
+@each_server
 async def test_collection_grows_and_shrinks_with_its_list() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -66,7 +67,7 @@ async def test_collection_grows_and_shrinks_with_its_list() -> None:
         assert await world.names("ConfigMap") == ["demo-a", "demo-d"]
 
 
-@virtual_time
+@each_server
 async def test_object_that_others_create_under_a_former_name_is_left_alone() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -83,7 +84,7 @@ async def test_object_that_others_create_under_a_former_name_is_left_alone() -> 
         assert world.requests.calls == []
 
 
-@virtual_time
+@each_server
 async def test_collection_of_two_lists_has_every_combination() -> None:
     async with composing() as world:
         await world.define(
@@ -105,7 +106,7 @@ async def test_collection_of_two_lists_has_every_combination() -> None:
         assert place == "2", "the last list changes fastest"
 
 
-@virtual_time
+@each_server
 async def test_collection_follows_its_condition() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -119,7 +120,7 @@ async def test_collection_follows_its_condition() -> None:
             assert await world.names("ConfigMap") == (["demo-a", "demo-b"] if enabled else [])
 
 
-@virtual_time
+@each_server
 async def test_empty_collection_is_ready_and_can_be_referred_to() -> None:
     async with composing() as world:
         resources = """
@@ -159,7 +160,7 @@ CHAIN = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_collections_follow_other_resources_and_collections_up_and_down() -> None:
     async with composing() as world:
         await world.define(CHAIN)
@@ -183,7 +184,7 @@ async def test_collections_follow_other_resources_and_collections_up_and_down() 
         assert await world.state("Cascade", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_dependents_wait_until_each_object_of_a_collection_is_ready() -> None:
     """Each is judged by itself, as `each`."""
     async with composing() as world:
@@ -209,7 +210,7 @@ async def test_dependents_wait_until_each_object_of_a_collection_is_ready() -> N
         assert await world.state("Judged", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_instance_is_in_progress_until_its_collection_is_ready_though_nobody_depends_on_it() -> None:
     async with composing() as world:
         resources = """
@@ -227,7 +228,7 @@ async def test_instance_is_in_progress_until_its_collection_is_ready_though_nobo
         assert await world.state("Lonely", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_collection_over_namespaces_is_kept_and_deleted_in_all_of_them() -> None:
     """Drift is repaired in each, and the deletion of the instance empties each."""
     async with composing() as world:
@@ -253,7 +254,7 @@ async def test_collection_over_namespaces_is_kept_and_deleted_in_all_of_them() -
         assert not await world.exists("Span", "demo")
 
 
-@virtual_time
+@each_server
 async def test_drift_of_any_object_of_a_collection_is_repaired() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -267,7 +268,7 @@ async def test_drift_of_any_object_of_a_collection_is_repaired() -> None:
             assert (await world.get("ConfigMap", f"demo-{value}"))["data"] == {"value": value}
 
 
-@virtual_time
+@each_server
 async def test_deleting_an_instance_deletes_its_collection() -> None:
     async with composing() as world:
         await world.define(MAPS)
@@ -279,7 +280,7 @@ async def test_deleting_an_instance_deletes_its_collection() -> None:
         assert not await world.exists("Maps", "demo")
 
 
-@virtual_time
+@each_server
 async def test_collection_beyond_the_limit_is_refused_and_creates_nothing() -> None:
     async with composing(InstanceOptions(limits=Limits(collection_size=3))) as world:
         await world.define(MAPS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import World, composing, instance, rgd
 
 RESOURCES = """
@@ -13,7 +14,7 @@ RESOURCES = """
 SPEC = "{text: string | default=a}"
 
 
-@virtual_time
+@each_server
 async def test_ready_follows_from_the_conditions_below_it() -> None:
     async with composing() as world:
         await world.define(rgd("plains", "Plain", SPEC, RESOURCES))
@@ -130,7 +131,7 @@ async def _with(world: World, *conditions: str, resources: str = RESOURCES) -> N
 FILLED = "schema.spec.text == 'a' ? 'True' : 'False'"
 
 
-@virtual_time
+@each_server
 async def test_conditions_of_the_definition_take_the_place_of_the_built_in_ones() -> None:
     async with composing() as world:
         await _with(world, _made("Filled", FILLED, "'text is ' + schema.spec.text"))
@@ -156,7 +157,7 @@ async def test_conditions_of_the_definition_take_the_place_of_the_built_in_ones(
         assert found["Filled"]["lastTransitionTime"] > first
 
 
-@virtual_time
+@each_server
 async def test_definition_may_say_itself_when_its_instances_are_ready() -> None:
     """And still read what we would have said."""
     async with composing() as world:
@@ -177,7 +178,7 @@ async def test_definition_may_say_itself_when_its_instances_are_ready() -> None:
         assert found["Ready"]["lastTransitionTime"] == first
 
 
-@virtual_time
+@each_server
 async def test_condition_that_is_made_twice_counts_once_and_is_an_error() -> None:
     async with composing() as world:
         twice = "[1, 2].map(n, runtime.newCondition({type: 'T' + schema.spec.text, status: 'True', message: string(n)}))"
@@ -189,7 +190,7 @@ async def test_condition_that_is_made_twice_counts_once_and_is_an_error() -> Non
         assert await world.state("Custom", "demo") == "ERROR"
 
 
-@virtual_time
+@each_server
 async def test_condition_whose_data_is_pending_stays_as_it_was() -> None:
     async with composing() as world:
         await _with(
@@ -209,7 +210,7 @@ async def test_condition_whose_data_is_pending_stays_as_it_was() -> None:
         assert (after["status"], after["lastTransitionTime"]) == ("True", before["lastTransitionTime"])
 
 
-@virtual_time
+@each_server
 async def test_conditions_go_when_the_definition_makes_them_no_more() -> None:
     async with composing() as world:
         await _with(world, _made("Filled", FILLED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 OPTIONAL = rgd(
@@ -21,7 +21,7 @@ OPTIONAL = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_excluded_resources_and_their_dependents_are_not_created() -> None:
     """Others are, and the instance is complete without those."""
     async with composing() as world:
@@ -32,7 +32,7 @@ async def test_excluded_resources_and_their_dependents_are_not_created() -> None
         assert await world.state("Optional", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_instance_of_which_everything_is_excluded_is_active() -> None:
     async with composing() as world:
         resources = [
@@ -45,7 +45,7 @@ async def test_instance_of_which_everything_is_excluded_is_active() -> None:
         assert await world.state("Optional", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_exclusion_reaches_those_whose_condition_reads_the_excluded() -> None:
     async with composing() as world:
         await world.define(

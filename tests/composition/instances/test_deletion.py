@@ -9,6 +9,7 @@ from edgekeeper.controllers.composition.labels import APPLY_SET_ID
 from edgekeeper.controllers.composition.registry import ServedGraph
 from edgekeeper.core.json import JsonObject
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import World, composing, instance, rgd
 
 HELD = rgd(
@@ -39,7 +40,7 @@ async def _free(world: World, name: str) -> None:
     await world.settle()
 
 
-@virtual_time
+@each_server
 async def test_children_go_in_waves_and_each_waits_for_the_one_before() -> None:
     """The message says what is waited for, and what holds it."""
     async with composing() as world:
@@ -121,7 +122,7 @@ async def test_damaged_inventory_is_repaired_while_the_instance_lives() -> None:
         assert (await world.get("Stack", "demo"))["metadata"]["annotations"][GROUP_KINDS] == "ConfigMap"
 
 
-@virtual_time
+@each_server
 async def test_managed_children_go_before_the_finalizer_though_an_object_of_others_is_the_root() -> None:
     async with composing() as world:
         await world.apply(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import World, composing, instance, rgd
 
 CARRIER = rgd(
@@ -30,20 +31,20 @@ async def _carried(world: World, text: str) -> list[Any]:
     return [*children, (await world.get("Carrier", "demo"))["status"]["text"]]
 
 
-@virtual_time
+@each_server
 async def test_value_with_brackets_is_carried_as_it_is() -> None:
     async with composing() as world:
         assert await _carried(world, "a ${HOME} b") == ["a ${HOME} b"] * 3
 
 
-@virtual_time
+@each_server
 async def test_value_that_names_a_resource_is_not_evaluated() -> None:
     async with composing() as world:
         text = "${config.metadata.uid}"
         assert await _carried(world, text) == [text] * 3
 
 
-@virtual_time
+@each_server
 async def test_annotation_with_brackets_does_no_harm() -> None:
     async with composing() as world:
         await world.define(CARRIER)
@@ -65,7 +66,7 @@ async def _data(world: World, spec: str, data: str, given: dict[str, Any], *, om
     return (await world.get("ConfigMap", "config"))["data"]
 
 
-@virtual_time
+@each_server
 async def test_strings_are_formatted() -> None:
     async with composing() as world:
         data = """{a: "${'%s-%d'.format([schema.spec.name, schema.spec.count])}"}"""
@@ -73,7 +74,7 @@ async def test_strings_are_formatted() -> None:
         assert found == {"a": "x-3"}
 
 
-@virtual_time
+@each_server
 async def test_comprehensions_with_two_variables_are_evaluated() -> None:
     async with composing() as world:
         found = await _data(
@@ -87,7 +88,7 @@ async def test_comprehensions_with_two_variables_are_evaluated() -> None:
         assert found == {"a": "2!", "b": "a", "c": "0x,1y"}
 
 
-@virtual_time
+@each_server
 async def test_omitted_field_is_not_there_and_not_ours() -> None:
     async with composing() as world:
         data = """{a: x, b: "${has(schema.spec.text) ? schema.spec.text : omit()}"}"""
@@ -100,7 +101,7 @@ async def test_omitted_field_is_not_there_and_not_ours() -> None:
         assert (await world.get("ConfigMap", "config"))["data"] == {"a": "x", "b": "ours"}
 
 
-@virtual_time
+@each_server
 async def test_omitted_element_of_an_array_is_not_there() -> None:
     async with composing() as world:
         resources = """
@@ -117,7 +118,7 @@ async def test_omitted_element_of_an_array_is_not_there() -> None:
         assert (await world.get("Pod", "pod"))["spec"]["containers"][0]["args"] == ["one", "three"]
 
 
-@virtual_time
+@each_server
 async def test_unknown_fields_below_an_object_are_kept_and_can_be_read() -> None:
     async with composing() as world:
         data = """{a: "${schema.spec.values.deep.text}", b: "${string(schema.spec.values.list[1])}"}"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject
-from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 
@@ -26,7 +26,7 @@ BY_NAME = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_object_is_waited_for_followed_and_never_changed() -> None:
     async with composing() as world:
         await world.define(BY_NAME)
@@ -51,7 +51,7 @@ async def test_object_is_waited_for_followed_and_never_changed() -> None:
         assert "kro.run/owned" not in after["metadata"].get("labels", {})
 
 
-@virtual_time
+@each_server
 async def test_object_of_a_custom_kind_is_found_by_expressions() -> None:
     async with composing() as world:
         await world.install("""
@@ -116,7 +116,7 @@ def _selecting(
     )
 
 
-@virtual_time
+@each_server
 async def test_empty_selector_finds_all_objects_of_a_namespace() -> None:
     async with composing() as world:
         await world.namespace("other")
@@ -128,7 +128,7 @@ async def test_empty_selector_finds_all_objects_of_a_namespace() -> None:
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "b"]
 
 
-@virtual_time
+@each_server
 async def test_selector_without_a_namespace_finds_objects_in_all() -> None:
     async with composing() as world:
         await world.namespace("other")
@@ -141,7 +141,7 @@ async def test_selector_without_a_namespace_finds_objects_in_all() -> None:
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "c"]
 
 
-@virtual_time
+@each_server
 async def test_collection_of_others_follows_those_that_come_change_and_go() -> None:
     async with composing() as world:
         expression = "{matchExpressions: [{key: team, operator: In, values: ['${schema.spec.team}', core]}]}"
@@ -162,7 +162,7 @@ async def test_collection_of_others_follows_those_that_come_change_and_go() -> N
         assert (await world.get("Selecting", "demo"))["status"]["names"] == []
 
 
-@virtual_time
+@each_server
 async def test_collection_of_others_can_be_sorted_by_a_field() -> None:
     async with composing() as world:
         await world.define(
@@ -181,7 +181,7 @@ async def test_collection_of_others_can_be_sorted_by_a_field() -> None:
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["c", "a", "b"]
 
 
-@virtual_time
+@each_server
 async def test_instance_that_another_one_refers_to_stays_reconciled_after_that_is_deleted() -> None:
     async with composing() as world:
         producer = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 SIMPLE = rgd(
@@ -17,18 +18,17 @@ SIMPLE = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_refusal_by_a_webhook_is_reported_and_recovers_with_the_policy() -> None:
     async with composing() as world:
         await world.define(SIMPLE)
-        world.denial = "no ConfigMaps today"
-        await world.apply(instance("Simple", "demo"))
-        await world.settle()
-        assert await world.state("Simple", "demo") == "ERROR"
-        message = (await world.conditions("Simple", "demo"))["ResourcesReady"]["message"]
-        assert 'admission webhook "policy.tests.io" denied the request: no ConfigMaps today' in message
-        assert world.metrics.count == 0, "a refusal of an object is no error of the controller"
-        world.denial = ""
+        async with world.denying("no ConfigMaps today"):
+            await world.apply(instance("Simple", "demo"))
+            await world.settle()
+            assert await world.state("Simple", "demo") == "ERROR"
+            message = (await world.conditions("Simple", "demo"))["ResourcesReady"]["message"]
+            assert 'admission webhook "policy.tests.io" denied the request: no ConfigMaps today' in message
+            assert world.metrics.count == 0, "a refusal of an object is no error of the controller"
         await world.settle(60)
         assert await world.state("Simple", "demo") == "ACTIVE"
         assert await world.exists("ConfigMap", "demo")
@@ -36,9 +36,8 @@ async def test_refusal_by_a_webhook_is_reported_and_recovers_with_the_policy() -
 
 @virtual_time
 async def test_refused_object_is_tried_ever_more_slowly() -> None:
-    async with composing() as world:
+    async with composing() as world, world.denying("never"):
         await world.define(SIMPLE)
-        world.denial = "never"
         await world.apply(instance("Simple", "demo"))
         await world.settle(60)
         world.requests.clear()
@@ -129,5 +128,5 @@ async def test_webhook_that_undoes_what_is_applied_is_not_fought_without_a_pause
         await world.settle(3600)
         assert 0 < len(world.requests.writes) <= 25
         world.mutation = None
-        await world.settle(600)
+        await world.settle(1500)
         assert await world.state("Stripped", "demo") == "ACTIVE"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekeeper.core.json import JsonObject
-from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import World, composing, instance, rgd
 
 
@@ -31,7 +31,7 @@ async def _install(world: World, *kinds: str) -> None:
         await world.install(cloud_kind(kind))
 
 
-@virtual_time
+@each_server
 async def test_deployment_with_its_service_lives_and_dies() -> None:
     async with composing(simulators=frozenset({"workloads"})) as world:
         resources = """
@@ -79,7 +79,7 @@ async def test_deployment_with_its_service_lives_and_dies() -> None:
         assert not await world.exists("DeploymentService", "demo")
 
 
-@virtual_time
+@each_server
 async def test_network_grows_as_its_parts_get_their_ids() -> None:
     async with composing() as world:
         await _install(world, "VPC", "Subnet", "SecurityGroup")
@@ -124,7 +124,7 @@ async def test_network_grows_as_its_parts_get_their_ids() -> None:
         assert not await world.exists("Network", "demo")
 
 
-@virtual_time
+@each_server
 async def test_cluster_of_many_parts_is_built_in_order_and_taken_down_in_reverse() -> None:
     """Each part waits for the ids of those before it; each has a finalizer, as kinds with something outside do."""
     async with composing() as world:
@@ -164,7 +164,7 @@ async def _is_going(world: World, kind: str) -> bool:
     return found is not None and "deletionTimestamp" in found["metadata"]
 
 
-@virtual_time
+@each_server
 async def test_changes_of_an_instance_reach_its_objects() -> None:
     """Values change, lists shrink, and fields that are no longer set are given up."""
     async with composing() as world:
@@ -192,7 +192,7 @@ async def test_changes_of_an_instance_reach_its_objects() -> None:
         assert (await world.get("Deployment", "web"))["spec"]["replicas"] == 2
 
 
-@virtual_time
+@each_server
 async def test_change_of_a_secret_wakes_its_instance() -> None:
     """Whose content is read only because expressions use it."""
     async with composing() as world:

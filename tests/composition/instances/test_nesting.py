@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 INNER = rgd(
@@ -30,7 +31,7 @@ OUTER = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_child_that_is_an_instance_itself_is_waited_for_and_followed() -> None:
     async with composing() as world:
         await world.define(INNER)
@@ -52,7 +53,7 @@ async def test_child_that_is_an_instance_itself_is_waited_for_and_followed() -> 
         assert world.requests.writes == []
 
 
-@virtual_time
+@each_server
 async def test_deleting_the_outermost_instance_deletes_everything_below_it() -> None:
     async with composing() as world:
         await world.define(INNER)
@@ -105,7 +106,7 @@ CLUSTER = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_instance_of_cluster_scope_has_children_in_namespaces_and_in_none() -> None:
     async with composing() as world:
         await world.apply(
@@ -127,7 +128,7 @@ async def test_instance_of_cluster_scope_has_children_in_namespaces_and_in_none(
         assert not await world.exists("Namespace", "team")
 
 
-@virtual_time
+@each_server
 async def test_empty_namespace_of_a_child_is_named_with_its_field() -> None:
     async with composing() as world:
         await world.define(
@@ -149,7 +150,7 @@ async def test_empty_namespace_of_a_child_is_named_with_its_field() -> None:
         assert message == "resource config: metadata.namespace of ConfigMap (${schema.spec.place}) is empty"
 
 
-@virtual_time
+@each_server
 async def test_instances_of_the_same_name_and_different_kinds_do_not_concern_each_other() -> None:
     async with composing() as world:
         for kind in ("Left", "Right"):
@@ -167,7 +168,7 @@ async def test_instances_of_the_same_name_and_different_kinds_do_not_concern_eac
         assert world.requests.writes == ["PATCH configmaps default/left-demo"]
 
 
-@virtual_time
+@each_server
 async def test_definition_may_create_definitions_of_other_kinds() -> None:
     """A CustomResourceDefinition as a child is one like any other."""
     async with composing() as world:

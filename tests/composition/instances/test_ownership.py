@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 SHARED = rgd(
@@ -16,7 +17,7 @@ SHARED = rgd(
 )
 
 
-@virtual_time
+@each_server
 async def test_children_are_applied_under_one_field_manager() -> None:
     async with composing() as world:
         await world.define(SHARED)
@@ -30,7 +31,7 @@ async def test_children_are_applied_under_one_field_manager() -> None:
         ]
 
 
-@virtual_time
+@each_server
 async def test_two_instances_never_overwrite_each_others_object() -> None:
     """The second says whose it is, and gets it when the first is gone."""
     async with composing() as world:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import World, composing, instance, rgd
 
 CONFIG = """
@@ -23,14 +23,14 @@ async def _status(world: World, status: str, resources: str = CONFIG, **changes:
     return found
 
 
-@virtual_time
+@each_server
 async def test_templates_are_filled_in() -> None:
     async with composing() as world:
         found = await _status(world, '{url: "http://${config.metadata.name}/${config.data.text}"}')
         assert found == {"state": "ACTIVE", "url": "http://demo/a"}
 
 
-@virtual_time
+@each_server
 async def test_arrays_stay_arrays_at_any_depth() -> None:
     async with composing() as world:
         status = '{list: ["${config.data.text}", "${schema.metadata.name}"], deep: {list: ["${config.data.text}"]}}'
@@ -38,7 +38,7 @@ async def test_arrays_stay_arrays_at_any_depth() -> None:
         assert found == {"state": "ACTIVE", "list": ["a", "demo"], "deep": {"list": ["a"]}}
 
 
-@virtual_time
+@each_server
 async def test_values_of_the_instance_alone_and_mixed_with_resources_follow_it() -> None:
     async with composing() as world:
         status = '{own: "${schema.spec.text}", mixed: "${config.metadata.name + \'-\' + schema.spec.text}"}'
@@ -49,7 +49,7 @@ async def test_values_of_the_instance_alone_and_mixed_with_resources_follow_it()
         assert (found["own"], found["mixed"]) == ("b", "demo-b")
 
 
-@virtual_time
+@each_server
 async def test_value_is_there_while_everything_that_it_reads_is() -> None:
     async with composing() as world:
         resources = (
@@ -75,7 +75,7 @@ async def test_value_is_there_while_everything_that_it_reads_is() -> None:
         assert "deep" not in (await world.get("Shown", "demo"))["status"]
 
 
-@virtual_time
+@each_server
 async def test_times_and_bytes_are_what_their_schema_says() -> None:
     """A Secret's data is clear text as a string, and a time stays a time."""
     async with composing() as world:
@@ -90,7 +90,7 @@ async def test_times_and_bytes_are_what_their_schema_says() -> None:
         assert found["created"] == (await world.get("Secret", "secret"))["metadata"]["creationTimestamp"]
 
 
-@virtual_time
+@each_server
 async def test_all_metadata_of_the_instance_can_be_read() -> None:
     async with composing() as world:
         resources = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
 DEPLOYED = """
@@ -27,7 +28,7 @@ DEPLOYED = """
 """
 
 
-@virtual_time
+@each_server
 async def test_dependents_wait_until_what_they_depend_on_is_ready() -> None:
     """Others do not, and the message names the resource, its condition and what its object says itself."""
     async with composing() as world:
@@ -47,13 +48,15 @@ async def test_dependents_wait_until_what_they_depend_on_is_ready() -> None:
         message = (await world.conditions("Web", "demo"))["Ready"]["message"]
         assert "resource deployment: Deployment default/web is not ready" in message
         assert "MinimumReplicasUnavailable: Deployment does not have minimum availability." in message
-        await world.set_status("Deployment", "web", {"replicas": 1, "availableReplicas": 1})
+        await world.set_status(
+            "Deployment", "web", {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}
+        )
         await world.settle()
         assert await world.exists("Service", "web")
         assert await world.state("Web", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_resource_waits_for_all_that_it_depends_on() -> None:
     async with composing() as world:
         resources = """
@@ -96,7 +99,7 @@ async def test_resource_waits_for_what_it_names_in_depends_on() -> None:
         assert await world.names("ConfigMap") == ["early", "late"]
 
 
-@virtual_time
+@each_server
 async def test_data_that_is_not_there_yet_is_waited_for_while_others_go_on() -> None:
     async with composing() as world:
         resources = """
@@ -170,7 +173,7 @@ async def test_error_that_waiting_does_not_cure_is_one() -> None:
         assert await world.state("Division", "demo") == "ACTIVE"
 
 
-@virtual_time
+@each_server
 async def test_nothing_is_created_that_depends_on_an_object_that_is_being_deleted() -> None:
     async with composing() as world:
         resources = """

@@ -12,6 +12,7 @@ from typing import ClassVar
 import pytest
 from prometheus_client import generate_latest
 
+from edgekeeper.api.bridge import API_GATEWAY_DOMAIN
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.cli import assembly
 from edgekeeper.cli.assembly import LEASE_NAME, Operator, OperatorOptions, assembled
@@ -27,7 +28,7 @@ from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import InvalidError, NotFoundError
-from edgekeeper.kube.kinds import LEASE, NAMESPACE, Key
+from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, LEASE, NAMESPACE, Key
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, FlagValues, KindModule, Process
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.contract import ControllerOptions, Request
@@ -256,6 +257,8 @@ async def test_namespace_that_comes_while_running_competes_and_one_that_goes_is_
 async def test_zone_of_the_shared_account_is_released_when_no_object_needs_it() -> None:
     async with playing(start=False) as scene, working(scene, RuntimeOptions(server=UNHEARD)) as operator:
         zones = operator.process.aws.dns.zones
+        # A kind that is not served may have objects that need the zone.
+        await scene.stage.user.create(CUSTOM_RESOURCE_DEFINITION, API_GATEWAY_DOMAIN.definition())
         await scene.create(tenant(dns=scene.dns()))
         await scene.ready()
         await scene.elapse(hours=1)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.kinds import MODULES
-from edgekeeper.cloud.aws.clients import AwsSettings
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.rates import ROUTE53, ROUTE53_CHANGE
 from edgekeeper.controllers.cloudfront.guards import Guards

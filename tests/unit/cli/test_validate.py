@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,25 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from edgekeeper.api.composition import GRAPH_REVISION, RESOURCE_GRAPH_DEFINITION
 from edgekeeper.cli import definitions
+from edgekeeper.cli.built_in import BuiltInSchemas
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.main import run
+from edgekeeper.controllers.composition.graph import Options, compile_definition, read_definition
+from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
+from edgekeeper.core.calls import Calls
+from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.cluster import ClusterConfig, Trust
+from edgekeeper.kube.credentials import StoredCredentials, bearer
+from edgekeeper.kube.http import HttpTransport
+from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Kind
 from kubesim.plane import Plane, PlaneConfig
+from tests.conformance.embedded import embedded_server
+from tests.conformance.real import write_kubeconfig
+from tests.conformance.servers import ADMIN, TOKENS, Server
 
 WEB_APP = """\
 apiVersion: kro.run/v1alpha1
@@ -405,3 +420,65 @@ def test_graph_is_drawn_in_three_ways(web_app: str, capsys: pytest.CaptureFixtur
     assert "    n_deployment --> n_service\n" in capsys.readouterr().out
     assert run(["graph", web_app, "-o", "svg"]) == ExitCode.OK
     assert ElementTree.fromstring(capsys.readouterr().out).tag.endswith("svg")  # noqa: S314 # our own
+
+
+def test_graph_needs_a_file_or_an_instance(web_app: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], [web_app, "--live", "webapp/shop"]):
+        assert run(["graph", *arguments]) == ExitCode.USAGE
+        assert "give the file of a ResourceGraphDefinition, or --live KIND/NAME" in capsys.readouterr().err
+    assert run(["graph", "--live", "shop"]) == ExitCode.USAGE
+    assert "--live takes KIND/NAME, such as webapp/shop, not shop" in capsys.readouterr().err
+
+
+TINY: JsonObject = {
+    "apiVersion": "kro.run/v1alpha1",
+    "kind": "ResourceGraphDefinition",
+    "metadata": {"name": "tinies"},
+    "spec": {
+        "schema": {"apiVersion": "v1alpha1", "kind": "Tiny"},
+        "resources": [
+            {
+                "id": "config",
+                "template": {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": {"name": "${schema.metadata.name}"},
+                },
+            }
+        ],
+    },
+}
+
+
+async def _instantiate(server: Server) -> None:
+    """Install the kinds, a definition and an instance of it, as if nobody reconciled them."""
+    trust = Trust(authorities=server.authority.bundle)
+    cluster = ClusterConfig(server.url, trust, StoredCredentials(bearer(TOKENS[ADMIN])))
+    client = KubeClient(HttpTransport(cluster, environ={}), Calls(), SystemClock())
+    compiled = compile_definition(read_definition(TINY), BuiltInSchemas(), Options()).graph
+    assert compiled is not None
+    crds = [RESOURCE_GRAPH_DEFINITION.definition(), GRAPH_REVISION.definition(), compiled.definition]
+    try:
+        for crd in crds:
+            await client.create(CUSTOM_RESOURCE_DEFINITION, crd)
+        await client.create(DEFINITION_KIND, TINY)
+        instance = {"metadata": {"name": "shop", "namespace": "default"}, "spec": {}}
+        await client.create(Kind("kro.run", "v1alpha1", "Tiny", "tinies"), instance)
+    finally:
+        await client.close()
+
+
+def test_live_graph_is_read_from_the_cluster_of_the_kubeconfig(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with embedded_server(tmp_path) as server:
+        kubeconfig = ["--kubeconfig", str(write_kubeconfig(tmp_path / "kubeconfig", server))]
+        assert run(["graph", "--live", "tiny/shop", *kubeconfig]) == ExitCode.FAILED
+        assert "the API server does not serve ResourceGraphDefinitions" in capsys.readouterr().err
+        asyncio.run(_instantiate(server))
+        assert run(["graph", "--live", "tiny/shop", *kubeconfig]) == ExitCode.OK
+        printed = capsys.readouterr().out
+        assert "1     config  v1 ConfigMap                     Missing\n" in printed
+        assert "Tiny default/shop is not reconciled yet\n" in printed
+        assert run(["graph", "--live", "tiny/shop", "-n", "other", *kubeconfig]) == ExitCode.FAILED
+        assert "Tiny other/shop does not exist" in capsys.readouterr().err

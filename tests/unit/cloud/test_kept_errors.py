@@ -19,7 +19,8 @@ from edgekeeper.cloud.aws.dns.records import Record
 from edgekeeper.cloud.aws.dns.zone import Zone
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.aws.route53 import ChangeReceipt, Route53
-from edgekeeper.cloud.aws.sts import AssumedSession, RoleCredentials
+from edgekeeper.cloud.aws.sessions import AssumedSession
+from edgekeeper.cloud.aws.sts import RoleCredentials
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.cloud.ticket import Ticket

@@ -166,3 +166,18 @@ async def test_document_of_schemas_is_fetched_again_only_when_it_has_changed() -
         assert second is not None
         assert second["description"] == "A widget."
         assert transport.asked.count(document) == 2
+
+
+@virtual_time
+async def test_document_that_has_changed_since_the_index_was_read_is_read_as_it_is() -> None:
+    """The server redirects whoever asks for the one before."""
+    async with serving() as (client, _, clock):
+        schemas = OpenApiSchemas(client, clock)
+        assert await schemas.schema_of(DEPLOYMENT) is not None, "reads the index"
+        described = definition(WIDGET)
+        described["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "A widget."
+        await client.merge_patch(CUSTOM_RESOURCE_DEFINITION, Key("", WIDGET.qualified_plural), described)
+        await settle()
+        found = await schemas.schema_of(WIDGET)
+        assert found is not None
+        assert found["description"] == "A widget."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from asyncio import sslproto
 from collections.abc import Coroutine
 from types import ModuleType
 from typing import Any
@@ -50,3 +51,13 @@ def test_loop_hands_errors_on(installed: ModuleType | None, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "uvloop", installed)
     with pytest.raises(ValueError, match="no"):
         event_loop.run(_fail())
+
+
+async def _tls_buffer() -> int:
+    return sslproto.SSLProtocol.max_size
+
+
+def test_tls_connections_of_asyncio_hold_a_small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    monkeypatch.setattr(sslproto.SSLProtocol, "max_size", 2**18)
+    assert event_loop.run(_tls_buffer()) == event_loop.TLS_BUFFER

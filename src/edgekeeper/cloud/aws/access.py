@@ -16,24 +16,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from botocore import xform_name
 from botocore.exceptions import BotoCoreError, ClientError
 
-from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.aws.answers import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.error_table import DENIED, general
 from edgekeeper.cloud.aws.errors import classify, code_of, message_of
-from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.operations import ASSUME_ROLE, GET_CALLER_IDENTITY
 from edgekeeper.cloud.aws.refusals import Read, Refusals
 from edgekeeper.cloud.aws.roles import OWN, Role, RoleRefusedError
-from edgekeeper.cloud.aws.sts import SESSION_LENGTH, AssumedSession, RoleCredentials, Roles
+from edgekeeper.cloud.aws.sessions import SESSION_LENGTH, AssumedSession
 from edgekeeper.cloud.error_table import ErrorRow
 from edgekeeper.cloud.transport import Operation, Transport
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
+
+if TYPE_CHECKING:
+    from edgekeeper.cloud.aws.clients import AwsClients
+    from edgekeeper.cloud.aws.sts import RoleCredentials
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -75,6 +78,8 @@ class AwsAccess:
         self, transport: Transport, clients: AwsClients, clock: Clock, *, session_name: str = "edgekeeper"
     ) -> None:
         """`session_name` is what CloudTrail shows for assumed roles."""
+        from edgekeeper.cloud.aws.sts import Roles  # noqa: PLC0415 # the AWS SDK is loaded with the first client
+
         self.transport = transport
         self.clients = clients
         self.account = ""

@@ -10,6 +10,7 @@ from typing import Final
 
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns.service import Dns
+from edgekeeper.cloud.aws.regional_certificates import RegionalCertificates
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.mirror import DEFAULT_OPTIONS, MirrorOptions
 from edgekeeper.cloud.shared_run import SharedRun
@@ -68,6 +69,7 @@ class AwsAccount:
         self.options = options
         self.rights = Rights(clock)
         self.dns = Dns(access, clock, metrics, options=options)
+        self.certificates = RegionalCertificates(access, clock)
         self._work = SharedRun("AWS account", self._keep)
 
     async def run(self) -> None:

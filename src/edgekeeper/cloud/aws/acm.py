@@ -131,6 +131,11 @@ class Acm:
             AwsCall(op.REQUEST_CERTIFICATE, names[0], request, lambda answer: str(answer["CertificateArn"]))
         )
 
+    async def tags(self, arn: str) -> dict[str, str] | None:
+        """The tags of a certificate; None if it does not exist."""
+        ask = AwsCall(op.LIST_CERTIFICATE_TAGS, arn, {"CertificateArn": arn}, _parse_tags)
+        return await self._aws.find(ask, "ResourceNotFoundException")
+
     async def delete(self, arn: str) -> bool:
         """Delete a certificate that is not in use. Return False if it did not exist."""
         ask = AwsCall(op.DELETE_CERTIFICATE, arn, {"CertificateArn": arn}, lambda _: True)
@@ -164,6 +169,10 @@ def _lasting(certificate: CertificateSummary) -> float:
 
 def _parse_certificates(answer: JsonObject) -> dict[str, CertificateSummary]:
     return {shape["CertificateArn"]: _parse_summary(shape) for shape in answer["CertificateSummaryList"]}
+
+
+def _parse_tags(answer: JsonObject) -> dict[str, str]:
+    return {tag["Key"]: tag.get("Value") or "" for tag in answer.get("Tags") or ()}
 
 
 def _parse_summary(shape: JsonObject) -> CertificateSummary:

@@ -7,7 +7,7 @@ ETags: the last writer wins, so a domain is read before it is changed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -104,6 +104,17 @@ class ApiGateway:
         ask = AwsCall(op.LIST_DOMAINS, "", {"MaxResults": PAGE_SIZE}, _parse_domains)
         async for page in self._aws.pages(ask, _TOKENS):
             yield page
+
+    async def tag(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Add tags to a domain name."""
+        await self._aws.call(
+            AwsCall(op.TAG_DOMAIN, arn, {"ResourceArn": arn, "Tags": dict(tags)}, lambda _: None)
+        )
+
+    async def untag(self, arn: str, keys: Iterable[str]) -> None:
+        """Remove tags from a domain name."""
+        request = {"ResourceArn": arn, "TagKeys": sorted(keys)}
+        await self._aws.call(AwsCall(op.UNTAG_DOMAIN, arn, request, lambda _: None))
 
     # Mappings
 

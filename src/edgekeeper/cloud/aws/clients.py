@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
@@ -43,6 +42,12 @@ from edgekeeper.cloud.aws.credentials import new_session
 from edgekeeper.cloud.aws.http import GuardedSession, refuse_broken
 from edgekeeper.cloud.aws.models import keep_models_small
 from edgekeeper.cloud.aws.roles import OWN, Role
+from edgekeeper.cloud.aws.settings import (
+    DEFAULT_SETTINGS,
+    AwsConfigError,
+    AwsSettings,
+    InsecureEndpointError,
+)
 from edgekeeper.cloud.aws.timestamps import read_moments_quickly
 
 GLOBAL_REGION: Final = "us-east-1"
@@ -66,34 +71,6 @@ _WRONG_CONFIGURATION: Final = (
 )
 
 
-class AwsConfigError(Exception):
-    """Something is wrong with how AWS is configured. The message says what, and what to do about it."""
-
-
-class InsecureEndpointError(AwsConfigError):
-    """Signed requests would be sent without encryption."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(f"refusing the endpoint {url}: it is neither https nor on this machine")
-
-
-@dataclass(frozen=True, slots=True)
-class AwsSettings:
-    """How AWS is reached. The environment variables of the AWS SDKs hold where nothing is set here."""
-
-    region: str = ""
-    """Of services that are not global. Empty: as the environment says, else `us-east-1`."""
-    endpoint_url: str = ""
-    """Of all services. Empty: as the environment says (`AWS_ENDPOINT_URL` and its variants), else AWS itself."""
-    insecure_endpoint: bool = False
-    """Allow an endpoint that is neither https nor on this machine."""
-    connect_timeout: timedelta = timedelta(seconds=5)
-    read_timeout: timedelta = timedelta(seconds=30)
-    connections: int = 20
-    """Per client."""
-
-
-DEFAULT_SETTINGS: Final = AwsSettings()
 USER_AGENT: Final = f"edgekeeper/{__version__} Botocore/{botocore.__version__}"
 """A constant: botocore would assemble one for every call."""
 

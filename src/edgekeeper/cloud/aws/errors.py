@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from botocore.exceptions import (
@@ -36,15 +37,13 @@ from botocore.exceptions import (
     UnknownCredentialError,
 )
 from botocore.exceptions import ConnectionError as ConnectionFailedError
-from botocore.parsers import ResponseParserError
 
 from edgekeeper.cloud.aws import error_table
-from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
+from edgekeeper.cloud.aws.answers import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.error_table import ErrorRow, error_for
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.errors import Cause
 
-_NO_ANSWER = (ConnectionFailedError, HTTPClientError, ResponseParserError, BrokenAnswerError, OSError)
 _NO_IDENTITY = (
     *(NoCredentialsError, PartialCredentialsError, NoAuthTokenError, UnknownCredentialError),
     *(CredentialRetrievalError, MetadataRetrievalError, TokenRetrievalError, SSOError),
@@ -72,13 +71,21 @@ def classify(
     general, text = error_table.general(operation.service), _text(error)
     if isinstance(error, MalformedAnswerError):
         return _failure(operation, general.busy, text, Verdict.REFUSED)
-    if isinstance(error, _NO_ANSWER):
+    if isinstance(error, _no_answer()):
         return _failure(operation, general.busy, text, Verdict.UNANSWERED)
     if isinstance(error, _NO_IDENTITY):
         return _without_identity(operation, text)
     if isinstance(error, ParamValidationError):
         return _failure(operation, general.invalid, text, Verdict.REFUSED)
     return None
+
+
+@cache
+def _no_answer() -> tuple[type[Exception], ...]:
+    """Errors without an answer of AWS. The parser is imported here because it loads most of botocore."""
+    from botocore.parsers import ResponseParserError  # noqa: PLC0415
+
+    return ConnectionFailedError, HTTPClientError, ResponseParserError, BrokenAnswerError, OSError
 
 
 def _text(error: Exception) -> str:

@@ -32,6 +32,7 @@ from botocore.exceptions import (
 from botocore.httpsession import ProxyConfiguration, get_cert_path
 from yarl import URL
 
+from edgekeeper.cloud.aws.answers import BrokenAnswerError
 from edgekeeper.core.redaction import redact_text
 
 if TYPE_CHECKING:
@@ -44,14 +45,6 @@ LARGEST_ANSWER: Final = 16 * 1024 * 1024
 
 _FIRST_ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 _NOT_AN_ANSWER = frozenset({b"html", b"error", b"errorresponse"})
-
-
-class BrokenAnswerError(Exception):
-    """What came back cannot be an answer of AWS. A write may have taken effect."""
-
-
-class MalformedAnswerError(BrokenAnswerError):
-    """An answer of AWS that lacks what we need of it."""
 
 
 class GuardedSession:

@@ -20,11 +20,18 @@ from edgekeeper.cloud.aws.error_table import TAKEN_NAME
 from edgekeeper.cloud.error_table import error_for
 from edgekeeper.core.errors import Conflict
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.core.names import AWS_IDENTIFIER, bounded_name
+from edgekeeper.core.names import AWS_IDENTIFIER, bounded_name, fingerprint
 
 INVOKE: Final = "lambda:InvokeFunction"
 LONGEST_ID: Final = 100
 _ABSENT: Final = "ResourceNotFoundException"
+_CONDITIONS: Final = (
+    ("ArnLike", "AWS:SourceArn"),
+    ("StringEquals", "AWS:SourceAccount"),
+    ("StringEquals", "aws:PrincipalOrgID"),
+    ("StringEquals", "lambda:FunctionUrlAuthType"),
+)
+"""The conditions of a statement, in the order of its fields."""
 _ACCOUNT: Final = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):root")
 
 
@@ -36,7 +43,21 @@ class Statement:
     principal: str
     source_arn: str = ""
     source_account: str = ""
+    principal_org_id: str = ""
+    function_url_auth_type: str = ""
     action: str = INVOKE
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of its content as Lambda returns it."""
+        read = _as_read(self)
+        conditions = (
+            read.source_arn,
+            read.source_account,
+            read.principal_org_id,
+            read.function_url_auth_type,
+        )
+        return fingerprint(read.id, read.action, read.principal, *conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +69,8 @@ class FunctionPolicy:
     statements: Mapping[str, Statement] = field(default_factory=dict)
     """By id; those that we could not have written are in `foreign`."""
     foreign: frozenset[str] = frozenset()
+    resource: str = ""
+    """The ARN of the function, with its qualifier; empty where there is no statement that tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +122,11 @@ class LambdaPolicies:
         policy = await self._aws.find(ask, _ABSENT, unless="Function not found")
         return policy or FunctionPolicy()
 
+    async def find_function(self, function: str) -> str | None:
+        """The ARN of a function; None where there is none."""
+        ask = AwsCall(op.GET_FUNCTION, function, {"FunctionName": function}, _parse_function)
+        return await self._aws.find(ask, _ABSENT)
+
     async def add(self, function: str, statement: Statement, *, revision_id: str = "") -> None:
         """Add a statement. Raise Conflict where its id is taken, or the policy has another revision by now."""
         request = {"FunctionName": function, **_build_statement(statement)}
@@ -142,6 +170,8 @@ def _build_statement(statement: Statement) -> JsonObject:
         "Principal": statement.principal,
         "SourceArn": statement.source_arn,
         "SourceAccount": statement.source_account,
+        "PrincipalOrgID": statement.principal_org_id,
+        "FunctionUrlAuthType": statement.function_url_auth_type,
     }
     return {name: value for name, value in shape.items() if value}
 
@@ -159,7 +189,12 @@ def _parse_policy(answer: JsonObject) -> FunctionPolicy:
         answer["RevisionId"],
         {sid: statement for sid, statement in parsed if statement is not None},
         frozenset(sid for sid, statement in parsed if statement is None),
+        next((str(shape["Resource"]) for shape in shapes if isinstance(shape.get("Resource"), str)), ""),
     )
+
+
+def _parse_function(answer: JsonObject) -> str:
+    return str(answer["Configuration"]["FunctionArn"])
 
 
 def _parse_statement(shape: JsonObject) -> Statement | None:
@@ -171,7 +206,7 @@ def _parse_statement(shape: JsonObject) -> Statement | None:
             return None
     if not named or source is None:
         return None
-    return _as_read(Statement(sid, named, *source, action=action))
+    return _as_read(Statement(sid, named, *source, action))
 
 
 def _parse_principal(principal: Any) -> str:
@@ -184,16 +219,15 @@ def _parse_principal(principal: Any) -> str:
             return ""
 
 
-def _parse_condition(condition: JsonObject) -> tuple[str, str] | None:
-    """The ARN and the account of a source; None where there is any other condition."""
-    arn = dig(condition, "ArnLike", "AWS:SourceArn") or ""
-    account = dig(condition, "StringEquals", "AWS:SourceAccount") or ""
+def _parse_condition(condition: JsonObject) -> tuple[str, str, str, str] | None:
+    """Source ARN, source account, organisation and authentication; None where there is any other condition."""
+    arn, account, organisation, auth = (dig(condition, *place) or "" for place in _CONDITIONS)
+    values = (arn, account, organisation, auth)
     understood: JsonObject = {}
-    if arn:
-        understood["ArnLike"] = {"AWS:SourceArn": arn}
-    if account:
-        understood["StringEquals"] = {"AWS:SourceAccount": account}
-    return (arn, account) if understood == condition else None
+    for (operator, key), value in zip(_CONDITIONS, values, strict=True):
+        if value:
+            understood.setdefault(operator, {})[key] = value
+    return values if understood == condition else None
 
 
 def _done(_: JsonObject) -> bool:

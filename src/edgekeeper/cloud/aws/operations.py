@@ -59,6 +59,7 @@ LIST_ZONES: Final = _read("route53", "ListHostedZones", rates.ROUTE53, _LISTING)
 
 DESCRIBE_CERTIFICATE: Final = _read("acm", "DescribeCertificate", rates.ACM)
 LIST_CERTIFICATES: Final = _read("acm", "ListCertificates", rates.ACM_LIST, _LISTING)
+LIST_CERTIFICATE_TAGS: Final = _read("acm", "ListTagsForCertificate", rates.ACM)
 REQUEST_CERTIFICATE: Final = _write("acm", "RequestCertificate", rates.ACM_REQUEST, idempotent=True)
 """The idempotency token makes the second request the same as the first."""
 DELETE_CERTIFICATE: Final = _write("acm", "DeleteCertificate", rates.ACM, idempotent=True)
@@ -74,11 +75,14 @@ DELETE_DOMAIN: Final = _write(
 )
 GET_DOMAIN: Final = _read("apigateway", "GetDomainName", rates.API_GATEWAY)
 LIST_DOMAINS: Final = _read("apigateway", "GetDomainNames", rates.API_GATEWAY, _LISTING)
+TAG_DOMAIN: Final = _write("apigateway", "TagResource", rates.API_GATEWAY, idempotent=True)
+UNTAG_DOMAIN: Final = _write("apigateway", "UntagResource", rates.API_GATEWAY, idempotent=True)
 CREATE_MAPPING: Final = _write("apigateway", "CreateApiMapping", rates.API_GATEWAY)
 UPDATE_MAPPING: Final = _write("apigateway", "UpdateApiMapping", rates.API_GATEWAY, idempotent=True)
 DELETE_MAPPING: Final = _write("apigateway", "DeleteApiMapping", rates.API_GATEWAY, idempotent=True)
 LIST_MAPPINGS: Final = _read("apigateway", "GetApiMappings", rates.API_GATEWAY)
 
+GET_FUNCTION: Final = _read("lambda", "GetFunction", rates.LAMBDA)
 GET_POLICY: Final = _read("lambda", "GetPolicy", rates.LAMBDA)
 ADD_PERMISSION: Final = _write("lambda", "AddPermission", rates.LAMBDA)
 REMOVE_PERMISSION: Final = _write("lambda", "RemovePermission", rates.LAMBDA, idempotent=True)

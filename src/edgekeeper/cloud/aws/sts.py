@@ -13,40 +13,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, TypeAlias
 
 from aiobotocore.credentials import AioCredentials
 from botocore.credentials import ReadOnlyCredentials
 
 from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.cloud.aws.sessions import AssumedSession
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall, fresh
 from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
 
-SESSION_LENGTH: Final = timedelta(hours=1)
-"""The longest that AWS allows where one role assumes another."""
 FAILURE_REMEMBERED: Final = timedelta(seconds=10)
 REFUSAL_REMEMBERED: Final = timedelta(minutes=4)
 """No longer than a mirror pauses between two failed listings, so that each of them asks again."""
 _RENEWED_FROM: Final = timedelta(minutes=15)
 _RENEWED_AT_LATEST: Final = timedelta(minutes=10)
-
-
-@dataclass(frozen=True, slots=True)
-class AssumedSession:
-    """What AssumeRole gives. Its text must not appear anywhere."""
-
-    key_id: str
-    secret_key: str
-    token: str
-    expires: datetime
-
-    def __repr__(self) -> str:
-        return f"AssumedSession(expires={self.expires.isoformat()})"
 
 
 Assume: TypeAlias = Callable[[Role], Awaitable[AssumedSession]]

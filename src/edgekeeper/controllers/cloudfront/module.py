@@ -1,19 +1,18 @@
-"""Register DistributionTenant with the process: its flags, controller and preview."""
+"""Register DistributionTenant with the process: its flags, controller and preview.
+
+What the controllers consist of is imported when one is built: processes without this kind do not load it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.definition import CustomKind
-from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
-from edgekeeper.controllers.cloudfront.claims import register_elsewhere
 from edgekeeper.controllers.cloudfront.guards import Guards
-from edgekeeper.controllers.cloudfront.preview import preview_tenants
 from edgekeeper.controllers.cloudfront.rbac import ELSEWHERE, TENANTS
-from edgekeeper.controllers.cloudfront.wiring import KIND, NAME, TenantOptions, tenant_controller
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
@@ -25,11 +24,18 @@ from edgekeeper.lifecycle.module import (
     FlagValues,
     PlannableModule,
     Process,
+    kind_of,
 )
 from edgekeeper.lifecycle.naming import parse_template
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.sources import Mapped
+
+if TYPE_CHECKING:
+    from edgekeeper.controllers.cloudfront.wiring import TenantOptions
+
+NAME: Final = "distributiontenant"
+KIND: Final = kind_of(DISTRIBUTION_TENANT)
 
 
 class TenantModule(PlannableModule, ClaimingModule):
@@ -67,16 +73,23 @@ class TenantModule(PlannableModule, ClaimingModule):
     )
 
     def build(self, process: Process, values: FlagValues) -> Controller:
+        from edgekeeper.controllers.cloudfront.wiring import tenant_controller  # noqa: PLC0415 # as above
+
         options = tenant_options(process.options, values)
         return tenant_controller(process.services, process.aws, process.registry, options, process.claims)
 
     def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
+        from edgekeeper.controllers.cloudfront.claims import register_elsewhere  # noqa: PLC0415 # as above
+
         register_elsewhere(process.claims, KIND, tenant_options(process.options, values).guards)
         return KindElsewhere(KIND, (Mapped(KIND, lambda _: ()),))
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
+        from edgekeeper.controllers.cloudfront.account import CloudFrontAccount  # noqa: PLC0415 # as above
+        from edgekeeper.controllers.cloudfront.preview import preview_tenants  # noqa: PLC0415 # as above
+
         options = tenant_options(process.options, values)
         account = CloudFrontAccount(process.aws)
         return await preview_tenants(account, process.claims, options, objects, keys)
@@ -84,6 +97,8 @@ class TenantModule(PlannableModule, ClaimingModule):
 
 def tenant_options(common: CommonOptions, values: FlagValues) -> TenantOptions:
     """The options of the controller, from the common options and the flags of this kind."""
+    from edgekeeper.controllers.cloudfront.wiring import TenantOptions  # noqa: PLC0415 # as above
+
     return TenantOptions.of(
         common,
         tenant_name_template=values.get("tenant_name_template") or "{name}",

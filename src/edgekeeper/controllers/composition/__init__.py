@@ -32,13 +32,17 @@ Everything so far is pure: no clock, no cluster. The texts of rejections are kro
 
 and instances by
 
-    labels, inventory                marks on instances and children, and where children may be
-    waves, instance_plan, readiness, comparison
-                                     what is to be applied next, and whether a live object is as it should be: pure
-    instance_removal, instance_status
-                                     which children go next; state, conditions and projected values: pure
-    watched, children, selectors, instance_view, instance_world
+    labels, inventory, instance_marks
+                                     marks on instances and children, and where children may be
+    waves, child_objects, node_progress, readiness, comparison
+                                     what is to be applied next, and whether a live object is as it should be
+    instance_plan, instance_status, instance_removal
+                                     what was decided; state, conditions and projected values; which children go next
+    kind_watches, watched, selectors, used_objects, instance_view, instance_world
                                      what is known about the cluster, and who is woken by what
-    instance_reconciler, instance_controllers
-                                     the pass of an instance; a controller for each kind
+    children, child_requests, reverted
+                                     requests that change children, and when they are held back
+    instance_reconciler, instance_deletion, instance_errors
+                                     the passes of an instance
+    instance_controllers             a controller for each kind
 """

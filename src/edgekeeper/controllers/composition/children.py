@@ -11,7 +11,9 @@ from typing import Any
 
 from edgekeeper.controllers.composition import labels
 from edgekeeper.controllers.composition.instance_plan import Address, Desired
+from edgekeeper.controllers.composition.reverted import Reverted
 from edgekeeper.controllers.composition.watched import Watched
+from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import FieldConflictError, NotFoundError, StaleError
@@ -26,8 +28,11 @@ class ApplySetConflictError(Exception):
 class Children(Watched):
     """The children of all instances."""
 
-    def __init__(self, client: KubeClient, informers: Informers, namespaces: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, client: KubeClient, informers: Informers, clock: Clock, namespaces: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(client, informers, namespaces, labels.OWNED_SELECTOR)
+        self.reverted = Reverted(clock, self.get)
         self._applying: dict[Address, str] = {}
         """Who is applying an object at present."""
 
@@ -43,6 +48,7 @@ class Children(Watched):
         finally:
             self._applying.pop(desired.address, None)
         self.note(desired.address, answer, applied=desired.hash, keep=desired.keep)
+        self.reverted.note(desired)
         return answer
 
     async def _apply(self, desired: Desired) -> JsonObject:
@@ -90,7 +96,7 @@ class Children(Watched):
         """The children of an instance, of one kind, as the server has them now."""
         found: list[Any] = []
         selector = f"{labels.PART_OF}={apply_set}"
-        for place in self._watched[kind]:
+        for place in self.watches.places(kind):
             async for page in self._client.pages(kind, namespace=place, labels=selector, metadata_only=True):
                 found.extend(page.items)
         return found

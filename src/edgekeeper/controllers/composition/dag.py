@@ -8,7 +8,7 @@ else it depends on.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from edgekeeper.controllers.composition.rejection import RejectedError
@@ -84,15 +84,3 @@ def apply_orders(dependencies: Dependencies, order: Sequence[str]) -> dict[str, 
         layers[name] = 1 + max((layers[dependent] for dependent in dependents[name]), default=-1)
     most = 1 + max(layers.values(), default=-1)
     return {name: most - layers[name] for name in order}
-
-
-def transitive(names: Iterable[str], dependencies: Dependencies) -> set[str]:
-    """These names with everything that they depend on."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(dependencies[name])
-    return found

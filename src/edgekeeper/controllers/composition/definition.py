@@ -11,7 +11,6 @@ from edgekeeper.controllers.composition.plural import pluralize
 from edgekeeper.core.json import JsonObject
 from edgekeeper.schema.default import copy_json
 
-OWNED_LABEL: Final = "kro.run/owned"
 ALLOW_BREAKING: Final = "kro.run/allow-breaking-changes"
 """Annotation of a definition whose author accepts that instances may no longer fit."""
 

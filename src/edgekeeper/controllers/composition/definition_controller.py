@@ -11,13 +11,12 @@ A definition is looked at again when
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from edgekeeper.controllers.composition.definition_admission import DefinitionValidator
 from edgekeeper.controllers.composition.definition_index import CrdSource, RevisionSource
-from edgekeeper.controllers.composition.definition_instances import instance_runner
+from edgekeeper.controllers.composition.definition_instances import InstanceRunner
 from edgekeeper.controllers.composition.definition_observe import Observer
 from edgekeeper.controllers.composition.definition_options import (
     DEFINITION_CONTROLLER,
@@ -25,13 +24,13 @@ from edgekeeper.controllers.composition.definition_options import (
     CompositionOptions,
 )
 from edgekeeper.controllers.composition.definition_reconciler import DefinitionReconciler
-from edgekeeper.controllers.composition.definition_shared import Composition, kro_watch
+from edgekeeper.controllers.composition.definition_shared import Composition, guarded, kro_watch
 from edgekeeper.controllers.composition.labels import FINALIZER
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.controllers.composition.revision_reconciler import RevisionReconciler
 from edgekeeper.controllers.composition.rights import Rights
-from edgekeeper.lifecycle.controller import Runnable, Upkeep, UpkeptController
+from edgekeeper.lifecycle.controller import Upkeep, UpkeptController
 from edgekeeper.lifecycle.module import Process
 from edgekeeper.runtime.contract import ControllerOptions, Services
 
@@ -40,10 +39,12 @@ RESYNC: Final = timedelta(hours=1)
 
 
 class DefinitionController(UpkeptController):
-    """The controller of ResourceGraphDefinitions. `running` runs beside it: the controllers of instances."""
+    """The controller of ResourceGraphDefinitions, and beside it those of instances."""
 
-    def __init__(self, services: Services, shared: Composition, running: Sequence[Runnable] = ()) -> None:
+    def __init__(self, services: Services, shared: Composition) -> None:
         options = shared.options
+        services = guarded(services, shared.predecessor)
+        self._instances = InstanceRunner(services, shared)
         self._observer = Observer(
             services.client,
             shared.compiler,
@@ -63,8 +64,13 @@ class DefinitionController(UpkeptController):
             DefinitionReconciler(services.client, services.clock, self._observer, shared.graphs, options),
             services,
             [CrdSource(self._observer.index, schemas), RevisionSource()],
-            Upkeep(running, predecessor=shared.predecessor),
+            Upkeep([self._instances], predecessor=shared.predecessor),
         )
+
+    def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
+        super().set_namespaces(namespaces)
+        self._observer.rights.set_namespaces(namespaces)
+        self._instances.set_namespaces(namespaces)
 
     def informers_changed(self) -> None:
         super().informers_changed()
@@ -77,6 +83,7 @@ class RevisionController(UpkeptController):
     """The controller of GraphRevisions."""
 
     def __init__(self, services: Services, shared: Composition) -> None:
+        predecessor = kro_watch(services, shared.options)
         super().__init__(
             ControllerOptions(
                 REVISION_CONTROLLER,
@@ -85,8 +92,8 @@ class RevisionController(UpkeptController):
                 max_concurrent=shared.options.max_concurrent,
             ),
             RevisionReconciler(shared.compiler, services.clock),
-            services,
-            upkeep=Upkeep(predecessor=kro_watch(services, shared.options)),
+            guarded(services, predecessor),
+            upkeep=Upkeep(predecessor=predecessor),
         )
 
 
@@ -99,8 +106,7 @@ def composition_of(process: Process, options: CompositionOptions) -> Composition
 
 
 def definition_controller(process: Process, options: CompositionOptions) -> DefinitionController:
-    shared = composition_of(process, options)
-    return DefinitionController(process.services, shared, [instance_runner(process.services, shared)])
+    return DefinitionController(process.services, composition_of(process, options))
 
 
 def revision_controller(process: Process, options: CompositionOptions) -> RevisionController:

@@ -139,6 +139,11 @@ def applied_hash(wanted: JsonObject) -> str:
     return str(wanted["metadata"]["annotations"][APPLIED_HASH])
 
 
+def installed_hash(live: JsonObject | None) -> str:
+    """The same of the definition that was written last into the cluster; empty if that is not known."""
+    return str(dig_object(live, "metadata", "annotations").get(APPLIED_HASH, ""))
+
+
 def _hash_of(generated: JsonObject) -> str:
     text = json.dumps(_plain(generated["spec"]), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -10,7 +10,12 @@ import msgspec
 
 from edgekeeper.api.composition import DefinitionSpec, InstanceSchema
 from edgekeeper.controllers.composition.definition import ALLOW_BREAKING, definition_name, plural_of
-from edgekeeper.controllers.composition.definition_crd import Owner, applied_hash, owned_definition
+from edgekeeper.controllers.composition.definition_crd import (
+    Owner,
+    applied_hash,
+    installed_hash,
+    owned_definition,
+)
 from edgekeeper.controllers.composition.definition_decide import Observed, described
 from edgekeeper.controllers.composition.definition_index import DefinitionIndex
 from edgekeeper.controllers.composition.definition_options import CompositionOptions
@@ -95,7 +100,7 @@ class Observer:
         crd_name = definition_name(source.schema)
         self.index.note(name, crd_name, used_groups(source) | (used_groups(in_force) if in_force else set()))
         problems, accepted = await self._accept(name, spec)
-        graph, error = await self._compile_newest(latest)
+        graph, error = await self._compile(latest)
         crd = await self.definition(crd_name)
         observed = Observed(
             owner,
@@ -111,6 +116,24 @@ class Observer:
             missing=await self._missing(graph, kind),
         )
         return Sighting(observed, None if observed.refusals else accepted, kind, used_groups(source))
+
+    async def servable(self, sighting: Sighting) -> tuple[int, Graph] | None:
+        """The newest revision before the newest that instances can be served with: its number and its graph.
+
+        That is one whose CustomResourceDefinition is in the cluster, or an older one, if all rights for it are there.
+        """
+        owner, installed, is_installed = sighting.observed.owner, installed_hash(sighting.observed.crd), False
+        for revision in sorted(sighting.observed.revisions, key=lambda one: -one.number):
+            graph, _ = await self._compile(None if revision.deleting else revision)
+            if graph is None or sighting.kind != instance_kind(graph.spec.schema):
+                continue
+            is_installed = is_installed or installed == applied_hash(
+                owned_definition(graph.definition, owner)
+            )
+            is_newest = revision is sighting.observed.newest
+            if is_installed and not is_newest and not await self._missing(graph, sighting.kind):
+                return revision.number, graph
+        return None
 
     async def definition(self, name: str) -> JsonObject | None:
         """The CustomResourceDefinition of a name."""
@@ -144,15 +167,15 @@ class Observer:
             return ()
         return tuple(kind_refusals(spec, self.options))
 
-    async def _compile_newest(self, latest: Revision | None) -> tuple[Graph | None, str]:
-        """The graph of the newest revision, or why there is none."""
-        if latest is None:
+    async def _compile(self, revision: Revision | None) -> tuple[Graph | None, str]:
+        """The graph of a revision, or why there is none."""
+        if revision is None:
             return None, ""
-        if latest.spec is None:
-            return None, f"graph revision {latest.number} cannot be read"
-        if refusals := self._refusals(latest.spec):
+        if revision.spec is None:
+            return None, f"graph revision {revision.number} cannot be read"
+        if refusals := self._refusals(revision.spec):
             return None, described(refusals)
-        compilation = await self.compiler.compile(latest.spec)
+        compilation = await self.compiler.compile(revision.spec)
         return compilation.graph, described(tuple(compilation.problems))
 
     async def _missing(self, graph: Graph | None, kind: Kind) -> tuple[Need, ...]:

@@ -10,8 +10,6 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from edgekeeper.lifecycle.guards import AllowList
-
 ALLOWED_KINDS: Final = "--composition-allowed-kinds"
 ALLOWED_NAMESPACES: Final = "--composition-allowed-namespaces"
 OMIT_GATE: Final = "CELOmitFunction"
@@ -60,10 +58,6 @@ class CompositionOptions:
     @property
     def kind_guard(self) -> KindGuard:
         return KindGuard(self.allowed_kinds)
-
-    @property
-    def namespace_guard(self) -> AllowList:
-        return AllowList(ALLOWED_NAMESPACES, self.allowed_namespaces)
 
 
 @dataclass(frozen=True, slots=True)

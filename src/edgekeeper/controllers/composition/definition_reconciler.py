@@ -80,7 +80,7 @@ class DefinitionReconciler:
 
     async def reconcile(self, request: Request) -> Outcome:
         sighting, decision = await self._decide(request)
-        self._put_in_force(sighting, decision)
+        await self._put_in_force(sighting, decision)
         if decision.step is not None:
             decision = await self._attempt(decision, sighting, request.object)
         now = self.clock.now()
@@ -96,11 +96,11 @@ class DefinitionReconciler:
             decision = decide(sighting.observed, self.options.max_revisions)
         return sighting, decision
 
-    def _put_in_force(self, sighting: Sighting, decision: Decision) -> None:
+    async def _put_in_force(self, sighting: Sighting, decision: Decision) -> None:
         """Serve instances with the newest revision.
 
-        Where it cannot be served, what is in force stays. If that is nothing, because the process has just started,
-        instances are left as they are, but can be deleted.
+        Where it cannot be served, what is in force stays. If that is nothing, because the process has just started, it is
+        the newest revision that can be. If there is none, instances are left as they are, but can be deleted.
         """
         observed, kind = sighting.observed, sighting.kind
         name, latest = observed.owner.name, observed.newest
@@ -110,8 +110,14 @@ class DefinitionReconciler:
             self.graphs.publish(
                 ServedGraph(name, observed.owner.uid, latest.number, kind, observed.graph, observed.error)
             )
-        elif self.graphs.find(name) is None and (why := decision.obstacle):
-            self.graphs.publish(ServedGraph(name, observed.owner.uid, latest.number, kind, None, why))
+        elif not self._has_graph(name) and (why := decision.obstacle):
+            number, graph = await self.observer.servable(sighting) or (latest.number, None)
+            error = "" if graph is not None else why
+            self.graphs.publish(ServedGraph(name, observed.owner.uid, number, kind, graph, error))
+
+    def _has_graph(self, name: str) -> bool:
+        served = self.graphs.find(name)
+        return served is not None and served.graph is not None
 
     async def _attempt(self, decision: Decision, sighting: Sighting, obj: JsonObject) -> Decision:
         """Perform the step. What the server refuses is reported in the condition that the step is about."""
@@ -174,7 +180,7 @@ class DefinitionReconciler:
             return self._withdrawn(name)
         count, example = await self._instances(kind)
         if count:
-            self._put_in_force(sighting, decide(sighting.observed, self.options.max_revisions))
+            await self._put_in_force(sighting, decide(sighting.observed, self.options.max_revisions))
             return self._blocked(request, _remaining(kind, count, example))
         if self.options.allow_crd_deletion:
             await self._remove(crd)

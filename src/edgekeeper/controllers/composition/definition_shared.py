@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from edgekeeper.controllers.composition.definition_options import CompositionOptions, Mode
@@ -43,3 +43,10 @@ def kro_watch(services: Services, options: CompositionOptions) -> Predecessor | 
     if options.mode is not Mode.AUTO:
         return None
     return Predecessor(services, KRO, options.kro_namespace or ANY_NAMESPACE)
+
+
+def guarded(services: Services, predecessor: Predecessor | None) -> Services:
+    """Services whose client refuses every write while the predecessor is running, in the middle of a pass too."""
+    if predecessor is None:
+        return services
+    return replace(services, client=services.client.guarded(predecessor.confirm_gone))

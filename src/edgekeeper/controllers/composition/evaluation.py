@@ -2,21 +2,31 @@
 
     bindings = Bindings(graph)
     bindings.bind_instance(instance)
-    bindings.bind("config", object)                  # as others are observed
-    for combination in combinations(node, bindings): # one, unless it is a collection
-        resolve(node, bindings.with_iterators(combination))
+    bindings.bind("config", object)                                  # as others are observed
+    for combination in combine(node, lists):                         # one, unless it is a collection
+        await resolve(node, bindings.with_iterators(combination), allowance)
 
 Evaluation fails in two ways: data that an expression needs is not there yet (`EvaluationError.pending`), or it never will
 be. Nothing is caught here: callers tell the two apart.
+
+Expressions of one pass share an `Allowance`. It bounds what they cost together, and gives the event loop to others in
+between: no callback evaluates for longer than one turn and one expression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any, Final
 
-from edgekeeper.controllers.composition.checking import CompiledExpression, CompiledNode, CompiledVariable
+from edgekeeper.controllers.composition.checking import (
+    CompiledDimension,
+    CompiledExpression,
+    CompiledNode,
+    CompiledVariable,
+)
 from edgekeeper.controllers.composition.graph import Graph
 from edgekeeper.controllers.composition.names import EACH, SCHEMA
 from edgekeeper.controllers.composition.rejection import quoted
@@ -24,9 +34,8 @@ from edgekeeper.controllers.composition.template import Steps
 from edgekeeper.controllers.composition.values import as_field, put, remove
 from edgekeeper.core.json import JsonObject
 from edgekeeper.schema.default import copy_json
-from kubecel.errors import conversion_error
+from kubecel.errors import EvaluationError, conversion_error
 from kubecel.library.kro.omission import OMIT
-from kubecel.limits import DEFAULT_BUDGET
 from kubecel.native import converter_for
 from kubecel.program import Program
 from kubecel.values import Optional
@@ -34,21 +43,45 @@ from kubecel.values import Optional
 MOST_OBJECTS: Final = 1000
 """Objects that one collection may have."""
 
-OBJECT_BUDGET: Final = 10_000_000
-"""What the expressions of one object may cost together, ten times as much as one of them alone."""
+EXPRESSION_BUDGET: Final = 100_000
+"""What one expression may cost. Nobody else can run meanwhile: loops over texts and numbers take up to 25 ms for as much,
+regular expressions 100 ms, and only the parsing of URLs and versions, ten thousand times, up to 200 ms."""
+PASS_BUDGET: Final = 10_000_000
+"""What the expressions of one pass may cost together."""
+TURN: Final = 50_000
+"""What may be spent before others have their turn."""
+OBJECT_WORK: Final = TURN // 50
+"""What rendering and comparing an object counts as, beside its expressions."""
 
 
 class Allowance:
-    """What is left of a budget that several expressions share."""
+    """What is left of a budget that several expressions share, and of the turn."""
 
-    def __init__(self, budget: int = OBJECT_BUDGET) -> None:
+    def __init__(self, budget: int = PASS_BUDGET) -> None:
         self._left = budget
+        self._in_turn = 0
 
     def evaluate(self, program: Program, variables: Mapping[str, Any]) -> Any:
         """The value of an expression; raises EvaluationError, also if it costs more than is left."""
-        outcome = program.measure(variables, budget=min(DEFAULT_BUDGET, self._left))
-        self._left -= outcome.cost
+        budget = min(EXPRESSION_BUDGET, self._left)
+        try:
+            outcome = program.measure(variables, budget=budget)
+        except EvaluationError as error:
+            self._spend(min(error.cost, budget))
+            raise
+        self._spend(outcome.cost)
         return outcome.value
+
+    def _spend(self, cost: int) -> None:
+        self._left -= cost
+        self._in_turn += cost
+
+    async def let_others_run(self, work: int = 0) -> None:
+        """Give the event loop to others, if the turn is over. `work` is what counts beside expressions."""
+        self._in_turn += work
+        if self._in_turn >= TURN:
+            self._in_turn = 0
+            await asyncio.sleep(0)
 
 
 class Bindings:
@@ -79,34 +112,38 @@ class Bindings:
         return {**self.variables, **combination}
 
 
-def combinations(
-    node: CompiledNode, variables: Mapping[str, Any], most: int = MOST_OBJECTS
+def iterator_values(
+    iterator: CompiledDimension, variables: Mapping[str, Any], allowance: Allowance
+) -> list[Any]:
+    """The values of one iterator of a collection; raises EvaluationError."""
+    values = allowance.evaluate(iterator.program, variables)
+    if not isinstance(values, list | tuple):
+        raise conversion_error(f"forEach iterator {quoted(iterator.dimension.name)} must return a list")
+    return list(values)
+
+
+def combine(
+    node: CompiledNode, lists: Sequence[Sequence[Any]], most: int = MOST_OBJECTS
 ) -> list[dict[str, Any]]:
     """The values of a node's iterators, one set for each of its objects; the last iterator changes fastest.
 
-    A node that is no collection has one, without iterators. Raise EvaluationError.
+    A node that is no collection has one, without iterators. Raise EvaluationError if there are more than `most`.
     """
     names = [one.dimension.name for one in node.for_each]
-    lists: list[list[Any]] = []
-    count = 1
-    for one in node.for_each:
-        values = one.program.evaluate(variables)
-        if not isinstance(values, list | tuple):
-            raise conversion_error(f"forEach iterator {quoted(one.dimension.name)} must return a list")
-        lists.append(list(values))
-        count *= len(values)
+    count = prod(map(len, lists))
     if count > most:
         raise conversion_error(f"a collection may have {most} objects at most, not {count}")
     return [dict(zip(names, values, strict=True)) for values in product(*lists)]
 
 
-def resolve(
-    node: CompiledNode, variables: Mapping[str, Any], allowance: Allowance | None = None
-) -> JsonObject:
+async def resolve(node: CompiledNode, variables: Mapping[str, Any], allowance: Allowance) -> JsonObject:
     """One object of a node, with all values in place; raises EvaluationError."""
+    values: list[tuple[Steps, Any]] = []
+    for one in node.variables:
+        values.append((one.variable.steps, evaluate_field(one, variables, allowance)))
+        await allowance.let_others_run()
     resolved: JsonObject = copy_json(node.node.template)
-    spending = allowance or Allowance()
-    fill(resolved, [(one.variable.steps, evaluate_field(one, variables, spending)) for one in node.variables])
+    fill(resolved, values)
     return resolved
 
 
@@ -126,20 +163,21 @@ def fill(tree: Any, values: Iterable[tuple[Steps, Any]]) -> None:
     remove(tree, omitted)
 
 
-def is_included(node: CompiledNode, variables: Mapping[str, Any]) -> bool:
-    """Whether a node is part of an instance, by its own conditions; raises EvaluationError."""
-    return all(holds(condition, variables) for condition in node.include_when)
-
-
-def unmet(node: CompiledNode, observed: JsonObject) -> list[CompiledExpression]:
-    """The conditions by which an object is not ready; raises EvaluationError. They see the object as it is."""
+async def first_unmet(
+    node: CompiledNode, observed: JsonObject, allowance: Allowance
+) -> CompiledExpression | None:
+    """The first condition by which an object is not ready; raises EvaluationError. It sees the object as it is."""
     name = EACH if node.for_each else node.id
-    return [condition for condition in node.ready_when if not holds(condition, {name: observed})]
+    for condition in node.ready_when:
+        if not holds(condition, {name: observed}, allowance):
+            return condition
+        await allowance.let_others_run()
+    return None
 
 
-def holds(condition: CompiledExpression, variables: Mapping[str, Any]) -> bool:
-    """Nothing, and the absence of a value, do not hold."""
-    value = condition.program.evaluate(variables)
+def holds(condition: CompiledExpression, variables: Mapping[str, Any], allowance: Allowance) -> bool:
+    """Whether a condition holds; raises EvaluationError. Nothing, and the absence of a value, do not hold."""
+    value = allowance.evaluate(condition.program, variables)
     if isinstance(value, Optional):
         value = value.value if value.present else None
     if value is None:

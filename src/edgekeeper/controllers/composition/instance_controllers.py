@@ -6,14 +6,14 @@
 
 When a definition changes, all its instances are queued behind what users do; as many passes run at a time as the options
 say. A kind that may not be watched stops only the instances that have children of it. Where the process is limited to some
-namespaces when it starts, children may be in no others.
+namespaces, children may be in no others; which ones these are may change while it runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,12 +25,12 @@ from edgekeeper.controllers.composition.instance_plan import Limits
 from edgekeeper.controllers.composition.instance_reconciler import InstanceReconciler
 from edgekeeper.controllers.composition.instance_world import World
 from edgekeeper.controllers.composition.registry import GraphRegistry, ServedGraph
+from edgekeeper.controllers.composition.used_objects import used_kinds
 from edgekeeper.controllers.composition.watched import Watched
-from edgekeeper.controllers.composition.waves import kind_of_node
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import Change
+from edgekeeper.kube.store import Change, Store
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.queue import Priority
@@ -54,17 +54,32 @@ DEFAULT_OPTIONS = InstanceOptions()
 class InstanceController(Controller):
     """The controller of one instance kind."""
 
+    def __init__(
+        self, options: ControllerOptions, reconciler: InstanceReconciler, services: Services
+    ) -> None:
+        super().__init__(options, reconciler, services)
+        self._instances = reconciler
+
+    def forgotten(self, key: Key) -> None:
+        self._instances.forget(key)
+
     @property
     def keys(self) -> list[Key] | None:
         """The instances that there are; None while that is not known."""
-        own = [informer for informer in self.informers if informer.kind == self.options.kind]
-        if not own or not all(informer.store.synced for informer in own):
-            return None
-        return [key for informer in own for key in informer.store.keys()]  # noqa: SIM118 - a store is no dict
+        stores = self._stores
+        return self._listed if stores and all(store.synced for store in stores) else None
+
+    @property
+    def _stores(self) -> list[Store]:
+        return [informer.store for informer in self.informers if informer.kind == self.options.kind]
+
+    @property
+    def _listed(self) -> list[Key]:
+        return [key for store in self._stores if store.synced for key in store.keys()]  # noqa: SIM118 - a store is no dict
 
     def wake_all(self) -> None:
-        """Queue all instances, behind what users do."""
-        for key in self.keys or ():
+        """Queue all instances that are known, behind what users do. Others are queued when they are listed."""
+        for key in self._listed:
             self.wake(key, priority=Priority.RESYNC)
 
 
@@ -84,10 +99,12 @@ class InstanceControllers:
         self._graphs = graphs
         self._options = options
         self._discovery = Discovery(services.client, services.clock)
-        children = Children(services.client, services.informers, services.namespaces)
-        others = Watched(services.client, services.informers, services.namespaces)
-        self._limits = options.limits.within(services.namespaces)
-        self._world = World(children, others, self._discovery, services.random)
+        self._grace = options.grace
+        places = services.namespaces
+        children = Children(services.client, services.informers, services.clock, places)
+        others = Watched(services.client, services.informers, places)
+        limits = options.limits.within(places)
+        self._world = World(children, others, self._discovery, services.random, limits)
         children.on_change, children.on_state = self._child_changed, self._state_changed
         others.on_change, others.on_state = self._other_changed, self._state_changed
         self._running: dict[Kind, _Running] = {}
@@ -105,6 +122,20 @@ class InstanceControllers:
         running = self._running.get(self._kinds[definition]) if definition in self._kinds else None
         keys = running.controller.keys if running is not None else None
         return None if keys is None else len(keys)
+
+    def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
+        """Watch these namespaces from now on; empty for all. Instances and children in others are left as they are."""
+        self._services = replace(self._services, namespaces=namespaces)
+        self._world.limits = self._options.limits.within(namespaces)
+        self._world.children.set_namespaces(namespaces)
+        self._world.others.set_namespaces(namespaces)
+        for running in self._running.values():
+            running.controller.set_namespaces(namespaces)
+            running.controller.wake_all()
+
+    def end_at_once(self) -> None:
+        """Let no running pass continue when `run` is cancelled."""
+        self._grace = timedelta(0)
 
     # Running
 
@@ -127,8 +158,8 @@ class InstanceControllers:
             unsubscribe()
             unfollow()
             await self._stop(list(self._running))
-            self._world.children.close()
-            self._world.others.close()
+            self._world.children.watches.close()
+            self._world.others.watches.close()
 
     def _note(self, definition: str) -> None:
         self._changed[definition] = None
@@ -161,7 +192,6 @@ class InstanceControllers:
             lambda: self._graphs.find(definition),
             self._world,
             self._services.clock,
-            self._limits,
         )
         options = ControllerOptions(
             name=f"instance-{served.kind.qualified_plural}",
@@ -184,7 +214,7 @@ class InstanceControllers:
                 one.task.cancel()
         tasks = [one.task for one in stopped]
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=self._options.grace.total_seconds())
+            _, late = await asyncio.wait(tasks, timeout=self._grace.total_seconds())
             for task in late:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -224,7 +254,7 @@ class InstanceControllers:
             served = self._graphs.find(definition)
             if served is None or served.graph is None or instance_kind not in self._running:
                 continue
-            if any(kind_of_node(node.node) == kind for node in served.graph.nodes.values()):
+            if kind in used_kinds(served.graph, external=False) | used_kinds(served.graph, external=True):
                 self._running[instance_kind].controller.wake_all()
 
 

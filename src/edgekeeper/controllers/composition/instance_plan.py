@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -15,6 +17,12 @@ from edgekeeper.kube.kinds import Key, Kind
 KIND_NOT_PERMITTED: Final = "KindNotPermitted"
 KIND_NOT_SERVED: Final = "KindNotServed"
 NAMESPACE_NOT_PERMITTED: Final = "NamespaceNotPermitted"
+NAMESPACE_NOT_WATCHED: Final = "NamespaceNotWatched"
+
+
+def not_watched(namespace: str) -> str:
+    """That a namespace is not watched, with the remedy, for messages."""
+    return f"namespace {namespace}, which the operator does not watch: add it to --namespace"
 
 
 class Address(NamedTuple):
@@ -52,6 +60,9 @@ class View(Protocol):
 
     def obstacle(self, kind: Kind, *, external: bool) -> tuple[str, str] | None:
         """The reason and the message, if objects of a kind cannot be known."""
+
+    def is_watched(self, kind: Kind, namespace: str) -> bool:
+        """Whether objects of others are known in a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +156,8 @@ class Plan:
     external_reads: set[Address] = field(default_factory=set)
     inventory: Inventory = field(default_factory=Inventory)
     """What covers all objects that are known to be wanted."""
+    held_until: datetime | None = None
+    """When the first object is applied again that was held back, because others revert it."""
     variables: dict[str, Any] = field(default_factory=dict)
     """What expressions see: the instance, and every node that is observed."""
 
@@ -159,9 +172,10 @@ class Plan:
         return all(node.state in (NodeState.EXCLUDED, NodeState.READY) for node in self.nodes.values())
 
     @property
-    def wanted(self) -> set[tuple[GroupKind, Key]]:
-        return {
-            (GroupKind.of(one.address.kind), one.address.key)
-            for node in self.nodes.values()
-            for one in node.objects
-        }
+    def wanted(self) -> dict[GroupKind, set[Key]]:
+        """The objects that are known to be wanted."""
+        found: defaultdict[GroupKind, set[Key]] = defaultdict(set)
+        for node in self.nodes.values():
+            for one in node.objects:
+                found[GroupKind.of(one.address.kind)].add(one.address.key)
+        return found

@@ -104,7 +104,7 @@ class StatusWriter:
         self._now = now
         self.conditions = Conditions.of(DECLARATION, instance, now)
 
-    def of_plan(self, graph: Graph, plan: Plan, finding: Finding) -> JsonObject:
+    async def of_plan(self, graph: Graph, plan: Plan, finding: Finding) -> JsonObject:
         """The status after a pass."""
         self.conditions.mark(MANAGED, True, "Managed", "finalizer, labels and inventory are in place")
         self.conditions.mark(RESOLVED, True, "Resolved", "the graph of the definition is in force")
@@ -112,10 +112,11 @@ class StatusWriter:
         state = InstanceState.ACTIVE if finding.ready else InstanceState.IN_PROGRESS
         if finding.failed:
             state = InstanceState.ERROR
-        projected = project(graph, plan.variables)
+        allowance = Allowance()
+        projected = await project(graph, plan.variables, allowance)
         if not graph.status.conditions:
             return {**projected, "state": str(state), "conditions": self._built_in()}
-        shown, faulty = self._custom(graph, plan)
+        shown, faulty = await self._custom(graph, plan, allowance)
         return {**projected, "state": str(InstanceState.ERROR if faulty else state), "conditions": shown}
 
     def without_plan(self, state: InstanceState, resources: tuple[bool | None, str, str]) -> JsonObject:
@@ -142,7 +143,7 @@ class StatusWriter:
         ours = {"Ready", *DECLARATION.types}
         return [entry for entry in self.conditions.to_list() if entry.get("type") in ours]
 
-    def _custom(self, graph: Graph, plan: Plan) -> tuple[list[JsonObject], bool]:
+    async def _custom(self, graph: Graph, plan: Plan, allowance: Allowance) -> tuple[list[JsonObject], bool]:
         """The conditions that the definition makes, and whether something is wrong with them."""
         seen = {**self._instance, "status": {"conditions": self._built_in()}}
         variables = {**plan.variables, SCHEMA: seen}
@@ -151,7 +152,7 @@ class StatusWriter:
             for entry in dig_list(self._instance, "status", "conditions")
             if isinstance(entry, dict) and isinstance(entry.get("type"), str)
         }
-        made, faulty = _made(graph.status.conditions, variables, before)
+        made, faulty = await _made(graph.status.conditions, variables, before, allowance)
         return [self._stamped(entry, before.get(entry["type"])) for entry in made], faulty
 
     def _stamped(self, entry: JsonObject, before: JsonObject | None) -> JsonObject:
@@ -165,18 +166,20 @@ class StatusWriter:
         return {**stamped, "observedGeneration": generation} if isinstance(generation, int) else stamped
 
 
-def _made(
+async def _made(
     expressions: tuple[CompiledExpression, ...],
     variables: Mapping[str, Any],
     before: Mapping[str, JsonObject],
+    allowance: Allowance,
 ) -> tuple[list[JsonObject], bool]:
     """Conditions as their expressions make them. One whose data is pending stays as it was."""
     made: dict[str, JsonObject] = {}
     pending: set[str] = set()
     faulty = False
     for expression in expressions:
+        await allowance.let_others_run()
         try:
-            value = expression.program.evaluate(variables)
+            value = allowance.evaluate(expression.program, variables)
         except EvaluationError as error:
             pending |= made_types(expression) or before.keys() - BUILT_IN
             faulty = faulty or not error.pending
@@ -190,11 +193,11 @@ def _made(
     return [*made.values(), *kept], faulty
 
 
-def project(graph: Graph, variables: Mapping[str, Any]) -> JsonObject:
+async def project(graph: Graph, variables: Mapping[str, Any], allowance: Allowance) -> JsonObject:
     """The values of the status that can be evaluated."""
-    allowance = Allowance()
     result: dict[str | int, Any] = {}
     for one in graph.status.variables:
+        await allowance.let_others_run()
         try:
             value = evaluate_field(one, variables, allowance)
         except EvaluationError:

@@ -35,4 +35,7 @@ class InstanceView:
         return found
 
     def obstacle(self, kind: Kind, *, external: bool) -> tuple[str, str] | None:
-        return (self._others if external else self._children).obstacle(kind)
+        return (self._others if external else self._children).watches.obstacle(kind)
+
+    def is_watched(self, kind: Kind, namespace: str) -> bool:
+        return self._others.watches.covers(kind, namespace)

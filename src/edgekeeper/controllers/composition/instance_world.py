@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from random import Random
 from typing import Any, TypeAlias
 
 from edgekeeper.controllers.composition.children import Children
-from edgekeeper.controllers.composition.instance_plan import KIND_NOT_SERVED
-from edgekeeper.controllers.composition.inventory import GroupKind
+from edgekeeper.controllers.composition.instance_plan import (
+    KIND_NOT_SERVED,
+    NAMESPACE_NOT_WATCHED,
+    Address,
+    Limits,
+    not_watched,
+)
+from edgekeeper.controllers.composition.inventory import GroupKind, Inventory, apply_set_id
 from edgekeeper.controllers.composition.selectors import Interest
 from edgekeeper.controllers.composition.watched import Watched
 from edgekeeper.core.json import JsonObject, dig
@@ -22,10 +28,14 @@ InstanceKey: TypeAlias = tuple[Kind, Key]
 class World:
     """Shared by all instances of a process."""
 
-    def __init__(self, children: Children, others: Watched, discovery: Discovery, random: Random) -> None:
+    def __init__(
+        self, children: Children, others: Watched, discovery: Discovery, random: Random, limits: Limits
+    ) -> None:
         self.children = children
         self.others = others
         self.random = random
+        self.limits = limits
+        """What children may be, in the namespaces that the process watches."""
         self._discovery = discovery
         self._uids: dict[str, InstanceKey] = {}
         self._by_instance: dict[InstanceKey, set[Interest]] = {}
@@ -39,11 +49,20 @@ class World:
         selecting = sum(map(len, self._selecting.values()))
         return len(self._uids) + len(self._by_instance) + len(self._named) + selecting
 
-    async def kinds_of(self, kinds: Iterable[GroupKind]) -> list[Kind]:
+    # Which kinds are watched
+
+    async def watch(
+        self, instance: InstanceKey, inventory: Inventory, children: Iterable[Kind], others: Iterable[Kind]
+    ) -> None:
+        """Watch for an instance the kinds of its inventory, and of the children and references that it wants."""
+        await self.children.watches.use(instance, {*await self._kinds_of(inventory), *children})
+        await self.others.watches.use(instance, others)
+
+    async def _kinds_of(self, inventory: Inventory) -> list[Kind]:
         """Kinds of an inventory as the server serves them. One that is not served has no objects any more."""
         found: list[Kind] = []
-        for wanted in sorted(kinds):
-            watched = next((kind for kind in self.children.kinds if GroupKind.of(kind) == wanted), None)
+        for wanted in sorted(inventory.kinds):
+            watched = next((kind for kind in self.children.watches if GroupKind.of(kind) == wanted), None)
             if watched is None:
                 served = await self._discovery.find(wanted.group, wanted.kind)
                 watched = served.kind if served is not None else None
@@ -54,22 +73,42 @@ class World:
     def watched_of(self, kinds: Collection[GroupKind]) -> list[Kind]:
         """Of these kinds those whose objects are known, each in one version."""
         found: dict[GroupKind, Kind] = {}
-        for kind in self.children.kinds:
-            if GroupKind.of(kind) in kinds and self.children.obstacle(kind) is None:
+        for kind in self.children.watches:
+            if GroupKind.of(kind) in kinds and self.children.watches.obstacle(kind) is None:
                 found.setdefault(GroupKind.of(kind), kind)
         return list(found.values())
 
-    def unknown_of(self, kinds: Collection[GroupKind]) -> dict[Kind, tuple[str, str]]:
-        """Of these kinds those whose objects may be there without being known, with the reason and the message.
+    def blind_spot(self, inventory: Inventory) -> tuple[str, str] | None:
+        """The reason and the message, if children that an inventory covers may be there without being known.
 
-        One that is not served has no objects.
+        A kind that is not served has no objects.
         """
-        found: dict[Kind, tuple[str, str]] = {}
-        for kind in self.children.kinds:
-            why = self.children.obstacle(kind) if GroupKind.of(kind) in kinds else None
+        watches = self.children.watches
+        for kind in watches:
+            if GroupKind.of(kind) not in inventory.kinds:
+                continue
+            why = watches.obstacle(kind)
             if why is not None and why[0] != KIND_NOT_SERVED:
-                found[kind] = why
-        return found
+                return why
+            for namespace in sorted(inventory.namespaces):
+                if kind.namespaced and not watches.covers(kind, namespace):
+                    return NAMESPACE_NOT_WATCHED, f"{kind.qualified_plural} in {not_watched(namespace)}"
+        return None
+
+    def members(
+        self, instance: InstanceKey, inventory: Inventory, wanted: Mapping[GroupKind, Container[Key]]
+    ) -> dict[Address, JsonObject]:
+        """The children of an instance, where its inventory says that they may be, without those that it wants."""
+        apply_set = apply_set_id(*instance)
+        namespaces = {instance[1].namespace, *inventory.namespaces}
+        return {
+            Address(kind, key): live
+            for kind in self.watched_of(inventory.kinds)
+            for key, live in self.children.of_part(
+                kind, apply_set, wanted.get(GroupKind.of(kind), ())
+            ).items()
+            if not kind.namespaced or key.namespace in namespaces
+        }
 
     # Who is woken by what
 
@@ -114,12 +153,14 @@ class World:
 
     def forget_kind(self, kind: Kind) -> None:
         """The instances of a kind are no longer reconciled."""
-        for instance in [key for key in self._by_instance if key[0] == kind]:
-            self._unregister(instance)
-        self._uids = {uid: key for uid, key in self._uids.items() if key[0] != kind}
+        for instance in {*self._by_instance, *self._uids.values()}:
+            if instance[0] == kind:
+                self.forget(instance)
 
     def forget(self, instance: InstanceKey) -> None:
-        """An instance is gone."""
+        """An instance is gone, or no longer reconciled."""
         self._unregister(instance)
+        self.children.watches.leave(instance)
+        self.others.watches.leave(instance)
         for uid in [uid for uid, key in self._uids.items() if key == instance]:
             del self._uids[uid]

@@ -17,10 +17,11 @@ from edgekeeper.controllers.composition.checking import CompiledNode, CompiledVa
 from edgekeeper.controllers.composition.evaluation import (
     Allowance,
     Bindings,
-    combinations,
+    combine,
     evaluate_field,
     fill,
     holds,
+    iterator_values,
 )
 from edgekeeper.controllers.composition.graph import Graph
 from edgekeeper.controllers.composition.names import SCHEMA
@@ -124,7 +125,9 @@ class _Renderer:
         waiting: list[PendingValue] = []
         for index, condition in enumerate(node.include_when):
             written = condition.expression.in_place
-            included = self._attempt(condition.program, partial(holds, condition, self._bindings.variables))
+            included = self._attempt(
+                condition.program, partial(holds, condition, self._bindings.variables, Allowance())
+            )
             if isinstance(included, _Missing):
                 waiting.append(PendingValue(f"includeWhen[{index}]", written, included.paths))
             elif not included:
@@ -138,23 +141,29 @@ class _Renderer:
 
     def _with_objects(self, node: CompiledNode) -> RenderedNode:
         waiting: list[PendingValue] = []
+        lists: list[list[Any]] = []
         for index, one in enumerate(node.for_each):
-            values = self._attempt(one.program, partial(one.program.evaluate, self._bindings.variables))
+            evaluate = partial(iterator_values, one, self._bindings.variables, Allowance())
+            values = self._attempt(one.program, evaluate)
             if isinstance(values, _Missing):
                 written = one.dimension.expression.in_place
                 waiting.append(PendingValue(f"forEach[{index}]", written, values.paths))
+            else:
+                lists.append(values)
         if waiting:
             return RenderedNode(node.id, NodeState.PENDING, [copy_json(node.node.template)], waiting)
-        objects, pending = self._objects(node)
+        objects, pending = self._objects(node, lists)
         state = NodeState.PENDING if pending else NodeState.RENDERED
         if node.node.kind.is_external:
             state = NodeState.EXTERNAL
         return RenderedNode(node.id, state, objects, pending)
 
-    def _objects(self, node: CompiledNode) -> tuple[list[JsonObject], list[PendingValue]]:
+    def _objects(
+        self, node: CompiledNode, lists: list[list[Any]]
+    ) -> tuple[list[JsonObject], list[PendingValue]]:
         objects: list[JsonObject] = []
         pending: dict[tuple[str, str], PendingValue] = {}
-        for combination in combinations(node, self._bindings.variables):
+        for combination in combine(node, lists):
             rendered: JsonObject = copy_json(node.node.template)
             values, waiting = self._values(node.variables, combination)
             fill(rendered, values)

@@ -110,9 +110,14 @@ class Rights:
         """`namespaces` are those that the process is limited to; empty for all."""
         self._client = client
         self._clock = clock
-        self._namespaces = tuple(namespaces) or ("",)
         self._answers: dict[tuple[str, str, str], tuple[bool, float]] = {}
         """By group, resource and verb: whether it is permitted, and until when that counts."""
+        self.set_namespaces(namespaces)
+
+    def set_namespaces(self, namespaces: Sequence[str]) -> None:
+        """Ask about these namespaces from now on; empty for all."""
+        self._namespaces = tuple(namespaces) or ("",)
+        self._answers.clear()
 
     async def missing(self, needs: Iterable[Need]) -> tuple[Need, ...]:
         """The needs that are not met, with the verbs that are missing."""

@@ -1,8 +1,8 @@
 """What is known about the objects that instances consist of and refer to.
 
-Children are watched by one metadata-only informer for each kind, shared by all instances, and selected by label. Objects of
-others that definitions refer to are watched by one metadata-only informer for each kind too. Content is read where
-expressions use it, or where it has to be compared, and only when the object has changed.
+Children are watched by one metadata-only informer for each kind (`kind_watches`), shared by all instances, and selected by
+label. Objects of others that definitions refer to are watched by one metadata-only informer for each kind too. Content is
+read where expressions use it, or where it has to be compared, and only when the object has changed.
 
     children.find(address)              metadata, or all of it if that is known
     await children.read(addresses)      makes sure that it is
@@ -19,28 +19,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from edgekeeper.controllers.composition import labels
-from edgekeeper.controllers.composition.instance_plan import (
-    KIND_NOT_PERMITTED,
-    KIND_NOT_SERVED,
-    Address,
-    Desired,
-    Seen,
-)
+from edgekeeper.controllers.composition.instance_plan import Address, Desired, Seen
+from edgekeeper.controllers.composition.kind_watches import KindWatches
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import NotFoundError
-from edgekeeper.kube.informers import Informer, Informers
+from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.raw import is_older, peek
 from edgekeeper.kube.store import Change, Store, SyncState
-from edgekeeper.runtime.watches import watched_namespaces
 
 PATIENCE: Final = 10.0
 """For how many seconds an object that we applied counts as there, though no watch has shown it."""
@@ -59,12 +53,19 @@ class _Known:
     version: str
     generation: int
     applied: str = ""
-    object: JsonObject | None = None
-    """All of it, as of `version`."""
+    content: bytes | None = None
+    """All of it, as of `version`, encoded: a decoded object takes several times as much memory."""
     keep: bool = False
     """Whether its content is used by expressions."""
     until: float | None = None
     """Until when it counts as there without being in the store; None once it was."""
+
+    @property
+    def object(self) -> JsonObject:
+        """The content, which has to be known."""
+        assert self.content is not None  # noqa: S101 - the caller has checked it
+        found: JsonObject = msgspec.json.decode(self.content)
+        return found
 
     def accords_with(self, live: JsonObject) -> bool:
         """Whether it has not changed since, but for its status and its metadata."""
@@ -88,13 +89,12 @@ class Watched:
         self, client: KubeClient, informers: Informers, namespaces: tuple[str, ...] = (), selector: str = ""
     ) -> None:
         self._client = client
-        self._informers = informers
-        self._namespaces = namespaces
-        """Where the process may look; empty for everywhere."""
         self._selector = selector
-        self._watched: dict[Kind, dict[str, Informer]] = {}
-        """By the namespace that each watches; empty for all."""
-        self._stops: list[Callable[[], None]] = []
+        self.watches = KindWatches(informers, namespaces, selector)
+        self.watches.add_index(_PART_OF_INDEX, _part_of)
+        self.watches.on_change = self._changed
+        self.watches.on_state = self._state_changed
+        self.watches.on_closed = self._forget_kind
         self._known: dict[Kind, dict[Key, _Known]] = defaultdict(dict)
         self._unseen: set[Address] = set()
         """Objects that we know of, and that the store has not shown yet."""
@@ -103,62 +103,19 @@ class Watched:
         self.on_state: Callable[[Kind], None] | None = None
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        return tuple(self._watched)
-
-    @property
     def size(self) -> int:
         """How many objects are remembered, to show in tests that memory is bounded."""
         return sum(map(len, self._known.values()))
 
-    async def watch(self, kinds: Iterable[Kind]) -> None:
-        """Watch these kinds from now on; returns when it is known which objects there are, or that it cannot be."""
-        for kind in kinds:
-            informers = self._watched.get(kind) or self._begin(kind)
-            for informer in informers.values():
-                await informer.wait_settled()
-
-    def _begin(self, kind: Kind) -> dict[str, Informer]:
-        informers = self._watched[kind] = {
-            place: self._informers.acquire(kind, namespace=place, labels=self._selector, metadata_only=True)
-            for place in watched_namespaces(kind, self._namespaces)
-        }
-        for informer in informers.values():
-            informer.store.add_index(_PART_OF_INDEX, _part_of)
-            self._stops.append(informer.subscribe(lambda change: self._changed(kind, change)))
-            self._stops.append(informer.subscribe_state(lambda: self._state_changed(kind)))
-        return informers
-
-    def _stores(self, kind: Kind) -> list[Store]:
-        return [informer.store for informer in self._watched[kind].values()]
+    def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
+        """Watch these namespaces from now on; empty for all. What is known about objects elsewhere is forgotten."""
+        self.watches.set_namespaces(namespaces)
+        for kind in self.watches:
+            for key in [key for key in self._known[kind] if not self.watches.covers(kind, key.namespace)]:
+                self.forget(Address(kind, key))
 
     def _store(self, address: Address) -> Store | None:
-        """The store that an object is in; None if nobody looks where it is."""
-        informers = self._watched[address.kind]
-        informer = informers.get("") or informers.get(address.key.namespace)
-        return informer.store if informer is not None else None
-
-    def close(self) -> None:
-        """Stop watching."""
-        for stop in self._stops:
-            stop()
-        for informers in self._watched.values():
-            for informer in informers.values():
-                self._informers.release(informer)
-        self._stops.clear()
-        self._watched.clear()
-        self._known.clear()
-        self._unseen.clear()
-
-    def obstacle(self, kind: Kind) -> tuple[str, str] | None:
-        """The reason and the message, if objects of a kind cannot be known."""
-        states = {store.state for store in self._stores(kind)}
-        if states == {SyncState.SYNCED}:
-            return None
-        if SyncState.NOT_SERVED in states:
-            return KIND_NOT_SERVED, f"the API server does not serve {kind.qualified_plural}"
-        rule = f'apiGroups: ["{kind.group}"], resources: ["{kind.plural}"], verbs: ["*"]'
-        return KIND_NOT_PERMITTED, f"{kind.qualified_plural} may not be listed: grant {{{rule}}}"
+        return self.watches.store(address.kind, address.key.namespace)
 
     # What is there
 
@@ -167,14 +124,14 @@ class Watched:
         store = self._store(address)
         stored = store.get(address.key) if store is not None else None
         known = self._known[address.kind].get(address.key)
-        if known is not None and known.object is not None and self._is_newer(known, stored):
+        if known is not None and known.content is not None and self._is_newer(known, stored):
             return Seen(known.object, True, known.applied)
         if stored is None:
             return None
         if known is None:
             return Seen(stored, False)
         applied = known.applied if known.accords_with(stored) else ""
-        if known.object is not None and known.version == dig(stored, "metadata", "resourceVersion"):
+        if known.content is not None and known.version == dig(stored, "metadata", "resourceVersion"):
             return Seen(known.object, True, applied)
         return Seen(stored, False, applied)
 
@@ -183,23 +140,23 @@ class Watched:
             return known.until is not None and _now() < known.until
         return is_older(str(dig(stored, "metadata", "resourceVersion")), known.version)
 
-    def of_part(self, kind: Kind, apply_set: str) -> dict[Key, JsonObject]:
-        """The objects of a kind that belong to an ApplySet."""
+    def of_part(self, kind: Kind, apply_set: str, known: Container[Key] = ()) -> dict[Key, JsonObject]:
+        """The objects of a kind that belong to an ApplySet, without those that are known to."""
         found: dict[Key, JsonObject] = {}
-        for store in self._stores(kind):
+        for store in self.watches.stores(kind):
             for key in store.by_index(_PART_OF_INDEX, apply_set):
-                seen = self.find(Address(kind, key))
+                seen = None if key in known else self.find(Address(kind, key))
                 if seen is not None:
                     found[key] = seen.object
         for address in self._unseen:
-            if address.kind == kind and address.key not in found:
+            if address.kind == kind and address.key not in found and address.key not in known:
                 seen = self.find(address)
                 if seen is not None and labels.label_of(seen.object, labels.PART_OF) == apply_set:
                     found[address.key] = seen.object
         return found
 
     def keys(self, kind: Kind) -> list[Key]:
-        return [key for store in self._stores(kind) for key in store.keys()]  # noqa: SIM118 - a store is no dict
+        return [key for store in self.watches.stores(kind) for key in store.keys()]  # noqa: SIM118 - a store is no dict
 
     # What is remembered
 
@@ -219,7 +176,7 @@ class Watched:
             version=str(metadata.get("resourceVersion", "")),
             generation=metadata.get("generation") or 0,
             applied=applied,
-            object=obj if keep or not is_there else None,
+            content=msgspec.json.encode(obj) if keep or not is_there else None,
             keep=keep,
             until=None if is_there else _now() + PATIENCE,
         )
@@ -244,17 +201,21 @@ class Watched:
                 self._unseen.discard(address)
                 known.until = None
                 if not known.keep:
-                    known.object = None
+                    known.content = None
                 return  # nothing that was not known
         if self.on_change is not None:
             self.on_change(kind, change)
 
     def _state_changed(self, kind: Kind) -> None:
-        if any(store.state is SyncState.NOT_SERVED for store in self._stores(kind)):
-            for key in list(self._known[kind]):
-                self.forget(Address(kind, key))
+        if any(store.state is SyncState.NOT_SERVED for store in self.watches.stores(kind)):
+            self._forget_kind(kind)
         if self.on_state is not None:
             self.on_state(kind)
+
+    def _forget_kind(self, kind: Kind) -> None:
+        self._known.pop(kind, None)
+        self._listing.pop(kind, None)
+        self._unseen = {address for address in self._unseen if address.kind != kind}
 
     # Reading
 
@@ -272,7 +233,7 @@ class Watched:
                     group.create_task(self._read(address, gate))
 
     def _unread(self, kind: Kind) -> int:
-        return sum(map(len, self._stores(kind))) - len(self._known[kind])
+        return sum(map(len, self.watches.stores(kind))) - len(self._known[kind])
 
     async def _read(self, address: Address, gate: asyncio.Semaphore) -> None:
         async with gate:
@@ -286,7 +247,7 @@ class Watched:
         async with self._listing[kind]:
             if self._unread(kind) <= _MANY:
                 return
-            for place in self._watched[kind]:
+            for place in self.watches.places(kind):
                 async for page in self._client.pages(kind, namespace=place, labels=self._selector):
                     for raw in page.items:
                         obj: JsonObject = msgspec.json.decode(raw)

@@ -1,22 +1,26 @@
-"""Register the controllers of the role cloudflare-worker with the process: tasks, drift, tenants."""
+"""Register the controllers of the role cloudflare-worker with the process: tasks, drift, tenants.
+
+What the controllers consist of is imported when one is built: processes without them do not load it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.zerotrust import ZERO_TRUST_TENANT
 from edgekeeper.api.zerotrust_task import CLOUDFLARE_TASK
 from edgekeeper.controllers.zerotrust import rbac
-from edgekeeper.controllers.zerotrust.process_worker import cloudflare_worker
-from edgekeeper.controllers.zerotrust.tenant_preview import preview_tenants
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.readiness import Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, PlannableModule, Process, Role
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.controller import Controller
+
+if TYPE_CHECKING:
+    from edgekeeper.controllers.zerotrust.worker import CloudflareWorker
 
 
 class CloudflareWorkerModule(KindModule):
@@ -34,7 +38,7 @@ class TaskModule(CloudflareWorkerModule):
     rules: ClassVar = rbac.TASKS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
-        return process.once(cloudflare_worker).tasks(process.services)
+        return _worker(process).tasks(process.services)
 
     def readiness(self, obj: JsonObject) -> Readiness:
         phase = str(dig(obj, "status", "phase") or "Pending")
@@ -49,7 +53,7 @@ class DriftModule(CloudflareWorkerModule):
     rules: ClassVar = rbac.DRIFT
 
     def build(self, process: Process, values: FlagValues) -> Controller:
-        return process.once(cloudflare_worker).drift(process.services)
+        return _worker(process).drift(process.services)
 
 
 class TenantModule(CloudflareWorkerModule, PlannableModule):
@@ -61,9 +65,18 @@ class TenantModule(CloudflareWorkerModule, PlannableModule):
     rules: ClassVar = rbac.TENANTS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
-        return process.once(cloudflare_worker).tenants(process.services)
+        return _worker(process).tenants(process.services)
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
+        from edgekeeper.controllers.zerotrust.tenant_preview import preview_tenants  # noqa: PLC0415 # as above
+
         return await preview_tenants(process, objects, keys)
+
+
+def _worker(process: Process) -> CloudflareWorker:
+    """The worker that all these controllers belong to."""
+    from edgekeeper.controllers.zerotrust.process_worker import cloudflare_worker  # noqa: PLC0415 # as above
+
+    return process.once(cloudflare_worker)

@@ -20,7 +20,6 @@ from edgekeeper.controllers.zerotrust.kube_worker import (
     template_controller,
 )
 from edgekeeper.controllers.zerotrust.route_index import is_annotated
-from edgekeeper.controllers.zerotrust.route_preview import preview_routes
 from edgekeeper.controllers.zerotrust.route_report import MESSAGE, READY, REASON
 from edgekeeper.controllers.zerotrust.state_controller import STATE_CONTROLLER, TASK_COLLECTOR
 from edgekeeper.controllers.zerotrust.template_controller import TEMPLATE_CONTROLLER
@@ -84,6 +83,8 @@ class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
+        from edgekeeper.controllers.zerotrust.route_preview import preview_routes  # noqa: PLC0415 # loads the cloudflare-worker
+
         return await preview_routes(process, kube_options(process.options, values), objects, keys)
 
     def readiness(self, obj: JsonObject) -> Readiness:

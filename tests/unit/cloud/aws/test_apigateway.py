@@ -123,3 +123,16 @@ async def test_wait_for_a_domain_call_is_known_beforehand(world: World) -> None:
     waits = [result.after for result in results if isinstance(result, Wait)]
     assert 2 <= len(waits) <= 3
     assert all(later - earlier > timedelta(seconds=25) for earlier, later in pairwise(sorted(waits)))
+
+
+@both_ways
+async def test_domain_is_tagged_and_untagged(world: World) -> None:
+    created = await world.gateway.create_domain("api.example.com", _settings(world), tags={"team": "a"})
+    await world.gateway.tag(created.arn, {"uid": "1"})
+    found = await world.gateway.find_domain("api.example.com")
+    assert found is not None
+    assert found.tags == {"team": "a", "uid": "1"}
+    await world.gateway.untag(created.arn, ["uid"])
+    found = await world.gateway.find_domain("api.example.com")
+    assert found is not None
+    assert found.tags == {"team": "a"}

@@ -11,9 +11,10 @@ from aiobotocore.credentials import AioCredentials
 from botocore.exceptions import NoCredentialsError
 
 from edgekeeper import __version__
-from edgekeeper.cloud.aws.clients import AwsClients, AwsConfigError, AwsSettings, InsecureEndpointError
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import new_session, static_session
 from edgekeeper.cloud.aws.roles import Role
+from edgekeeper.cloud.aws.settings import AwsConfigError, AwsSettings, InsecureEndpointError
 from kubesim.aws.cloud import AwsCloud
 from kubesim.aws.session import session_class
 from kubesim.virtual import LoopClock, run_virtual

@@ -13,9 +13,10 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws.access import AwsAccess
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import new_session
 from edgekeeper.cloud.aws.route53 import Route53
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Transport

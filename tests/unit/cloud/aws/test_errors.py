@@ -22,9 +22,9 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from edgekeeper.cloud.aws import operations as op
+from edgekeeper.cloud.aws.answers import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.aws.error_table import UNVALIDATED
 from edgekeeper.cloud.aws.errors import classify
-from edgekeeper.cloud.aws.http import BrokenAnswerError, MalformedAnswerError
 from edgekeeper.cloud.operation import Failure, Operation, Verdict
 from edgekeeper.core.errors import Cause, Conflict, PassError, Retry, Stall, Wait
 

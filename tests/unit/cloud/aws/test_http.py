@@ -13,10 +13,11 @@ from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws import http
 from edgekeeper.cloud.aws.access import AwsAccess
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.lambda_policy import LambdaPolicies
 from edgekeeper.cloud.aws.route53 import Route53
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.transport import Transport

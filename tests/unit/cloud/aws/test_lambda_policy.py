@@ -158,3 +158,33 @@ def test_ids_of_statements_are_always_the_same_and_fit() -> None:
     assert statement_id("shop", "web") == statement_id("shop", "web")
     assert statement_id("a-b", "c") != statement_id("a", "b-c")
     assert len(statement_id("x" * 300)) <= 100
+
+
+@both_ways
+async def test_further_conditions_are_read_as_they_were_written(world: World) -> None:
+    function = _function(world)
+    url = Statement("url", "*", "", "", "o-abcdefghij", "AWS_IAM", action="lambda:InvokeFunctionUrl")
+    policy = await world.policies.apply(function, [url])
+    assert policy.statements == {"url": url}
+    assert policy.resource.endswith(":function:shop")
+    assert policy.statements["url"].fingerprint == url.fingerprint
+
+
+def test_fingerprints_differ_with_the_content_and_not_with_its_spelling() -> None:
+    account, root = Statement("one", "111122223333"), Statement("one", "arn:aws:iam::111122223333:root")
+    assert account.fingerprint == root.fingerprint
+    others = [
+        replace(ONE, source_arn="x"),
+        replace(ONE, source_account="x"),
+        replace(ONE, principal_org_id="x"),
+    ]
+    assert len({one.fingerprint for one in (ONE, *others)}) == 4
+
+
+@both_ways
+async def test_function_is_found_by_its_name(world: World) -> None:
+    function = _function(world)
+    assert (
+        await world.policies.find_function(function) == f"arn:aws:lambda:{REGION}:111122223333:function:shop"
+    )
+    assert await world.policies.find_function("nobody") is None

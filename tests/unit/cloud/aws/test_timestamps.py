@@ -10,8 +10,9 @@ from botocore.utils import parse_timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.aws.timestamps import read_moment
 
 

@@ -24,13 +24,14 @@ from prometheus_client import CollectorRegistry
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.acm import Acm
 from edgekeeper.cloud.aws.apigateway import ApiGateway
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.credentials import static_session
 from edgekeeper.cloud.aws.http import GuardedSession
 from edgekeeper.cloud.aws.lambda_policy import LambdaPolicies
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.route53 import Route53
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.cloud.budget import Budget, LaneRate
 from edgekeeper.cloud.metrics import CloudMetrics
 from edgekeeper.cloud.rates import DEFAULT_RATES

@@ -13,7 +13,6 @@ from edgekeeper.controllers.composition.dag import (
     find_cycle,
     invert,
     topological_order,
-    transitive,
 )
 from edgekeeper.controllers.composition.rejection import RejectedError
 
@@ -36,12 +35,23 @@ def _acyclic(seed: int) -> dict[str, list[str]]:
     return dict(written)
 
 
+def _with_ancestors(name: str, graph: dict[str, list[str]]) -> set[str]:
+    """A name with everything that it depends on."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        if (one := waiting.pop()) not in found:
+            found.add(one)
+            waiting.extend(graph[one])
+    return found
+
+
 def _with_cycle(seed: int) -> dict[str, list[str]]:
     """The same with an edge back."""
     graph = {name: list(needed) for name, needed in _acyclic(seed).items()}
     chance = random.Random(seed)
     name = chance.choice(list(graph))
-    ancestor = chance.choice(sorted(transitive([name], graph)))
+    ancestor = chance.choice(sorted(_with_ancestors(name, graph)))
     graph[ancestor].append(name)
     return graph
 

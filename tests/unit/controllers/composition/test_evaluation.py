@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from edgekeeper.controllers.composition.evaluation import (
-    Allowance,
-    Bindings,
-    combinations,
-    is_included,
-    resolve,
-    unmet,
-)
+from edgekeeper.controllers.composition import evaluation
+from edgekeeper.controllers.composition.checking import CompiledNode
+from edgekeeper.controllers.composition.evaluation import MOST_OBJECTS, Allowance, Bindings, combine, holds
 from edgekeeper.controllers.composition.graph import Graph, Options
 from edgekeeper.controllers.composition.values import as_field
 from edgekeeper.core.json import JsonObject
@@ -32,6 +29,26 @@ def _bound(graph: Graph, spec: JsonObject, **observed: Any) -> Bindings:
     for name, value in observed.items():
         bindings.bind(name, value)
     return bindings
+
+
+def resolve(
+    node: CompiledNode, variables: Mapping[str, Any], allowance: Allowance | None = None
+) -> JsonObject:
+    return asyncio.run(evaluation.resolve(node, variables, allowance or Allowance()))
+
+
+def combinations(
+    node: CompiledNode, variables: Mapping[str, Any], most: int = MOST_OBJECTS
+) -> list[dict[str, Any]]:
+    allowance = Allowance()
+    lists = [evaluation.iterator_values(one, variables, allowance) for one in node.for_each]
+    return combine(node, lists, most)
+
+
+def first_unmet(node: CompiledNode, observed: JsonObject) -> str:
+    """What is written in the first condition that does not hold; empty if all do."""
+    found = asyncio.run(evaluation.first_unmet(node, observed, Allowance()))
+    return "" if found is None else found.expression.written
 
 
 def _collection(*dimensions: dict[str, str], name: str) -> JsonObject:
@@ -166,23 +183,24 @@ def test_others_see_a_collection_as_a_list() -> None:
     ],
 )
 def test_nothing_does_not_hold(condition: str, included: bool) -> None:
-    graph = graph_of(definition(config("a", includeWhen=["${true}", condition]), spec={"on": "boolean"}))
-    assert is_included(graph.nodes["a"], _bound(graph, {"on": True}).variables) is included
+    graph = graph_of(definition(config("a", includeWhen=[condition]), spec={"on": "boolean"}))
+    (compiled,) = graph.nodes["a"].include_when
+    assert holds(compiled, _bound(graph, {"on": True}).variables, Allowance()) is included
 
 
 def test_condition_that_is_no_boolean_fails() -> None:
     graph = graph_of(definition(config("a", includeWhen=["${dyn(1)}"])))
     with pytest.raises(EvaluationError, match='expression "dyn\\(1\\)" must return bool'):
-        is_included(graph.nodes["a"], {})
+        holds(graph.nodes["a"].include_when[0], {}, Allowance())
 
 
-def test_conditions_that_keep_an_object_from_being_ready_are_named() -> None:
+def test_condition_that_keeps_an_object_from_being_ready_is_named() -> None:
     graph = graph_of(
         definition(workload("p", readyWhen=["${p.status.ready > 0}", "${p.metadata.name == 'p'}"]))
     )
     observed: JsonObject = {"metadata": {"name": "p"}, "status": {"ready": 0}}
-    assert [one.expression.written for one in unmet(graph.nodes["p"], observed)] == ["p.status.ready > 0"]
-    assert unmet(graph.nodes["p"], {**observed, "status": {"ready": 1}}) == []
+    assert first_unmet(graph.nodes["p"], observed) == "p.status.ready > 0"
+    assert first_unmet(graph.nodes["p"], {**observed, "status": {"ready": 1}}) == ""
 
 
 def test_objects_of_a_collection_are_judged_one_by_one() -> None:
@@ -190,8 +208,8 @@ def test_objects_of_a_collection_are_judged_one_by_one() -> None:
         "readyWhen": ["${each.data.key == 'x'}"]
     }
     graph = graph_of(definition(resource, spec=LISTS))
-    assert unmet(graph.nodes["c"], {"data": {"key": "x"}}) == []
-    assert len(unmet(graph.nodes["c"], {"data": {"key": "y"}})) == 1
+    assert first_unmet(graph.nodes["c"], {"data": {"key": "x"}}) == ""
+    assert first_unmet(graph.nodes["c"], {"data": {"key": "y"}}) == "each.data.key == 'x'"
 
 
 @pytest.mark.parametrize(
@@ -240,6 +258,21 @@ def test_expressions_of_one_object_share_a_budget() -> None:
     with pytest.raises(EvaluationError) as stopped:
         resolve(node, {}, Allowance(20 * cost - 1))
     assert (stopped.value.kind, stopped.value.pending) == (ErrorKind.COST_EXCEEDED, False)
+
+
+def test_expressions_that_fail_use_up_the_budget_too() -> None:
+    bomb = "${string(size(schema.spec.l.map(a, schema.spec.l.map(b, schema.spec.l.map(c, a + b + c)))))}"
+    graph = graph_of(definition(config("a", value=bomb), spec=LISTS))
+    variables = _bound(graph, {"l": ["x"] * 1_000, "n": []}).variables
+    allowance = Allowance(150_000)
+    with pytest.raises(EvaluationError):
+        resolve(graph.nodes["a"], variables, allowance)
+    with pytest.raises(EvaluationError):
+        resolve(graph.nodes["a"], variables, allowance)
+    cheap = graph_of(definition(config("a", value="${string(1 + 1)}"))).nodes["a"]
+    with pytest.raises(EvaluationError) as stopped:
+        resolve(cheap, {}, allowance)
+    assert stopped.value.kind is ErrorKind.COST_EXCEEDED
 
 
 def test_one_expression_cannot_spend_the_budget_of_an_object() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from random import Random
 
@@ -9,11 +10,11 @@ import pytest
 import yaml
 
 from edgekeeper.cli.built_in import BuiltInSchemas
-from edgekeeper.controllers.composition import labels
+from edgekeeper.controllers.composition import labels, waves
 from edgekeeper.controllers.composition.graph import Graph, compile_definition, read_definition
 from edgekeeper.controllers.composition.instance_plan import Address, Desired, Limits, NodeState, Plan, Seen
 from edgekeeper.controllers.composition.inventory import GroupKind, Inventory
-from edgekeeper.controllers.composition.waves import decide, read_nodes
+from edgekeeper.controllers.composition.used_objects import read_nodes
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from tests.composition.fake_view import FakeView
@@ -32,6 +33,10 @@ def app(**spec: object) -> JsonObject:
     obj = instance("App", "demo", dict(spec))
     obj["metadata"]["uid"] = "u-1"
     return obj
+
+
+def decide(graph: Graph, kind: Kind, obj: JsonObject, view: FakeView, limits: Limits | None = None) -> Plan:
+    return asyncio.run(waves.decide(graph, kind, obj, view, limits))
 
 
 def states(plan: Plan) -> dict[str, NodeState]:

@@ -51,7 +51,7 @@ class Documents:
             return self._discover(request, path)
         if root == "openapi":
             _check_method(request)
-            return _tagged(request, self._document(path))
+            return _tagged(request, self._document(request, path))
         if root in _PROBES:
             return self._probe(request, path)
         if path == "/version":
@@ -96,7 +96,7 @@ class Documents:
                 return respond(discovery.resource_list(self.registry, group, group_version))
         raise UnservedPathError
 
-    def _document(self, path: str) -> Response:
+    def _document(self, request: Request, path: str) -> Response:
         if path == "/openapi/v2":
             return Response(200, self.openapi.v2())
         if path == "/openapi/v3":
@@ -104,7 +104,11 @@ class Documents:
         place = path.removeprefix("/openapi/v3/")
         if place == path:
             raise UnservedPathError
-        return Response(200, self.openapi.document(place))
+        document = self.openapi.document(place)
+        current = self.openapi.address(place)
+        if (asked := request.query.get("hash")) and asked[0] != current.rpartition("=")[2]:
+            return Response(301, b"", headers={"Location": current})
+        return Response(200, document)
 
     def _paths(self) -> list[str]:
         paths = ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
@@ -122,6 +126,8 @@ def _check_method(request: Request) -> None:
 
 def _tagged(request: Request, response: Response) -> Response:
     """Give a document an entity tag, and answer 304 to a client that has it already."""
+    if response.status != 200:
+        return response
     tag = f'"{hashlib.sha256(response.body).hexdigest().upper()}"'
     if request.header("if-none-match") == tag:
         return Response(304, b"", response.content_type, {**response.headers, "ETag": tag})

@@ -38,9 +38,13 @@ class OpenApi:
         for name, versions in self.registry.groups().items():
             for version in versions:
                 place = f"apis/{name}/{version}" if name else f"api/{version}"
-                digest = hashlib.sha256(self.document(place)).hexdigest().upper()
-                paths[place] = {"serverRelativeURL": f"/openapi/v3/{place}?hash={digest}"}
+                paths[place] = {"serverRelativeURL": self.address(place)}
         return msgspec.json.encode({"paths": paths})
+
+    def address(self, place: str) -> str:
+        """Where a document is as it is now."""
+        digest = hashlib.sha256(self.document(place)).hexdigest().upper()
+        return f"/openapi/v3/{place}?hash={digest}"
 
     def document(self, place: str) -> bytes:
         """GET /openapi/v3/{place}"""

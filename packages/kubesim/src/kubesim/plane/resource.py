@@ -94,6 +94,8 @@ class Strategy:
     """Note on an object that it is about to go: finalizers and status that its own controller works from."""
     validate: Callable[[JsonObject, JsonObject | None], list[FieldError]] = lambda _new, _old: []
     """Return violations that the schema cannot express: `(new, old or None)`."""
+    validate_status: Callable[[JsonObject, JsonObject | None], list[FieldError]] = lambda _new, _old: []
+    """The same for a write to the status."""
     validate_name: Callable[[str], Sequence[str]] | None = None
     """Replace the default name check (DNS-1123 subdomain): return the reasons why a name is not valid."""
 

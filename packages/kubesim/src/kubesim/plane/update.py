@@ -167,6 +167,7 @@ def _validate(call: Call, new: JsonObject, live: JsonObject) -> None:
     errors += validate_metadata_update(metadata, meta_of(live))
     if call.subresource == "status":
         errors += resource.schema.validate_status(new, live)
+        errors += resource.strategy.validate_status(new, live)
     else:
         errors += resource.schema.validate(new, live)
         errors += resource.strategy.validate(new, live)

@@ -55,14 +55,25 @@ def bare_zone(zone: str) -> str:
 def record_of(entry: InventoryRecord) -> Record:
     """The record of an entry. An entry without a TTL is an alias."""
     if entry.ttl is None:
-        return Record(entry.name, entry.type, alias=AliasTarget(CLOUDFRONT_ALIAS_ZONE, entry.target))
+        zone = entry.alias_zone or CLOUDFRONT_ALIAS_ZONE
+        return Record(entry.name, entry.type, alias=AliasTarget(zone, entry.target))
     return Record(entry.name, entry.type, entry.ttl, (entry.target,))
 
 
 def planned_entry(record: Record, zone: str, role: str) -> InventoryRecord:
     """The inventory entry, in state Planned, of a record that is about to be written."""
-    target = record.alias.name if record.alias else record.values[0]
-    return InventoryRecord(bare_zone(zone), record.name, record.type, target, record.ttl, role, "Planned")
+    target = record.alias.name if record.alias else normalise_name(record.values[0])
+    alias_zone = record.alias.zone_id if record.alias else CLOUDFRONT_ALIAS_ZONE
+    return InventoryRecord(
+        bare_zone(zone),
+        record.name,
+        record.type,
+        target,
+        record.ttl,
+        role,
+        "Planned",
+        alias_zone if alias_zone != CLOUDFRONT_ALIAS_ZONE else "",
+    )
 
 
 def content_of(entry: InventoryRecord) -> tuple[str | int | None, ...]:

@@ -67,11 +67,18 @@ class RecordReport:
         is_first = isinstance(self.pass_plan.next, WriteRecords) and self.is_news
         return is_first and self.pass_plan.drift.drift_detected
 
-    def mark(self, plan: RecordPlan, unmanaged: Sequence[Record], *, is_configured: bool) -> None:
-        """Mark DNSReady. `unmanaged` are records of others that are as wanted; the spec may ask for no records."""
+    def mark(
+        self,
+        plan: RecordPlan,
+        unmanaged: Sequence[Record],
+        *,
+        is_configured: bool,
+        unset: str = "spec.dns is not set",
+    ) -> None:
+        """Mark DNSReady. `unmanaged` are records of others that are as wanted; the spec may ask for no records: `unset`."""
         step, state = self.pass_plan.next, self.state
         if not is_configured and not state.inventory:
-            self._mark(True, "DNSNotConfigured", "spec.dns is not set")
+            self._mark(True, "DNSNotConfigured", unset)
         elif isinstance(step, _UNDER_WAY) and not self.pass_plan.drift.drift_detected:
             self._mark(False, _CREATING, self.progress(DNS_READY, _CREATING, step))
         elif broken := plan.differences:

@@ -15,12 +15,14 @@ from dataclasses import replace
 from edgekeeper.api.shared import DnsChange, InventoryRecord
 from edgekeeper.cloud.aws.access import AwsAccess
 from edgekeeper.cloud.aws.dns import steps
+from edgekeeper.cloud.aws.dns.directory import ZoneDirectory
 from edgekeeper.cloud.aws.dns.entries import TYPES, inventory_fields
 from edgekeeper.cloud.aws.dns.outbox import DnsOutbox
 from edgekeeper.cloud.aws.dns.records import Record, RecordKey, normalise_name
 from edgekeeper.cloud.aws.dns.state import RecordState, ZoneView
 from edgekeeper.cloud.aws.dns.zone import Zone
 from edgekeeper.cloud.aws.dns.zones import Zones
+from edgekeeper.cloud.aws.error_table import DNS_DENIED
 from edgekeeper.cloud.aws.mirrors import GRACE
 from edgekeeper.cloud.aws.roles import Role
 from edgekeeper.cloud.metrics import CloudMetrics
@@ -47,6 +49,8 @@ class Dns:
         patient = replace(options, settling=GRACE)
         self.zones = Zones(access, clock, metrics, options=patient)
         self.outbox = DnsOutbox(self.zones, clock)
+        self.directory = ZoneDirectory(access, clock)
+        """Which zone a domain name belongs to."""
         self._clock = clock
 
     async def run(self) -> None:
@@ -73,17 +77,22 @@ class Dns:
         inventory: tuple[InventoryRecord, ...],
         changes: Iterable[DnsChange],
         wake: Callable[[], None],
+        *,
+        may_assume: bool = False,
     ) -> RecordState:
         """Apply the results of the zone writers to the inventory, and find the changes that have not propagated yet.
 
         `wake` is called when one of those has. If a change cannot be followed until a person acts, that becomes the error
-        of the work, unless it has one already.
+        of the work, unless it has one already. With `may_assume` changes that IAM denies reading, which is known after some
+        time only, count as propagated.
         """
         inventory, work = self.outbox.collect(owner, inventory)
         followed = tuple(dict.fromkeys((*changes, *work.changes)))
         try:
             followed = tuple(change for change in followed if not self._is_propagated(change, wake))
         except Stall as refusal:
+            if may_assume and refusal.error_type == DNS_DENIED.error_type:
+                return RecordState(inventory, work=work)
             work = replace(work, error=work.error or refusal)
         return RecordState(inventory, work=work, changes=followed)
 

@@ -106,6 +106,15 @@ def _statement(function: Function, qualifier: str, params: Any) -> dict[str, Any
         conditions.setdefault("StringEquals", {})["AWS:SourceAccount"] = params["SourceAccount"]
     if "PrincipalOrgID" in params:
         conditions.setdefault("StringEquals", {})["aws:PrincipalOrgID"] = params["PrincipalOrgID"]
+    if "FunctionUrlAuthType" in params:
+        if params["Action"] != "lambda:InvokeFunctionUrl":
+            raise AwsError(
+                "InvalidParameterValueException",
+                "FunctionUrlAuthType is only supported for lambda:InvokeFunctionUrl action",
+            )
+        conditions.setdefault("StringEquals", {})["lambda:FunctionUrlAuthType"] = params[
+            "FunctionUrlAuthType"
+        ]
     if "SourceArn" in params:
         conditions["ArnLike"] = {"AWS:SourceArn": params["SourceArn"]}
     return statement | ({"Condition": conditions} if conditions else {})

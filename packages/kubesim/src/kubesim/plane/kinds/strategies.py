@@ -8,7 +8,7 @@ from edgekeeper.core.json import JsonObject
 from kubesim.plane.kinds.catalogue import Row
 from kubesim.plane.kinds.prepare import cluster, core, job, pod, service
 from kubesim.plane.kinds.prepare.status import empty_status
-from kubesim.plane.kinds.rules import NAME_RULES, RULES
+from kubesim.plane.kinds.rules import NAME_RULES, RULES, STATUS_RULES
 from kubesim.plane.resource import Strategy
 
 Prepare = Callable[[JsonObject], None]
@@ -48,6 +48,7 @@ def strategy_of(row: Row) -> Strategy:
         prepare_create=_in_turn(preparations),
         prepare_update=_UPDATE.get(row.kind, nothing.prepare_update),
         validate=RULES.get(f"{row.kind}.{row.group}") or RULES.get(row.kind, nothing.validate),
+        validate_status=STATUS_RULES.get(row.kind, nothing.validate_status),
         validate_name=None if row.group == "events.k8s.io" else NAME_RULES.get(row.kind),
     )
 

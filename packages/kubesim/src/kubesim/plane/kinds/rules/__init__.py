@@ -76,6 +76,12 @@ _RULES: dict[str, Rule] = {
 RULES: dict[str, Validate] = {kind: _listed(rule) for kind, rule in _RULES.items()}
 """The rules of each kind; `Kind.group` where a kind has other rules in another group."""
 
+STATUS_RULES: dict[str, Validate] = {
+    "Deployment": _listed(workload.deployment_status),
+    "ReplicaSet": _listed(workload.replica_set_status),
+}
+"""The rules of each kind for writes to its status."""
+
 NAME_RULES: dict[str, Callable[[str], Sequence[str]]] = {
     "ClusterRole": name.path_segment,
     "ClusterRoleBinding": name.path_segment,

@@ -56,6 +56,27 @@ def deployment(new: JsonObject, old: JsonObject | None) -> Errors:
         yield from immutable("spec.selector", spec.get("selector"), dig(old, "spec", "selector"))
 
 
+def deployment_status(new: JsonObject, _old: JsonObject | None) -> Errors:
+    yield from _counts(new, "updatedReplicas", "readyReplicas", "availableReplicas")
+
+
+def replica_set_status(new: JsonObject, _old: JsonObject | None) -> Errors:
+    yield from _counts(new, "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+
+
+def _counts(new: JsonObject, *parts: str) -> Errors:
+    """No count exceeds that of all pods, and pods that are available are ready."""
+    status = dig_object(new, "status")
+    yield from not_negative(status, "status", "replicas", *parts)
+    counts = {part: status.get(part) or 0 for part in parts}
+    for part, count in counts.items():
+        if count > (status.get("replicas") or 0):
+            yield invalid_value(f"status.{part}", count, "cannot be greater than status.replicas")
+    if counts["availableReplicas"] > counts["readyReplicas"]:
+        why = "cannot be greater than readyReplicas"
+        yield invalid_value("status.availableReplicas", counts["availableReplicas"], why)
+
+
 def replica_set(new: JsonObject, old: JsonObject | None) -> Errors:
     spec = dig_object(new, "spec")
     yield from not_negative(spec, "spec", "replicas", "minReadySeconds")

@@ -1,0 +1,1 @@
+"""LambdaPermission: statements of the resource policy of a Lambda function."""

@@ -1,0 +1,188 @@
+"""How far the resources of an instance in a cluster are, as the operator would judge them. Nothing is written.
+
+    live = await read_instance(client, clock, "WebApp", "shop", namespace="default")
+    live.states        by resource: Ready, NotReady, Waiting, Missing, …
+    live.messages      by resource: why it is no further
+
+The graph is that of the newest revision of the definition, which is what the instance is served with. The judgement is
+that of the operator's own next pass (`waves.decide`), with each object that it asks for read from the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from edgekeeper.api.composition import DefinitionSpec
+from edgekeeper.controllers.composition.definition_observe import instance_kind
+from edgekeeper.controllers.composition.graph import Graph, Options, read_definition
+from edgekeeper.controllers.composition.instance_plan import Address, NodeState, Plan, Seen
+from edgekeeper.controllers.composition.rejection import RejectedError
+from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND, Revision, definition_of
+from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
+from edgekeeper.controllers.composition.selectors import matches
+from edgekeeper.controllers.composition.served_schemas import ServedCompiler, ServedSchemas
+from edgekeeper.controllers.composition.waves import decide
+from edgekeeper.core.clock import Clock
+from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.errors import ForbiddenError, NotFoundError
+from edgekeeper.kube.kinds import Key, Kind
+
+MISSING = "Missing"
+OUTDATED = "Outdated"
+
+
+class UnknownInstanceError(Exception):
+    """There is no such instance, no definition of its kind, or none that can be compiled."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveInstance:
+    """An instance, and how far each of its resources is."""
+
+    graph: Graph
+    kind: Kind
+    key: Key
+    object: JsonObject
+    states: dict[str, str]
+    messages: dict[str, str]
+    """Only of resources that have something to say."""
+
+
+async def read_instance(
+    client: KubeClient, clock: Clock, kind: str, name: str, namespace: str
+) -> LiveInstance:
+    """Read an instance by its kind, as definitions spell it, or in lower case. Raise UnknownInstanceError, ApiError."""
+    spec = await _spec_of(client, kind)
+    found = instance_kind(spec.schema)
+    key = Key(namespace if found.namespaced else "", name)
+    try:
+        instance = await client.get(found, key)
+    except NotFoundError as error:
+        raise UnknownInstanceError(f"{found.kind} {key} does not exist") from error
+    compilation = await ServedCompiler(ServedSchemas(client, clock), Options(omit_allowed=True)).compile(spec)
+    if compilation.graph is None:
+        problem = compilation.problems[0]
+        raise UnknownInstanceError(
+            f"the definition of {found.kind} is not valid: {problem.path}: {problem.message}"
+        )
+    plan = await _plan(client, compilation.graph, found, instance)
+    messages = {node: result.message for node, result in plan.nodes.items() if result.message}
+    return LiveInstance(compilation.graph, found, key, instance, _states(plan), messages)
+
+
+async def _spec_of(client: KubeClient, kind: str) -> DefinitionSpec:
+    """What the instances of a kind are served with."""
+    try:
+        definitions = [
+            msgspec.json.decode(raw) async for page in client.pages(DEFINITION_KIND) for raw in page.items
+        ]
+    except NotFoundError as error:
+        raise UnknownInstanceError("the API server does not serve ResourceGraphDefinitions") from error
+    named = [one for one in definitions if str(dig(one, "spec", "schema", "kind")).lower() == kind.lower()]
+    if not named:
+        known = sorted({str(dig(one, "spec", "schema", "kind")) for one in definitions})
+        among = f"there are {', '.join(known)}" if known else "there is none at all"
+        raise UnknownInstanceError(f"no ResourceGraphDefinition defines {kind}: {among}")
+    chosen = max(named, key=lambda one: dig(one, "status", "state") == "Active")
+    items = [raw async for page in client.pages(REVISION) for raw in page.items]
+    name = chosen["metadata"]["name"]
+    revisions = [Revision.of(msgspec.json.decode(raw)) for raw in items if definition_of(raw) == name]
+    newest = max(revisions, key=lambda one: one.number, default=None)
+    if newest is not None and newest.spec is not None:
+        return newest.spec
+    try:
+        return read_definition(chosen)
+    except RejectedError as error:
+        raise UnknownInstanceError(f"ResourceGraphDefinition {name} is not valid: {error.message}") from error
+
+
+async def _plan(client: KubeClient, graph: Graph, kind: Kind, instance: JsonObject) -> Plan:
+    """Decide; read what was asked for; and again, until everything that is asked for is known."""
+    view = _ReadView(client)
+    while True:
+        plan = decide(graph, kind, instance, view)
+        if not await view.read():
+            return plan
+
+
+class _ReadView:
+    """Implements `instance_plan.View`. What is not known yet counts as absent, and is read by `read`."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._objects: dict[Address, Seen | None] = {}
+        self._kinds: dict[Kind, dict[Key, Seen]] = {}
+        """Kinds of which all objects were listed."""
+        self._obstacles: dict[Kind, tuple[str, str]] = {}
+        self._asked: set[Address] = set()
+        self._listed: set[Kind] = set()
+
+    def find(self, address: Address) -> Seen | None:
+        if address not in self._objects:
+            self._asked.add(address)
+        return self._objects.get(address)
+
+    def find_external(self, address: Address) -> Seen | None:
+        return self.find(address)
+
+    def select(self, kind: Kind, namespace: str, selector: JsonObject) -> list[tuple[Key, Seen]]:
+        if kind not in self._kinds:
+            self._listed.add(kind)
+        return [
+            (key, seen)
+            for key, seen in sorted(self._kinds.get(kind, {}).items())
+            if namespace in ("", key.namespace)
+            and matches(selector, dig_object(seen.object, "metadata", "labels"))
+        ]
+
+    def obstacle(self, kind: Kind, *, external: bool) -> tuple[str, str] | None:
+        return self._obstacles.get(kind)
+
+    async def read(self) -> bool:
+        """Read what was asked for since the last time; whether there was something."""
+        asked, listed = self._asked, self._listed
+        self._asked, self._listed = set(), set()
+        for address in sorted(asked, key=str):
+            self._objects[address] = await self._get(address)
+        for kind in listed:
+            self._kinds[kind] = await self._list(kind)
+        return bool(asked or listed)
+
+    async def _get(self, address: Address) -> Seen | None:
+        try:
+            return Seen(await self._client.get(address.kind, address.key))
+        except NotFoundError:
+            return None
+        except ForbiddenError as error:
+            self._obstacles[address.kind] = ("KindNotPermitted", error.message)
+            return None
+
+    async def _list(self, kind: Kind) -> dict[Key, Seen]:
+        try:
+            pages = [page async for page in self._client.pages(kind)]
+        except ForbiddenError as error:
+            self._obstacles[kind] = ("KindNotPermitted", error.message)
+            return {}
+        return dict(_keyed(msgspec.json.decode(raw) for page in pages for raw in page.items))
+
+
+def _keyed(objects: Iterable[JsonObject]) -> Iterable[tuple[Key, Seen]]:
+    for one in objects:
+        yield Key(str(dig(one, "metadata", "namespace") or ""), one["metadata"]["name"]), Seen(one)
+
+
+def _states(plan: Plan) -> dict[str, str]:
+    """As they are shown to people: what is to be applied is missing, or not as it should be."""
+    absent = {one.node for one in plan.applies if not one.exists}
+    return {
+        node: str(result.state)
+        if result.state is not NodeState.APPLY
+        else MISSING
+        if node in absent
+        else OUTDATED
+        for node, result in plan.nodes.items()
+    }
