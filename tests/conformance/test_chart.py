@@ -180,7 +180,9 @@ def test_feature_that_is_off_has_no_rights_and_no_controllers(helm: Path) -> Non
         for rule in role["rules"]
         for group in rule.get("apiGroups", ())
     }
-    assert not {"cfzt.cloudflare.com", "kro.run", "gateway.networking.k8s.io", "acm.services.k8s.aws"} & groups
+    assert (
+        not {"cfzt.cloudflare.com", "kro.run", "gateway.networking.k8s.io", "acm.services.k8s.aws"} & groups
+    )
     assert not names(found, "ValidatingWebhookConfiguration")
     assert "edgekeeper-secrets" not in names(found, "ClusterRole")
     (deployment,) = (obj for obj in found if obj["kind"] == "Deployment")

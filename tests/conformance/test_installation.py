@@ -39,6 +39,8 @@ from tests.conformance.real import CONTROLLERS, real_server, write_kubeconfig
 from tests.conformance.servers import Server, UnavailableError
 from tools.chart import CHART, NAMESPACE
 
+REGION = "us-east-1"
+"""That of the chart's values."""
 WORKERS = ("edgekeeper-kube-worker", "edgekeeper-cloudflare-worker")
 ACCOUNTS: dict[str, dict[str, str]] = {
     "all-in-one": {"edgekeeper": ALL},
@@ -134,7 +136,7 @@ async def test_operator_works_with_exactly_the_rights_of_the_chart(
 ) -> None:
     async with installed(admin, tmp_path, mode) as site:
         await start(site, mode)
-        published = [*examples("quickstart/20-tenants.yaml"), *zero_trust()]
+        published = [*examples("quickstart/20-tenants.yaml"), *zero_trust(), *bridged(site)]
         await site.apply(published)
         await site.until_ready([obj for obj in published if obj["kind"] != OPERATOR_CONFIG])
         await site.apply([RIGHTS_FOR_BOXES])
@@ -165,9 +167,43 @@ def zero_trust() -> list[JsonObject]:
     return [obj for obj in found if obj["kind"] != "Namespace"]
 
 
+def bridged(site: Site) -> list[JsonObject]:
+    """A domain name and a permission for an API and a function in AWS, without ACK: no cluster here has its controllers."""
+    account = site.aws.account()
+    gateway, functions = account.apigateway(REGION), account.functions(REGION)
+    api = gateway.add_api("orders")
+    functions.add("orders")
+    version = "bridge.ack.tubi.internal/v1alpha1"
+    metadata = {"name": "orders", "namespace": TEAM}
+    statement = {
+        "statementId": "orders-api",
+        "principal": "apigateway.amazonaws.com",
+        "sourceArn": f"arn:aws:execute-api:{REGION}:111122223333:{api}/*/*",
+    }
+    return [
+        {
+            "apiVersion": version,
+            "kind": "LambdaPermission",
+            "metadata": metadata,
+            "spec": {"functionRef": {"functionName": "orders"}, "permissions": [statement]},
+        },
+        {
+            "apiVersion": version,
+            "kind": "APIGatewayDomain",
+            "metadata": metadata,
+            "spec": {
+                "domain": "orders.example.com",
+                "certificateStrategy": "create",
+                "apiRef": {"apiId": api},
+            },
+        },
+    ]
+
+
 def deletable(objects: list[JsonObject]) -> list[JsonObject]:
     """Routes and tenants of CloudFront: what is published. Tenants of Zero Trust must outlive their routes."""
-    return [obj for obj in objects if obj["kind"] in ("HTTPRoute", "DistributionTenant", OPERATOR_CONFIG)]
+    kinds = ("HTTPRoute", "DistributionTenant", "APIGatewayDomain", "LambdaPermission", OPERATOR_CONFIG)
+    return [obj for obj in objects if obj["kind"] in kinds]
 
 
 async def start(site: Site, mode: str) -> None:
@@ -285,6 +321,7 @@ def assert_used(log: Path, mode: str) -> None:
             and entry["user"]["username"] == f"system:serviceaccount:{NAMESPACE}:{account}"
         }
         declared = {(right.verb, right.group, right.resource) for right in granted(role)}
+        declared -= {right for right in declared if right[1].endswith(".services.k8s.aws")}  # ACK is not here
         unused = {" ".join((verb, f"{resource}.{group}")) for verb, group, resource in declared - used}
         needless = sorted(unused - NEEDED_OTHERWISE.keys())
         assert not needless, f"{account} never needs {needless}"
@@ -308,6 +345,7 @@ NEEDED_OTHERWISE = {
     "update cloudflaretasks.cfzt.cloudflare.com": "routes that change while their task is carried out",
     "update configmaps.": "routes that change",
     "watch customresourcedefinitions.apiextensions.k8s.io": "kinds that are not served at the start",
+    "update apigatewaydomains/finalizers.bridge.ack.tubi.internal": "clusters that enforce rights of owners",
     "watch services.": "routes that lead to a LoadBalancer",
 }
 """Rights that the story does not use, with what needs them. Tests of the kinds do these things."""
