@@ -69,6 +69,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         build(target)
     except subprocess.CalledProcessError as error:
+        if "pip" not in error.cmd:
+            raise
         give_up(f"the image's root cannot be built, since packages cannot be had: {error}")
     return target
 
