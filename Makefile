@@ -2,7 +2,7 @@
 #
 # Variables: PYTHON (the interpreter for new environments, 3.11 or newer), ARGS (passed on to pytest by `make test`
 # and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes), SEEDS, START and KIND (of `make
-# chaos`).
+# chaos`), PLANS (of `make crash`).
 
 PYTHON  ?= python3
 WORKERS ?= auto
@@ -10,6 +10,7 @@ ARGS    ?=
 SEEDS   ?= 200
 START   ?= 0
 KIND    ?= tenants
+PLANS   ?= ci
 
 VENV      := .venv
 DOCS_VENV := .venv/docs
@@ -34,7 +35,7 @@ help: ## List the targets
 
 demo: $(READY) ## Start the embedded control plane with examples (stays up on a terminal)
 	@if test -t 0 && test -t 1; then wait=; else wait=--wait; fi; \
-	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --story $$wait
+	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --apply examples/platform --story $$wait
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 
@@ -56,20 +57,21 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/python tools/chart.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
-crash: $(DEV_READY) ## Run every fault plan, in parallel
-	EDGEKEEPER_CRASH=all $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
+crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a third of the others; PLANS=all for all
+	EDGEKEEPER_CRASH=$(PLANS) $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
 
 # Users, other people in the cloud, faults, kills, replicas and clocks at random, judged by oracles at every step. What
 # fails is printed as a short sequence for tests/chaos/test_regressions.py. `make test` has a few seeds.
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
-# The first run builds kube-apiserver, etcd, kubectl and helm into a cache outside the checkout (10 to 20 minutes).
-# Where that is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
+# The first run builds kube-apiserver, etcd, kubectl, helm and kro into a cache outside the checkout (10 to 20 minutes). Where
+# that is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
 # tests of composition on the embedded server.
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server, and compositions on the latter
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
 	$(BIN)/python tools/helm.py || test $$? -eq 3
+	$(BIN)/python -m tools.kro || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 	$(BIN)/pytest tests/composition --servers=real $(ARGS)
 

@@ -47,8 +47,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_divided(item.path):
             by_file[item.path].append(item)
     left_out: set[pytest.Item] = set()
-    for found in by_file.values():
-        names = cases_of(Suite(chosen), [item.name for item in found])
+    for path, found in by_file.items():
+        names = cases_of(Suite(chosen), path, [item.name for item in found])
         left_out.update(item for item in found if item.name not in names)
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))

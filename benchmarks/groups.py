@@ -16,7 +16,7 @@ GROUPS: dict[str, str | None] = {
     "package": "benchmarks.package.figures",
     "zerotrust": "benchmarks.zerotrust.figures",
     "composition": "benchmarks.composition.figures",
-    "bridge": None,
+    "bridge": "benchmarks.bridge.figures",
 }
 
 

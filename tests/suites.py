@@ -1,7 +1,7 @@
 """Which tests `make test` runs, and which only `make test-all`.
 
-The product's own tests run in `make test`, but for a few slow ones, and of the tables that are played on a whole cluster
-the first and the last case. What stands below them as a test bed (the embedded API server, the simulated clouds, the
+The product's own tests run in `make test`, but for slow ones, and of the tables that are played on a whole cluster the
+first case. What stands below them as a test bed (the embedded API server, the simulated clouds, the
 expression engine) has exhaustive tables of its own; a change to the product passes a sample of those, and continuous
 integration all of them. `pytest` without `--suite` runs whatever it is asked for.
 """
@@ -42,16 +42,53 @@ SAMPLE = frozenset(
 PLAYED = (
     "tests/bridge",
     "tests/composition",
+    "tests/platform",
     "tests/reliability",
     "tests/security",
     "tests/tenants",
     "tests/zerotrust",
     "tests/zerotrust_worker",
 )
-"""Where each case of a test is a cluster of its own: `make test` runs two cases of each test, `make test-rest` the others."""
+"""Where each case of a test is a cluster of its own: `make test` runs one case of each test, `make test-rest` the others."""
 
 SLOW = frozenset({"tests/unit/cli/test_roles.py"})
-"""Tests of the product that are left to continuous integration: they wait in real time, for processes and Leases."""
+"""Files of the product that are left to continuous integration: they wait in real time, for processes and Leases."""
+
+SLOW_TESTS = {
+    "tests/composition/instances/test_reverted.py": (
+        "test_child_that_is_reverted_is_applied_seldom_and_the_condition_names_who_reverts_it",
+    ),
+    "tests/conformance/test_informers.py": ("test_informer_outlives_the_definition_of_its_kind",),
+    "tests/conformance/test_leadership.py": ("test_leadership_is_acquired_renewed_released_and_passed_on",),
+    "tests/crash/test_bridge.py": ("test_bridge_rests_for_a_day",),
+    "tests/crash/test_routes.py": ("test_routes_rest_for_a_day",),
+    "tests/crash/test_tenants.py": ("test_tenants_rest_for_a_day",),
+    "tests/reliability/test_day.py": ("test_day_ends_as_declared_and_quiet",),
+    "tests/reliability/test_r10_route_drift.py": (
+        "test_drift_of_routes_is_left_as_it_is_and_known",
+        "test_drift_of_routes_is_repaired_within_an_interval",
+    ),
+    "tests/reliability/test_r11_route_disappearance.py": (
+        "test_things_that_cloudflare_does_not_show_are_not_gone",
+    ),
+    "tests/reliability/test_r23_poison.py": ("test_objects_that_always_fail_do_not_slow_others_down",),
+    "tests/reliability/test_r30_instances.py": ("test_large_collections_are_rendered_and_compared_in_turns",),
+    "tests/reliability/test_r32_replay.py": ("test_run_is_repeated_in_another_process",),
+    "tests/tenants/test_dns.py": ("test_records_are_written_after_an_outage_of_a_day",),
+    "tests/tenants/test_outages.py": (
+        "test_fleet_in_an_outage_is_written_once_each",
+        "test_object_goes_on_within_minutes_after_half_a_day",
+    ),
+    "tests/unit/cli/test_apart.py": ("test_operator_in_processes_of_its_own_keeps_the_cluster_of_another",),
+    "tests/unit/cli/test_diff.py": ("test_cluster_that_does_not_answer_is_an_error",),
+    "tests/unit/cli/test_up.py": ("test_up_killed_at_any_moment_goes_on_with_the_same_aws",),
+    "tests/unit/kube/test_lease_failover.py": ("test_never_two_leaders_whatever_happens",),
+    "tests/zerotrust/test_route_repairs.py": ("test_settled_fleet_writes_nothing_on_restart",),
+    "tests/zerotrust_worker/test_drift.py": ("test_token_that_expires_soon_is_no_drift",),
+    "tests/zerotrust_worker/test_economy.py": ("test_fleet_without_access_is_written_in_batches",),
+    "tests/zerotrust_worker/test_service_tokens.py": ("test_token_is_refreshed_before_it_expires",),
+}
+"""Tests that take more than three seconds, and are left to continuous integration as well."""
 
 
 class Suite(StrEnum):
@@ -71,17 +108,23 @@ def suite_of(path: Path) -> Suite:
 
 def is_divided(path: Path) -> bool:
     """Whether both suites have cases of the file."""
-    within = _within(path)
-    return str(within) not in SLOW and any(within.is_relative_to(folder) for folder in PLAYED)
+    return str(_within(path)) in SLOW_TESTS or _is_played(path)
 
 
-def cases_of(suite: Suite, names: Sequence[str]) -> frozenset[str]:
+def cases_of(suite: Suite, path: Path, names: Sequence[str]) -> frozenset[str]:
     """The cases that a suite has of a divided file, given the names of all, such as `test_outage[throttled]`."""
     by_test: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         by_test[name.partition("[")[0]].append(name)
-    sample = frozenset(name for cases in by_test.values() for name in (cases[0], cases[-1]))
+    slow = SLOW_TESTS.get(str(_within(path)), ())
+    quick = [cases for test, cases in by_test.items() if test not in slow]
+    sample = frozenset(name for cases in quick for name in (cases[:1] if _is_played(path) else cases))
     return sample if suite is Suite.PRODUCT else frozenset(names) - sample
+
+
+def _is_played(path: Path) -> bool:
+    within = _within(path)
+    return str(within) not in SLOW and any(within.is_relative_to(folder) for folder in PLAYED)
 
 
 def _within(path: Path) -> PurePosixPath:

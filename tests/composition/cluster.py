@@ -65,6 +65,12 @@ class Cluster(Protocol):
         """Wait until the kind of a CustomResourceDefinition is served as that says."""
 
 
+def plane_of(cluster: Cluster) -> Plane:
+    """The server of a test that runs on the embedded one alone."""
+    assert isinstance(cluster, EmbeddedCluster)
+    return cluster.plane
+
+
 class Place(Protocol):
     """Where tests run."""
 

@@ -1,7 +1,7 @@
 """Behaviours that kro's own integration suite asserts, by their number there, and the test here that shows each.
 
-All 130 are in scope: 98 are shown by tests of instances, 32 by tests of definitions or of both together. Each runs on the embedded server
-(`make test`) and on a real one (`make conformance`). What a test asserts is the behaviour, in this product's own words
+All 130 are in scope: 97 are shown by tests of instances, 33 by tests of definitions or of both together. Each runs on the
+embedded server (`make test`) and on a real one (`make conformance`). What a test asserts is the behaviour, in this product's own words
 where messages are concerned; it may assert more. Rulings of this product that go beyond kro's have tests of their own: the
 deletion of a definition waits for its instances, and unchanged children are not written.
 """

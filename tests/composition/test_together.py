@@ -23,7 +23,7 @@ from edgekeeper.kube.transport import ApiRequest, ApiResponse
 from kubesim.plane.plane import Plane
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import virtual_time
-from tests.composition.cluster import each_server
+from tests.composition.cluster import each_server, plane_of
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 from tests.composition.definitions.test_kro import install_kro
 from tests.composition.definitions.test_kro import set_available as set_kro_available
@@ -272,7 +272,7 @@ class _SlowWrites(InProcessTransport):
     """A way to the server that takes a while, and notes what arrives there while kro is running."""
 
     def __init__(self, plane: Plane, token: str, seen: _Seen) -> None:
-        super().__init__(plane, token)
+        super().__init__(plane, token or plane.admin_token)
         self._seen = seen
 
     async def send(self, request: ApiRequest, deadline: timedelta) -> ApiResponse:
@@ -300,7 +300,7 @@ def test_nothing_is_written_once_kro_is_available_in_the_midst_of_passes(moment:
     async def scenario() -> None:
         seen = _Seen()
         async with scenery() as scene:
-            scene.connect = lambda plane, token: _SlowWrites(plane, token, seen)
+            scene.connect = lambda token: _SlowWrites(plane_of(scene.cluster), token, seen)
             await install_kro(scene, available=0)
             async with scene.operating(composition="auto"):
                 two = config_map("second", "${config.metadata.name}-second")

@@ -339,3 +339,16 @@ async def test_name_can_be_restricted_by_the_schema(api: Client, namespace: str)
         f'Widget.{kind.group} "one" is invalid: metadata.name: Invalid value: "one": metadata.name in body '
         "should match '^w-'"
     )
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
+async def test_null_in_what_is_applied_is_refused(api: Client, namespace: str, exists: bool) -> None:
+    """Unlike that of other requests, which counts as absent."""
+    kind = await kind_of_values(api)
+    path = kind.path(namespace, "one")
+    if exists:
+        (await api.apply(path, kind.new("one", spec={"count": 9}), "tests")).expect(201)
+    answer = await api.apply(path, kind.new("one", spec={"count": None, "colour": None}), "tests")
+    told = answer.refuse(422, "Invalid")["message"]
+    assert 'spec.count: Invalid value: "null": spec.count in body must be of type integer: "null"' in told
+    assert 'spec.colour in body must be of type string: "null"' in told

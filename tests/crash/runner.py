@@ -60,13 +60,14 @@ class Failure:
 def explore(
     system: System[W], scenario: Scenario[W], modes: Iterable[Mode], *, every: int = 1, seed: int = SEED
 ) -> Iterator[Failure]:
-    """Run the plans of a scenario, or every so many of them, and tell what failed."""
+    """Run the plans of a scenario, or every so many of each mode, each beginning with another, and tell what failed."""
     clean = run(system, scenario, seed=seed)
     if clean.faults:
         raise AssertionError(f"{scenario.name} fails without any fault:\n" + "\n".join(clean.faults))
-    for plan in plans_of(clean, modes)[::every]:
-        if failure := attempt(system, scenario, plan, clean, seed):
-            yield failure
+    for mode in modes:
+        for plan in plans_of(clean, [mode])[list(Mode).index(mode) % every :: every]:
+            if failure := attempt(system, scenario, plan, clean, seed):
+                yield failure
 
 
 def plans_of(clean: Record, modes: Iterable[Mode]) -> list[Plan]:

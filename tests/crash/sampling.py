@@ -1,18 +1,34 @@
-"""How many of the plans are run: all under `EDGEKEEPER_CRASH=all`, as `make crash` does, else a sample.
+"""How many of the plans are run: all under `EDGEKEEPER_CRASH=all`, else a sample.
 
-In `make test` each scenario is played with a fault or two (`EVERY_PLAN`), in the mode whose turn it is.
+`make crash` sets `EDGEKEEPER_CRASH=ci`: every plan of tenants, and of the kinds with thousands of plans every third, at
+another place in each mode.
+
+In `make test` every third scenario is played with a fault or two (`EVERY_PLAN`), in the mode whose turn it is.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from tests.crash.faults import Mode
 
-ALL = os.environ.get("EDGEKEEPER_CRASH") == "all"
+T = TypeVar("T")
+
+_CHOSEN = os.environ.get("EDGEKEEPER_CRASH", "")
+ALL = _CHOSEN in ("all", "ci")
+"""Whether all scenarios are played, in all modes."""
+WHOLE = _CHOSEN == "all"
 EVERY = 1 if ALL else 5
 EVERY_PLAN = 1 if ALL else 61
+EVERY_PLAN_OF_MANY = 1 if WHOLE else 3 if ALL else 61
+
+
+def sample_of(scenarios: Iterable[T]) -> list[T]:
+    """The scenarios that are played."""
+    found = list(scenarios)
+    return found if ALL else found[::3]
 
 
 def modes_of(number: int) -> Sequence[Mode]:

@@ -29,12 +29,14 @@ from kubecel.program import Program
 from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import plane_of
 from tests.composition.fake_view import FakeView
 from tests.composition.random_graphs import GATE, OPEN, GeneratedGraph, generate
 from tests.composition.world import World, composing, instance
-from tests.crash.sampling import ALL
+from tests.crash.sampling import ALL, WHOLE
 
-DECIDED, PLAYED = (range(10_000), range(200)) if ALL else (range(10), range(8))
+DECIDED = range(10_000 if WHOLE else 1_000 if ALL else 10)
+PLAYED = range(200 if WHOLE else 40 if ALL else 8)
 AT_ONCE = 500 if ALL else 10
 FLIPS = 2
 CONFIG_MAPS = GroupResource("", "configmaps")
@@ -66,12 +68,12 @@ class Decisions:
         self.view = FakeView()
         self.random = Random(generated.seed)
 
-    def converge(self, spec: JsonObject) -> None:
+    async def converge(self, spec: JsonObject) -> None:
         """Apply wave after wave until nothing is left to do; check each."""
         body: JsonObject = instance(self.generated.kind, NAME, spec)
         body["metadata"]["uid"] = "uid"
         for _ in range(3 * len(self.generated.nodes) + 3):
-            plan = decide(self.graph, self.kind, body, self.view)
+            plan = await decide(self.graph, self.kind, body, self.view)
             assert not any(node.state is NodeState.FAILED for node in plan.nodes.values())
             if not plan.applies and not self.open_gates():
                 break
@@ -82,7 +84,7 @@ class Decisions:
                 self.put(one)
         assert plan.is_ready
         wanted = self.generated.wanted(NAME, spec)
-        assert {key.name for _, key in plan.wanted} == set(wanted)
+        assert {key.name for keys in plan.wanted.values() for key in keys} == set(wanted)
         for address in [one for one in self.view.objects if one.key.name not in wanted]:
             del self.view.objects[address]
         assert {one.key.name: _data(seen.object) for one, seen in self.view.objects.items()} == wanted
@@ -123,7 +125,7 @@ def test_waves_of_random_graphs_are_in_order_and_reach_all_that_is_wanted(first:
             assert all(place[need] < place[node.id] for need in node.needs)
         decisions = Decisions(generated, found.graph)
         for _ in range(1 + FLIPS):
-            decisions.converge(generated.spec(decisions.random))
+            asyncio.run(decisions.converge(generated.spec(decisions.random)))
 
 
 @pytest.mark.parametrize("first", DECIDED[::AT_ONCE])
@@ -171,11 +173,11 @@ class Lookout:
         self.deleting = False
         self.violations: list[str] = []
         self.created = self.removed = 0
-        world.plane.store.listen(self._observe)
+        plane_of(world.cluster).store.listen(self._observe)
 
     def objects(self) -> dict[str, JsonObject]:
         """The data of all objects of the instance, by their names."""
-        items = self.world.plane.store.collection(CONFIG_MAPS).ordered()
+        items = plane_of(self.world.cluster).store.collection(CONFIG_MAPS).ordered()
         found = [item.decode() for item in items]
         return {
             obj["metadata"]["name"]: dig_object(obj, "data")

@@ -18,6 +18,7 @@ from edgekeeper.kube.kinds import NAMESPACE, Key, Kind
 from kubesim.plane.resource import GroupResource
 from kubesim.plane.store import Event
 from kubesim.virtual import virtual_time
+from tests.composition.cluster import plane_of
 from tests.composition.definitions.scene import WEB_APP, DefinitionScene, config_map, definition, scenery
 from tests.composition.definitions.test_admission import judged
 from tests.composition.definitions.test_rights import TOKEN, grant, restricted
@@ -94,7 +95,7 @@ class Guard:
 
     def __init__(self, scene: DefinitionScene) -> None:
         self.children: set[tuple[str, str, str]] = set()
-        scene.plane.store.listen(self._observe)
+        plane_of(scene.cluster).store.listen(self._observe)
 
     def _observe(self, resource: GroupResource, event: Event) -> None:
         obj = event.item.decode()

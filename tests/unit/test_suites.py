@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.suites import BEDS, PLAYED, ROOT, SAMPLE, SLOW, Suite, cases_of, is_divided, suite_of
+from tests.suites import (
+    BEDS,
+    PLAYED,
+    ROOT,
+    SAMPLE,
+    SLOW,
+    SLOW_TESTS,
+    Suite,
+    cases_of,
+    is_divided,
+    suite_of,
+)
 
 
 def files(folder: str) -> list[Path]:
@@ -55,14 +66,30 @@ def test_option_chooses_the_files_of_a_suite(suite: Suite | None, pytestconfig: 
 
 def test_cases_of_the_suites_are_all_cases_and_none_twice() -> None:
     names = ["test_a", "test_b[1]", "test_b[2]", "test_b[3]", "test_b[4]", "test_c[only]"]
-    product, rest = (cases_of(suite, names) for suite in Suite)
-    assert product == {"test_a", "test_b[1]", "test_b[4]", "test_c[only]"}
-    assert rest == {"test_b[2]", "test_b[3]"}
+    product, rest = (cases_of(suite, ROOT / "tests/tenants/test_new.py", names) for suite in Suite)
+    assert product == {"test_a", "test_b[1]", "test_c[only]"}
+    assert rest == {"test_b[2]", "test_b[3]", "test_b[4]"}
+
+
+@pytest.mark.parametrize("name", sorted(SLOW_TESTS))
+def test_slow_tests_exist_and_are_left_to_the_rest(name: str) -> None:
+    text = (ROOT / name).read_text()
+    slow = SLOW_TESTS[name]
+    assert all(f"def {one}(" in text for one in slow)
+    assert cases_of(Suite.PRODUCT, ROOT / name, ["test_quick", *slow]) == {"test_quick"}
+    assert cases_of(Suite.REST, ROOT / name, ["test_quick", *slow]) == set(slow)
+
+
+def test_quick_tests_beside_slow_ones_keep_all_their_cases_where_nothing_is_played() -> None:
+    names = ["test_b[1]", "test_b[2]", "test_never_two_leaders_whatever_happens"]
+    path = ROOT / "tests/unit/kube/test_lease_failover.py"
+    assert cases_of(Suite.PRODUCT, path, names) == {"test_b[1]", "test_b[2]"}
 
 
 def test_files_are_divided_below_folders_that_exist_unless_they_are_slow() -> None:
     divided = {path for path in files("tests") if is_divided(path)}
-    assert divided == {path for folder in PLAYED for path in files(folder)}
+    played = {path for folder in PLAYED for path in files(folder)}
+    assert divided == played | {ROOT / name for name in SLOW_TESTS}
     assert not any(is_divided(ROOT / name) for name in SLOW)
     assert not any(is_divided(path) for path in files("packages"))
 

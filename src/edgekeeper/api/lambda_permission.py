@@ -10,6 +10,7 @@ from edgekeeper.api.bridge import ACK_NAME, GROUP, LAST_ERROR, ApiStatus, LastEr
 from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
 from edgekeeper.api.schema import Rule, admission
 from edgekeeper.api.shared import ATOMIC_LIST, LISTED_BY_TYPE, CamelStruct, Condition, read_parts
+from edgekeeper.core.aws_identifiers import PARTITION
 from edgekeeper.core.json import JsonObject
 
 PERMISSION_FINALIZER = f"{GROUP}/lambda-permission"
@@ -17,7 +18,7 @@ INVOKE = "lambda:InvokeFunction"
 MOST_STATEMENTS = 150
 """More than a policy of 20,480 bytes has room for."""
 _FUNCTION_NAME = r"^[a-zA-Z0-9-_]{1,64}$"
-_FUNCTION_ARN = r"^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[a-zA-Z0-9-_]{1,64}$"
+_FUNCTION_ARN = rf"^arn:{PARTITION}:lambda:[a-z0-9-]+:[0-9]{{12}}:function:[a-zA-Z0-9-_]{{1,64}}$"
 
 
 class FunctionRef(CamelStruct, frozen=True):

@@ -1,8 +1,8 @@
 """Applies manifests to an API server and waits until the objects are ready.
 
-    load  →  apply namespaces and CustomResourceDefinitions, wait  →  apply the rest, wait
+    load  →  apply namespaces and CustomResourceDefinitions, wait  →  apply ResourceGraphDefinitions, wait  →  apply the rest, wait
 
-Namespaces and CustomResourceDefinitions come first, because other objects depend on them. Objects are applied
+What other objects depend on comes first: their namespaces, and what defines their kinds. Objects are applied
 server-side under one field manager, so applying the same files again changes nothing.
 """
 
@@ -17,11 +17,12 @@ from urllib.parse import quote
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.cli.manifest import Manifest
 from edgekeeper.cli.readiness import assess
-from edgekeeper.core.json import JsonObject, dig_list
+from edgekeeper.core.json import JsonObject, dig_list, dig_object
 from edgekeeper.core.readiness import PENDING, Readiness
 
 FIELD_MANAGER = "edgekeeper-up"
-FOUNDATIONS = ("Namespace", "CustomResourceDefinition")
+STAGES = (("Namespace", "CustomResourceDefinition"), ("ResourceGraphDefinition",))
+"""The kinds that are applied before all others, and when."""
 POLL_INTERVAL = 0.05
 
 
@@ -40,10 +41,13 @@ class Tracked:
     manifest: Manifest
     path: str = ""
     body: JsonObject | None = None
+    composed: bool = False
+    """Whether a ResourceGraphDefinition defines its kind: then it is not ready before it has a status."""
 
     @property
     def readiness(self) -> Readiness:
-        return PENDING if self.body is None else assess(self.body)
+        is_untold = self.composed and not dig_list(self.body, "status", "conditions")
+        return PENDING if self.body is None or is_untold else assess(self.body)
 
     @property
     def label(self) -> str:
@@ -66,13 +70,14 @@ class Applier:
     def __init__(self, server: ApiServer, manifests: Sequence[Manifest], observe: Observer) -> None:
         self._server = server
         self._observe = observe
-        self.tracked = [Tracked(manifest) for manifest in manifests]
+        composed = {_defined(one.body) for one in manifests if one.kind == "ResourceGraphDefinition"}
+        self.tracked = [Tracked(one, composed=(one.api_version, one.kind) in composed) for one in manifests]
 
     async def run(self) -> None:
         """Apply everything and return when all of it is ready."""
-        foundations = [item for item in self.tracked if item.manifest.kind in FOUNDATIONS]
-        others = [item for item in self.tracked if item.manifest.kind not in FOUNDATIONS]
-        for stage in (foundations, others):
+        early = {kind for kinds in STAGES for kind in kinds}
+        stages = [[item for item in self.tracked if item.manifest.kind in kinds] for kinds in STAGES]
+        for stage in (*stages, [item for item in self.tracked if item.manifest.kind not in early]):
             for item in stage:
                 await self._apply(item)
             await self._await_ready(stage)
@@ -113,3 +118,9 @@ class Applier:
             for item in stage:
                 item.body = await self._server.get(item.path)
             self._observe(self.tracked)
+
+
+def _defined(definition: JsonObject) -> tuple[str, str]:
+    """API version and kind of the instances of a ResourceGraphDefinition."""
+    schema = dig_object(definition, "spec", "schema")
+    return f"{schema.get('group') or 'kro.run'}/{schema.get('apiVersion')}", str(schema.get("kind"))

@@ -62,14 +62,8 @@ if TYPE_CHECKING:
     from edgekeeper.cloud.aws.clients import AwsClients
 
 LEASE_NAME = "edgekeeper"
-
-
 GATEWAY_GROUP = "gateway.networking.k8s.io"
-
-
 INSTALL_GATEWAY_API = "install the CustomResourceDefinitions of the Gateway API"
-
-
 RARELY = timedelta(days=1)
 """How often Cloudflare is listed where nobody asks for drift. What is being changed is read in any case."""
 

@@ -4,6 +4,7 @@
     change       a spec changes; DNS records are changed first, then the tenant
     deletion     the tenant is disabled, then deleted
     routes       an HTTPRoute is published, protected, changed and withdrawn at Cloudflare (`cli.story_routes`)
+    platform     ten lines become a service with everything around it, and go again (`cli.story_platform`)
 
 Changes are made in the simulated AWS and through the Kubernetes API. Calls are counted by the simulated clouds, so the count
 is complete.
@@ -25,13 +26,14 @@ from edgekeeper.cli.embedded import LocalServer
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.readiness import assess
 from edgekeeper.cli.simulated import Simulation
+from edgekeeper.cli.story_platform import PlatformScenes
 from edgekeeper.cli.story_routes import RouteScenes
 from edgekeeper.core.json import dig_list
 from kubesim.plane.errors import StatusError
 
 TENANTS = "/apis/cloudfront-tenant-operator.io/v1alpha1/namespaces/edge/distributiontenants"
 SHOP, INTRANET = f"{TENANTS}/shop", f"{TENANTS}/intranet"
-CLOUDFLARE = "Cloudflare"
+AWS, CLOUDFLARE = "AWS", "Cloudflare"
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 60.0
 
@@ -45,8 +47,8 @@ class Scenario:
     """Makes the change, and returns a description of it."""
     is_over: Callable[[], Awaitable[str]]
     """Returns a description of the outcome; empty while it is in progress."""
-    provider: str = "AWS"
-    """The cloud whose calls are counted."""
+    providers: tuple[str, ...] = (AWS,)
+    """The clouds whose calls are counted."""
 
 
 class ScenarioRunner:
@@ -59,7 +61,7 @@ class ScenarioRunner:
 
     async def run(self) -> None:
         await self._await("tenants come to rest", self._is_quiet)
-        scenarios = [*self._scenarios(), *await self._route_scenarios()]
+        scenarios = [*self._scenarios(), *await self._route_scenarios(), *await self._platform_scenarios()]
         self._console.print(
             f"\n[bold]{_words(len(scenarios))}[/]: what happens in the clouds when something changes.\n"
         )
@@ -79,20 +81,32 @@ class ScenarioRunner:
         if not await scenes.is_possible():
             return ()
         return (
-            Scenario("A route is published", scenes.publish, scenes.is_published, CLOUDFLARE),
-            Scenario("It is protected", scenes.protect, scenes.is_protected, CLOUDFLARE),
-            Scenario("Somebody else is let in", scenes.change, scenes.is_changed, CLOUDFLARE),
-            Scenario("It is withdrawn", scenes.withdraw, scenes.is_withdrawn, CLOUDFLARE),
+            Scenario("A route is published", scenes.publish, scenes.is_published, (CLOUDFLARE,)),
+            Scenario("It is protected", scenes.protect, scenes.is_protected, (CLOUDFLARE,)),
+            Scenario("Somebody else is let in", scenes.change, scenes.is_changed, (CLOUDFLARE,)),
+            Scenario("It is withdrawn", scenes.withdraw, scenes.is_withdrawn, (CLOUDFLARE,)),
+        )
+
+    async def _platform_scenarios(self) -> tuple[Scenario, ...]:
+        """Those about the API of a platform, where it was defined."""
+        scenes = PlatformScenes(self._server, self._simulation)
+        if not await scenes.is_possible():
+            return ()
+        both = (AWS, CLOUDFLARE)
+        return (
+            Scenario("A person applies ten lines", scenes.apply, scenes.is_running, both),
+            Scenario("The person deletes them", scenes.delete, scenes.is_gone, both),
         )
 
     async def _run(self, number: int, scenario: Scenario) -> None:
-        before, started = self._calls_of(scenario), time.monotonic()
+        before, started = {one: self._calls_of(one) for one in scenario.providers}, time.monotonic()
         self._console.print(Text(f"{number}. {scenario.title}", "bold"))
         self._print(Text(await scenario.begin(), "yellow"))
         outcome = await self._await(scenario.title.lower(), scenario.is_over)
         seconds = time.monotonic() - started
         self._print(Text.assemble((outcome, "green"), f" after {seconds:.1f} s"))
-        self._print(Text(_summary(scenario.provider, self._calls_of(scenario) - before), "dim"))
+        for provider, calls in before.items():
+            self._print(Text(_summary(provider, self._calls_of(provider) - calls), "dim"))
         self._console.print()
 
     def _print(self, text: Text) -> None:
@@ -115,8 +129,8 @@ class ScenarioRunner:
         conditions = [entry for tenant in tenants for entry in dig_list(tenant, "status", "conditions")]
         return "" if any(entry["status"] != "True" for entry in conditions) else "nothing is left to do"
 
-    def _calls_of(self, scenario: Scenario) -> Counter[str]:
-        if scenario.provider == CLOUDFLARE:
+    def _calls_of(self, provider: str) -> Counter[str]:
+        if provider == CLOUDFLARE:
             return Counter(self._simulation.cloudflare.cloud.journal.counts())
         return self._calls()
 
@@ -164,7 +178,7 @@ class ScenarioRunner:
 
 
 def _words(count: int) -> str:
-    return {3: "Three scenarios", 7: "Seven scenarios"}.get(count, f"{count} scenarios")
+    return {3: "Three scenarios", 7: "Seven scenarios", 9: "Nine scenarios"}.get(count, f"{count} scenarios")
 
 
 def _summary(provider: str, calls: Counter[str]) -> str:

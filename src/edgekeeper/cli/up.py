@@ -104,7 +104,8 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--story",
     is_flag=True,
-    help="Show drift, a change and a deletion with the objects of examples/quickstart, and a route of examples/zero-trust.",
+    help="Show drift, a change and a deletion with the objects of examples/quickstart, a route of examples/zero-trust, and"
+    " a service of examples/platform.",
 )
 @click.option("--auth", is_flag=True, help="Require credentials, and enforce RBAC.")
 @embedded_operator_options

@@ -52,19 +52,6 @@ async def test_children_are_only_in_namespaces_that_the_installation_allows() ->
         assert await world.state("Placed", "demo") == "ACTIVE"
 
 
-@virtual_time
-async def test_children_are_only_of_kinds_that_the_installation_allows() -> None:
-    options = InstanceOptions(limits=Limits(kinds=frozenset({"ConfigMap", "Deployment.apps"})))
-    async with composing(options) as world:
-        await world.define(BOUND)
-        await world.apply(instance("Bound", "demo"))
-        await world.settle()
-        assert await world.children("Bound", "demo") == {"ConfigMap default/demo"}
-        found = (await world.conditions("Bound", "demo"))["Ready"]
-        assert found["reason"] == "KindNotPermitted"
-        assert "ClusterRoleBinding.rbac.authorization.k8s.io" in found["message"]
-
-
 ALL = ["get", "list", "watch", "create", "patch", "update", "delete"]
 RIGHTS: list[JsonObject] = [
     {"apiGroups": ["kro.run"], "resources": ["*"], "verbs": ALL},

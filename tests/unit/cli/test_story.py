@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
 
 from edgekeeper.cli import story
@@ -18,6 +19,7 @@ from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.manifest import load_manifests
 from edgekeeper.cli.simulated import SimulationOptions, simulating
 from edgekeeper.cli.story import Scenario, ScenarioRunner
+from edgekeeper.cli.story_platform import service
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 QUICKSTART = EXAMPLES / "quickstart"
@@ -78,6 +80,37 @@ async def test_story_of_a_route_is_told_with_what_happened_at_cloudflare() -> No
     assert "DNS record, tunnel rule and application are gone" in text
 
 
+async def test_story_of_ten_lines_is_told_with_what_is_in_both_clouds() -> None:
+    told = StringIO()
+    tenant, definition = (
+        EXAMPLES / "zero-trust" / "10-tenant.yaml",
+        EXAMPLES / "platform" / "tubi-service.yaml",
+    )
+    async with open_server(PlaneOptions()) as server, simulating(server, HURRIED) as simulation:
+        async with asyncio.timeout(60):
+            await Applier(server, load_manifests([tenant, definition]), lambda _: None).run()
+
+        class Platform(ScenarioRunner):
+            def _scenarios(self) -> tuple[Scenario, ...]:
+                return ()
+
+            async def _route_scenarios(self) -> tuple[Scenario, ...]:
+                return ()
+
+        await Platform(server, simulation, Console(file=told, width=300)).run()
+        assert not list(simulation.cloud.cloudfront.tenants.values())
+    text = told.getvalue()
+    titles = [line for line in text.splitlines() if line[:2] in {"1.", "2.", "3."}]
+    assert titles == ["1. A person applies ten lines", "2. The person deletes them"]
+    assert "1 × CreateDistributionTenant" in text
+    assert "1 × POST /accounts/{account}/access/apps" in text
+    assert "nothing is left in either cloud" in text
+
+
+def test_what_the_person_applies_takes_ten_lines() -> None:
+    assert len(yaml.safe_dump(service(), default_flow_style=None, width=120).splitlines()) <= 10
+
+
 async def test_scenario_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story, "PATIENCE_SECONDS", 0.01)
 
@@ -92,6 +125,9 @@ async def test_scenario_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPat
             return (Scenario("Waiting", begin, is_over),)
 
         async def _route_scenarios(self) -> tuple[Scenario, ...]:
+            return ()
+
+        async def _platform_scenarios(self) -> tuple[Scenario, ...]:
             return ()
 
         def _calls(self) -> Counter[str]:

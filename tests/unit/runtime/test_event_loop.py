@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from asyncio import sslproto
 from collections.abc import Coroutine
@@ -54,7 +55,10 @@ def test_loop_hands_errors_on(installed: ModuleType | None, monkeypatch: pytest.
 
 
 async def _tls_buffer() -> int:
-    return sslproto.SSLProtocol.max_size
+    """The size of the buffer that a connection really has."""
+    loop, context = asyncio.get_running_loop(), ssl.create_default_context()
+    protocol = sslproto.SSLProtocol(loop, asyncio.Protocol(), context, loop.create_future())
+    return len(getattr(protocol, "_ssl_buffer"))  # noqa: B009 - typeshed does not know it
 
 
 def test_tls_connections_of_asyncio_hold_a_small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,18 @@ from typing import Any
 import pytest
 
 from kubesim.ack.controller import acting
-from kubesim.ack.definitions import API, API_MAPPING, CERTIFICATE, DOMAIN_NAME, KINDS, STAGE, AckKind
+from kubesim.ack.definitions import (
+    API,
+    API_MAPPING,
+    CERTIFICATE,
+    DB_INSTANCE,
+    DOMAIN_NAME,
+    FUNCTION,
+    KINDS,
+    ROLE,
+    STAGE,
+    AckKind,
+)
 from kubesim.aws.cloud import AwsCloud
 from kubesim.aws.settings import UNLIMITED
 from kubesim.plane.errors import StatusError
@@ -27,6 +38,7 @@ class Scene:
 
     def __init__(self, plane: Plane, cloud: AwsCloud) -> None:
         self.plane = plane
+        self.cloud = cloud
         self.gateway = cloud.account().apigateway(REGION)
         self.certificates = cloud.account().certificates(REGION)
 
@@ -160,3 +172,45 @@ async def test_reference_is_waited_for() -> None:
         api = (await scene.read(API))["status"]
         assert scene.gateway.apis == {api["apiID"]: ("beta",)}
         assert api["apiEndpoint"].startswith(f"https://{api['apiID']}.")
+
+
+@virtual_time
+async def test_function_has_what_its_object_says_and_waits_for_its_role() -> None:
+    async with playing() as scene:
+        functions = scene.cloud.account().functions(REGION)
+        spec = {"name": "shop", "roleRef": {"from": {"name": "one"}}, "memorySize": 128}
+        await scene.create(FUNCTION, spec)
+        assert (await scene.condition(FUNCTION, "ACK.Recoverable"))[0] == "True"
+        assert not functions.save()
+        await scene.create(ROLE, {"name": "team", "assumeRolePolicyDocument": "{}"})
+        (made,) = functions.save()
+        assert made.configuration["role"].endswith("role/team")
+        patch = {"spec": {"memorySize": 512}}
+        await scene.plane.client.merge(_path(FUNCTION), patch)
+        await asyncio.sleep(15)
+        assert made.configuration["memorySize"] == 512
+        made.state = "Inactive"
+        await asyncio.sleep(15)
+        assert (await scene.read(FUNCTION))["status"]["state"] == "Inactive"
+
+
+@virtual_time
+async def test_object_whose_reference_is_gone_can_be_deleted() -> None:
+    async with playing() as scene:
+        await scene.create(ROLE, {"name": "team", "assumeRolePolicyDocument": "{}"})
+        await scene.create(FUNCTION, {"name": "shop", "roleRef": {"from": {"name": "one"}}})
+        await scene.delete(ROLE)
+        await scene.delete(FUNCTION)
+        assert not scene.cloud.account().functions(REGION).save()
+        with pytest.raises(StatusError):
+            await scene.read(FUNCTION)
+
+
+@virtual_time
+async def test_database_tells_where_the_password_is_that_rds_has_made() -> None:
+    async with playing() as scene:
+        spec = {"dbInstanceIdentifier": "ledger", "dbInstanceClass": "db.t4g.medium", "engine": "postgres"}
+        await scene.create(DB_INSTANCE, {**spec, "manageMasterUserPassword": True})
+        status = (await scene.read(DB_INSTANCE))["status"]
+        assert status["dbInstanceStatus"] == "available"
+        assert ":secretsmanager:" in status["masterUserSecret"]["secretARN"]

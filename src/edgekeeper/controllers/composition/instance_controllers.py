@@ -2,7 +2,6 @@
 
     controllers = InstanceControllers(services, graphs, options)
     await controllers.run()                          until it is cancelled
-    controllers.instances_of("web-apps")             how many instances there are, as far as is known
 
 When a definition changes, all its instances are queued behind what users do; as many passes run at a time as the options
 say. A kind that may not be watched stops only the instances that have children of it. Where the process is limited to some
@@ -30,7 +29,7 @@ from edgekeeper.controllers.composition.watched import Watched
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import Change, Store
+from edgekeeper.kube.store import Change
 from edgekeeper.runtime.contract import ControllerOptions, Services
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.queue import Priority
@@ -63,23 +62,10 @@ class InstanceController(Controller):
     def forgotten(self, key: Key) -> None:
         self._instances.forget(key)
 
-    @property
-    def keys(self) -> list[Key] | None:
-        """The instances that there are; None while that is not known."""
-        stores = self._stores
-        return self._listed if stores and all(store.synced for store in stores) else None
-
-    @property
-    def _stores(self) -> list[Store]:
-        return [informer.store for informer in self.informers if informer.kind == self.options.kind]
-
-    @property
-    def _listed(self) -> list[Key]:
-        return [key for store in self._stores if store.synced for key in store.keys()]  # noqa: SIM118 - a store is no dict
-
     def wake_all(self) -> None:
         """Queue all instances that are known, behind what users do. Others are queued when they are listed."""
-        for key in self._listed:
+        stores = [informer.store for informer in self.informers if informer.kind == self.options.kind]
+        for key in [key for store in stores if store.synced for key in store.keys()]:  # noqa: SIM118 - a store is no dict
             self.wake(key, priority=Priority.RESYNC)
 
 
@@ -116,12 +102,6 @@ class InstanceControllers:
     @property
     def world(self) -> World:
         return self._world
-
-    def instances_of(self, definition: str) -> int | None:
-        """How many instances of a definition there are; None while that is not known."""
-        running = self._running.get(self._kinds[definition]) if definition in self._kinds else None
-        keys = running.controller.keys if running is not None else None
-        return None if keys is None else len(keys)
 
     def set_namespaces(self, namespaces: tuple[str, ...]) -> None:
         """Watch these namespaces from now on; empty for all. Instances and children in others are left as they are."""

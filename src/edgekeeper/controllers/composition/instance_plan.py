@@ -69,10 +69,8 @@ class View(Protocol):
 class Limits:
     """What an installation allows instances to have."""
 
-    kinds: frozenset[str] | None = None
-    """The kinds of children, as `Deployment.apps`; None for all that the operator has rights for."""
     namespaces: frozenset[str] | None = None
-    """The namespaces that children may be in, beside that of their instance; None for all."""
+    """The namespaces that children, and objects that are only read, may be in, beside the instance's; None for all."""
     collection_size: int = MOST_OBJECTS
 
     def within(self, watched: tuple[str, ...]) -> Limits:
@@ -84,13 +82,14 @@ class Limits:
 
     def refusal(self, kind: Kind, namespace: str, own: str) -> tuple[str, str] | None:
         """The reason and the message, if a child may not be."""
-        if self.kinds is not None and str(GroupKind.of(kind)) not in self.kinds:
-            message = f"children of kind {GroupKind.of(kind)} are not allowed by this installation"
-            return KIND_NOT_PERMITTED, message
-        if self.namespaces is None or not kind.namespaced or namespace in {own, *self.namespaces}:
+        if not kind.namespaced or self.permits(namespace, own):
             return None
         message = f"children in namespace {namespace} are not allowed by this installation"
         return NAMESPACE_NOT_PERMITTED, message
+
+    def permits(self, namespace: str, own: str) -> bool:
+        """Whether an instance of a namespace may have, or read, something in another one."""
+        return self.namespaces is None or namespace in {own, *self.namespaces}
 
 
 class NodeState(StrEnum):

@@ -104,7 +104,7 @@ async def _plan(client: KubeClient, graph: Graph, kind: Kind, instance: JsonObje
     """Decide; read what was asked for; and again, until everything that is asked for is known."""
     view = _ReadView(client)
     while True:
-        plan = decide(graph, kind, instance, view)
+        plan = await decide(graph, kind, instance, view)
         if not await view.read():
             return plan
 
@@ -141,6 +141,9 @@ class _ReadView:
 
     def obstacle(self, kind: Kind, *, external: bool) -> tuple[str, str] | None:
         return self._obstacles.get(kind)
+
+    def is_watched(self, kind: Kind, namespace: str) -> bool:
+        return True  # whatever is asked for is read
 
     async def read(self) -> bool:
         """Read what was asked for since the last time; whether there was something."""

@@ -88,7 +88,7 @@ _FLAGS = (
     ),
     Flag(
         ALLOWED_NAMESPACES,
-        "Allow compositions to create objects in these namespaces only. Repeatable.  [default: any]",
+        "Allow compositions to create and read objects in these namespaces only. Repeatable.  [default: any]",
         metavar="NAME",
         multiple=True,
     ),

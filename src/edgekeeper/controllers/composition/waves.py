@@ -34,6 +34,7 @@ from edgekeeper.controllers.composition.evaluation import (
 from edgekeeper.controllers.composition.graph import Graph
 from edgekeeper.controllers.composition.instance_plan import (
     KIND_NOT_SERVED,
+    NAMESPACE_NOT_PERMITTED,
     NAMESPACE_NOT_WATCHED,
     Address,
     Desired,
@@ -189,7 +190,7 @@ class _Walk:
 
     async def _external(self, node: CompiledNode, kind: Kind, reference: JsonObject) -> NodeResult:
         address = Address(kind, self._objects.place(kind, reference))
-        refused = self._objects.nameless(node, kind, address.key) or self._unwatched(
+        refused = self._objects.nameless(node, kind, address.key) or self._unreadable(
             node, kind, address.key.namespace
         )
         if refused is not None:
@@ -204,9 +205,10 @@ class _Walk:
 
     async def _selected(self, node: CompiledNode, kind: Kind, reference: JsonObject) -> NodeResult:
         namespace = str(dig(reference, "metadata", "namespace") or "") if kind.namespaced else ""
-        if namespace and (refused := self._unwatched(node, kind, namespace)):
+        if namespace and (refused := self._unreadable(node, kind, namespace)):
             return refused
-        found = self._view.select(kind, namespace, dig_object(reference, "metadata", "selector"))
+        selected = self._view.select(kind, namespace, dig_object(reference, "metadata", "selector"))
+        found = [one for one in selected if not kind.namespaced or self._may_read(one[0].namespace)]
         unread = [Address(kind, key) for key, seen in found if not seen.complete]
         if unread and node.id in self._objects.read_nodes:
             self._plan.external_reads.update(unread)
@@ -214,12 +216,20 @@ class _Walk:
         objects = [(Address(kind, key), seen.object) for key, seen in found]
         return await self._judged(node, [seen.object for _, seen in found], objects, ())
 
-    def _unwatched(self, node: CompiledNode, kind: Kind, namespace: str) -> NodeResult | None:
-        """That nothing is known about objects in a namespace; None if they are known."""
-        if self._view.is_watched(kind, namespace):
-            return None
-        message = f"resource {node.id}: {kind.kind} is in {not_watched(namespace)}"
-        return NodeResult(node.id, NodeState.FAILED, message, NAMESPACE_NOT_WATCHED)
+    def _unreadable(self, node: CompiledNode, kind: Kind, namespace: str) -> NodeResult | None:
+        """That nothing is known about objects in a namespace, or may not be; None if they may be read."""
+        if not self._view.is_watched(kind, namespace):
+            message = f"resource {node.id}: {kind.kind} is in {not_watched(namespace)}"
+            return NodeResult(node.id, NodeState.FAILED, message, NAMESPACE_NOT_WATCHED)
+        if kind.namespaced and not self._may_read(namespace):
+            message = (
+                f"resource {node.id}: reading in namespace {namespace} is not allowed by this installation"
+            )
+            return NodeResult(node.id, NodeState.FAILED, message, NAMESPACE_NOT_PERMITTED)
+        return None
+
+    def _may_read(self, namespace: str) -> bool:
+        return self._limits.permits(namespace, str(dig(self._instance, "metadata", "namespace") or ""))
 
     # Objects of the instance
 

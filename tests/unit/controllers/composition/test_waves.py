@@ -142,8 +142,6 @@ def test_kind_that_no_schema_is_known_of_is_not_served() -> None:
         (Limits(), False),
         (Limits(namespaces=frozenset()), True),
         (Limits(namespaces=frozenset({"other"})), False),
-        (Limits(kinds=frozenset({"Secret"})), True),
-        (Limits(kinds=frozenset({"ConfigMap"})), False),
     ],
 )
 def test_limits_decide_which_children_may_be(limits: Limits, refused: bool) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from edgekeeper.core.json import dig
 from kubesim.ack.conditions import conditions
 from kubesim.ack.definitions import KINDS, AckKind
 from kubesim.ack.resources import RESOURCES, Aws, Tree
@@ -30,7 +31,12 @@ RESYNC: Final = 10.0
 """Seconds between two looks at everything."""
 DELETION_POLICY, ADOPTION_POLICY = "services.k8s.aws/deletion-policy", "services.k8s.aws/adoption-policy"
 ADOPTION_FIELDS: Final = "services.k8s.aws/adoption-fields"
-_REFERENCED: Final = {"apiRef": ("API", "apiID"), "domainRef": ("DomainName", "domainName")}
+_REFERENCED: Final = {
+    "apiRef": ("API", "apiID", ("apiID",)),
+    "domainRef": ("DomainName", "domainName", ("domainName",)),
+    "roleRef": ("Role", "role", ("ackResourceMetadata", "arn")),
+}
+"""The kind that a reference is to, the field that it stands for, and where that is in its status or spec."""
 _TERMINAL: Final = ("BadRequestException", "ValidationException", "InvalidParameterValueException")
 
 
@@ -107,7 +113,8 @@ class AckControllers:
             return
         if (metadata.get("annotations") or {}).get(DELETION_POLICY) != "retain":
             try:
-                RESOURCES[kind.kind].delete(self.aws, self._resolved(obj), obj.get("status") or {})
+                spec = self._resolved(obj, strict=False)
+                RESOURCES[kind.kind].delete(self.aws, spec, obj.get("status") or {})
             except AwsError as error:
                 await self._tell(kind, obj, {}, recoverable=f"{error.code}: {error}")
                 return
@@ -134,23 +141,28 @@ class AckControllers:
         if after != before:
             await self._plane.client.merge(f"{_path(kind, obj)}/status", {"status": after})
 
-    def _resolved(self, obj: Tree) -> Tree:
-        """The spec with its references resolved. Raise AwsError if one is not ready."""
+    def _resolved(self, obj: Tree, *, strict: bool = True) -> Tree:
+        """The spec with its references resolved. Raise AwsError if one is not ready and the object is not being deleted."""
         spec = dict(obj.get("spec") or {})
-        for field, (kind, value) in _REFERENCED.items():
+        for field, (kind, value, path) in _REFERENCED.items():
             if field in spec:
-                spec[value] = self._value(obj, kind, spec[field]["from"], value)
+                found = self._value(obj, kind, spec[field]["from"], path)
+                if found is None and strict:
+                    key = f"{self._namespace(obj, spec[field]['from'])}/{spec[field]['from']['name']}"
+                    raise AwsError("ReferenceNotReady", f"{kind} {key} is not ready")
+                spec[value] = found
         return spec
 
-    def _value(self, obj: Tree, kind: str, reference: Tree, value: str) -> Any:
-        namespace = reference.get("namespace") or obj["metadata"]["namespace"]
+    def _value(self, obj: Tree, kind: str, reference: Tree, path: tuple[str, ...]) -> Any:
+        namespace = self._namespace(obj, reference)
         for found in self._objects(kind):
             metadata = found["metadata"]
             if (metadata["namespace"], metadata["name"]) == (namespace, reference["name"]):
-                known = (found.get("status") or {}).get(value) or (found.get("spec") or {}).get(value)
-                if known:
-                    return known
-        raise AwsError("ReferenceNotReady", f"{kind} {namespace}/{reference['name']} is not ready")
+                return dig(found.get("status"), *path) or dig(found.get("spec"), *path)
+        return None
+
+    def _namespace(self, obj: Tree, reference: Tree) -> str:
+        return str(reference.get("namespace") or obj["metadata"]["namespace"])
 
     def _objects(self, name: str) -> Iterator[Tree]:
         for resource, kind in self._kinds.items():

@@ -1,7 +1,8 @@
 """What each kind of ACK stands for in the simulated AWS: how it is found, created, changed and deleted.
 
 Domain names, mappings and certificates are made by the same operations as everybody's calls, so that AWS refuses what it
-refuses. The kinds that are not simulated in AWS (tables, buckets, databases, roles, routes and integrations) only exist.
+refuses. The kinds that are not simulated in AWS (tables, buckets, databases, roles, routes and integrations) exist with what was said of
+them, and nothing more.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kubesim.aws.account import Account
 from kubesim.aws.call import Call
 from kubesim.aws.cloud import AwsCloud
 from kubesim.aws.errors import AwsError
+from kubesim.aws.functions.state import Function
 from kubesim.aws.identity import Principal
 from kubesim.aws.operations import OPERATIONS
 
@@ -23,13 +25,21 @@ ABSENT = ("NotFoundException", "ResourceNotFoundException")
 
 
 @dataclass
+class Existing:
+    """Something in AWS of which only this is known."""
+
+    spec: Tree
+    status: Tree
+
+
+@dataclass
 class Aws:
     """One account and region, as ACK uses them."""
 
     cloud: AwsCloud
     region: str
-    existing: set[tuple[str, str]] = field(default_factory=set)
-    """What only exists, by kind and name."""
+    existing: dict[tuple[str, str], Existing] = field(default_factory=dict)
+    """What is not simulated any further, by kind and name."""
 
     @property
     def account(self) -> Account:
@@ -130,8 +140,9 @@ class ApiMappings:
             aws.call("apigateway", "UpdateApiMapping", ApiMappingId=id_, **wish)
 
     def delete(self, aws: Aws, spec: Tree, status: Tree) -> None:
-        if id_ := status.get("apiMappingID"):
-            aws.find("apigateway", "DeleteApiMapping", DomainName=spec["domainName"], ApiMappingId=id_)
+        id_, name = status.get("apiMappingID"), spec.get("domainName")
+        if id_ and name:
+            aws.find("apigateway", "DeleteApiMapping", DomainName=name, ApiMappingId=id_)
 
     def _wish(self, spec: Tree) -> Tree:
         return {
@@ -225,7 +236,7 @@ class Stages:
 
     def delete(self, aws: Aws, spec: Tree, status: Tree) -> None:
         apis = aws.account.apigateway(aws.region).apis
-        if spec["apiID"] in apis:
+        if spec.get("apiID") in apis:
             apis[spec["apiID"]] = tuple(one for one in apis[spec["apiID"]] if one != spec["stageName"])
 
 
@@ -233,54 +244,78 @@ class Functions:
     """`Function`."""
 
     def find(self, aws: Aws, spec: Tree, status: Tree) -> Tree | None:
-        functions = {one.name: one for one in aws.account.functions(aws.region).save()}
-        found = functions.get(spec["name"])
-        return None if found is None else self._status(found.arn)
+        found = self._function(aws, spec)
+        return None if found is None else self._status(found)
 
     def create(self, aws: Aws, spec: Tree) -> Tree:
-        return self._status(aws.account.functions(aws.region).add(spec["name"]).arn)
+        made = aws.account.functions(aws.region).add(spec["name"])
+        made.configuration = self._configuration(spec)
+        return self._status(made)
 
     def update(self, aws: Aws, spec: Tree, status: Tree) -> None:
-        """Nothing of a function is simulated that could differ."""
+        found = self._function(aws, spec)
+        if found is not None and found.configuration != self._configuration(spec):
+            found.configuration = self._configuration(spec)
+            aws.cloud.changed()
 
     def delete(self, aws: Aws, spec: Tree, status: Tree) -> None:
         functions = aws.account.functions(aws.region)
         functions.restore([one for one in functions.save() if one.name != spec["name"]])
 
-    def _status(self, arn: str) -> Tree:
-        return {"state": "Active", "lastUpdateStatus": "Successful", **_arn(arn)}
+    def _function(self, aws: Aws, spec: Tree) -> Function | None:
+        functions = {one.name: one for one in aws.account.functions(aws.region).save()}
+        return functions.get(spec["name"])
+
+    def _configuration(self, spec: Tree) -> Tree:
+        return {key: value for key, value in spec.items() if key not in ("name", "roleRef")}
+
+    def _status(self, function: Function) -> Tree:
+        return {"state": function.state, "lastUpdateStatus": "Successful", **_arn(function.arn)}
 
 
 @dataclass(frozen=True)
 class Existence:
-    """A kind that only exists: by the name that a field of its spec has."""
+    """A kind that is not simulated any further: it exists by the name that a field of its spec has."""
 
     kind: str
     name: str
-    status: Callable[[Tree, str], Tree]
+    status: Callable[[Aws, Tree, str], Tree]
     """From the spec and an id."""
 
     def find(self, aws: Aws, spec: Tree, status: Tree) -> Tree | None:
-        return self._status(aws, spec) if (self.kind, self._name(spec)) in aws.existing else None
+        found = aws.existing.get(self._key(spec))
+        return None if found is None else dict(found.status)
 
     def create(self, aws: Aws, spec: Tree) -> Tree:
-        aws.existing.add((self.kind, self._name(spec)))
-        return self._status(aws, spec)
+        made = aws.existing[self._key(spec)] = Existing(spec, self._status(aws, spec))
+        return dict(made.status)
 
     def update(self, aws: Aws, spec: Tree, status: Tree) -> None:
-        """Nothing of it is simulated that could differ."""
+        aws.existing[self._key(spec)].spec = spec
 
     def delete(self, aws: Aws, spec: Tree, status: Tree) -> None:
-        aws.existing.discard((self.kind, self._name(spec)))
+        aws.existing.pop(self._key(spec), None)
 
-    def _name(self, spec: Tree) -> str:
-        return f"{spec.get('apiID', '')}/{spec[self.name]}"
+    def _key(self, spec: Tree) -> tuple[str, str]:
+        return self.kind, f"{spec['apiID']}/{spec[self.name]}" if spec.get("apiID") else spec[self.name]
 
     def _status(self, aws: Aws, spec: Tree) -> Tree:
-        id_ = sha256(f"{self.kind} {self._name(spec)}".encode()).hexdigest()[:10]
+        id_ = sha256(" ".join(self._key(spec)).encode()).hexdigest()[:10]
         path = f"{self.kind.lower()}/{spec[self.name]}"
         arn = f"arn:aws:{self.kind.lower()}:{aws.region}:{aws.account.id}:{path}"
-        return {**self.status(spec, id_), **_arn(arn)}
+        return {**_arn(arn), **self.status(aws, spec, id_)}
+
+
+def _database(aws: Aws, spec: Tree, id_: str) -> Tree:
+    """As RDS tells it. Where it makes the password itself, the Secrets Manager has it."""
+    name = spec["dbInstanceIdentifier"]
+    secret = f"arn:aws:secretsmanager:{aws.region}:{aws.account.id}:secret:rds!db-{id_}"
+    made = {"masterUserSecret": {"secretARN": secret, "secretStatus": "active"}}
+    return {
+        "dbInstanceStatus": "available",
+        "endpoint": {"address": f"{name}.{id_}.rds.amazonaws.com", "port": 5432},
+        **(made if spec.get("manageMasterUserPassword") else {}),
+    }
 
 
 RESOURCES: Mapping[str, Resource] = {
@@ -290,19 +325,12 @@ RESOURCES: Mapping[str, Resource] = {
     "Certificate": Certificates(),
     "Stage": Stages(),
     "Function": Functions(),
-    "Integration": Existence("Integration", "integrationType", lambda _, id_: {"integrationID": id_}),
-    "Route": Existence("Route", "routeKey", lambda _, id_: {"routeID": id_}),
+    "Integration": Existence("Integration", "integrationType", lambda _, __, id_: {"integrationID": id_}),
+    "Route": Existence("Route", "routeKey", lambda _, __, id_: {"routeID": id_}),
     "Table": Existence("Table", "tableName", lambda *_: {"tableStatus": "ACTIVE"}),
-    "Bucket": Existence("Bucket", "name", lambda spec, _: {"location": f"/{spec['name']}"}),
-    "Role": Existence("Role", "name", lambda _, id_: {"roleID": id_}),
-    "DBInstance": Existence(
-        "DBInstance",
-        "dbInstanceIdentifier",
-        lambda spec, id_: {
-            "dbInstanceStatus": "available",
-            "endpoint": {"address": f"{spec['dbInstanceIdentifier']}.{id_}.rds.amazonaws.com", "port": 5432},
-        },
-    ),
+    "Bucket": Existence("Bucket", "name", lambda _, spec, __: {"location": f"/{spec['name']}"}),
+    "Role": Existence("Role", "name", lambda _, __, id_: {"roleID": id_}),
+    "DBInstance": Existence("DBInstance", "dbInstanceIdentifier", _database),
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.schema.field_error import forbidden_field, invalid_value
+from edgekeeper.schema.field_error import FieldError, forbidden_field, invalid_value
 from kubesim.plane.apply import apply_configuration
 from kubesim.plane.body import decode_patch_body, duplicate_keys
 from kubesim.plane.call import Call, meta_of
@@ -149,5 +150,22 @@ def merged_with(call: Call, live: JsonObject | None, applied: JsonObject) -> Jso
     merged = apply_configuration(
         types, live, applied, writer_of(call), force=call.flag("force"), ignored=reset_fields(call)
     )
+    nulls = _refused_nulls(call, merged)
     shape(call, merged)
+    if nulls:
+        raise call.invalid(call.info.name, nulls)
     return merged
+
+
+def _may_have_nulls(body: bytes) -> bool:
+    """In JSON they are spelled out; YAML has many spellings."""
+    return b"null" in body or not body.lstrip().startswith(b"{")
+
+
+def _refused_nulls(call: Call, merged: JsonObject) -> list[FieldError]:
+    """Nulls of a custom resource that are no values. Other requests pass over them; here they are validated."""
+    if not call.resource.custom or not _may_have_nulls(call.request.body):
+        return []
+    tree = deepcopy(merged)
+    call.resource.schema.default(tree)
+    return [error for error in call.resource.schema.validate(tree) if error.value == "null"]

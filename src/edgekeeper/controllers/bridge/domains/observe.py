@@ -202,6 +202,9 @@ class Observer:
             zone = dns.hosted_zone_id or await self._zone_of(snapshot)
         except Stall as problem:
             return replace(snapshot, records=records, zone_problem=problem)
+        if not dns.hosted_zone_id:
+            refused = self.limits.zone_refusals("spec.dnsConfig.hostedZoneId", zone)
+            snapshot = replace(snapshot, refusals=(*snapshot.refusals, *refused))
         snapshot = replace(snapshot, zone_id=zone)
         names = names_of(snapshot)
         recorded = self.claims.records.recorded(subject, places_for(zone, names))
@@ -214,15 +217,11 @@ class Observer:
     async def _zone_of(self, snapshot: Snapshot) -> str:
         """The zone that is found by its name. Without the right to list zones, the one in the status stays in use."""
         try:
-            zone = await self.account.dns.directory.zone_of(snapshot.name)
+            return await self.account.dns.directory.zone_of(snapshot.name)
         except Stall as refusal:
             if refusal.error_type != "dns_access_denied" or not snapshot.status.hosted_zone_id:
                 raise
             return snapshot.status.hosted_zone_id
-        refusals = [*self.limits.zone_refusals("spec.dnsConfig.hostedZoneId", zone)]
-        if refusals:
-            raise Stall("NotAllowed", "; ".join(refusals))
-        return zone
 
 
 async def _nobody(_: str) -> bool:

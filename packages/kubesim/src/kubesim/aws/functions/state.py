@@ -25,6 +25,10 @@ class Function:
     revision: str
     statements: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By qualifier, then by statement id."""
+    configuration: dict[str, Any] = field(default_factory=dict)
+    """Its settings and where its code is, as whoever made it has said."""
+    state: str = "Active"
+    """As GetFunction tells it: `Pending`, `Active`, `Inactive` or `Failed`."""
 
 
 class Functions:
