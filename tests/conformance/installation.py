@@ -26,6 +26,7 @@ from edgekeeper.cli.crds import render
 from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cli.readiness import assess
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from kubesim.ack.definitions import KINDS as ACK_KINDS
 from kubesim.aws.cloud import AwsCloud
 from kubesim.aws.http import serve
 from kubesim.plane.kinds import gateway_crds
@@ -121,8 +122,9 @@ class Site:
 
     async def define(self, definitions: Iterable[JsonObject]) -> None:
         """Install definitions and wait until they are served."""
+        definitions = list(definitions)
+        await self.apply(definitions)
         for definition in definitions:
-            await self.apply([definition])
             await self.is_served(definition)
 
     async def is_served(self, definition: JsonObject) -> None:
@@ -190,15 +192,15 @@ class Site:
         self._start(name, pod, await self._token(template["spec"]["serviceAccountName"]))
         await self.mark_available(name)
 
-    async def mark_available(self, name: str) -> None:
+    async def mark_available(self, name: str, namespace: str = NAMESPACE) -> None:
         """Say what the controller of Deployments would say once the pod runs."""
-        deployment = (await self.api.get(DEPLOYMENTS.path(NAMESPACE, name))).expect(200)
+        deployment = (await self.api.get(DEPLOYMENTS.path(namespace, name))).expect(200)
         replicas = deployment["spec"]["replicas"]
         counts = dict.fromkeys(
             ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas
         )
         status = {"observedGeneration": deployment["metadata"]["generation"], **counts}
-        path = DEPLOYMENTS.path(NAMESPACE, name, "status")
+        path = DEPLOYMENTS.path(namespace, name, "status")
         (await self.api.patch(path, {"status": status})).expect(200)
 
     async def _create_owned(
@@ -315,13 +317,21 @@ def namespaces() -> Iterator[JsonObject]:
 
 
 def examples(*names: str) -> list[JsonObject]:
-    """The objects of example files."""
-    return [obj for name in names for obj in _loaded((EXAMPLES / name).read_text())]
+    """The objects of example files, or of all files of a directory of them."""
+    paths = [path for name in names for path in _files(EXAMPLES / name)]
+    return [obj for path in paths for obj in _loaded(path.read_text())]
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.glob("*.yaml")) if path.is_dir() else [path]
 
 
 @asynccontextmanager
-async def installed(api: Client, directory: Path, mode: str) -> AsyncIterator[Site]:
-    """Install the definitions and the chart into a cluster, and start clouds. No process of the operator runs yet."""
+async def installed(api: Client, directory: Path, mode: str, *flags: str) -> AsyncIterator[Site]:
+    """Install the definitions and the chart into a cluster, and start clouds. No process of the operator runs yet.
+
+    `flags` are what `operator.extraArgs` of the chart would add.
+    """
     aws = simulated.open_cloud(simulated.SimulationOptions(deploy_time=timedelta(seconds=0.2)))
     async with AsyncExitStack() as clouds:
         served = await clouds.enter_async_context(serve(aws))
@@ -329,10 +339,18 @@ async def installed(api: Client, directory: Path, mode: str) -> AsyncIterator[Si
         site = Site(api, api.server, directory, aws, served.url, cloudflare.url)
         with site.stack:
             await site.apply(namespaces())
-            await site.define([*gateway_crds(), *(yaml.safe_load(render(kind)) for kind in DEFINITIONS)])
-            await site.apply(await _supported(site, manifests(mode)))
+            foreign = [*gateway_crds(), *(kind.definition() for kind in ACK_KINDS)]
+            await site.define([*foreign, *(yaml.safe_load(render(kind)) for kind in DEFINITIONS)])
+            await site.apply(await _supported(site, _flagged(manifests(mode), flags)))
             await _reach_webhooks_here(site)
             yield site
+
+
+def _flagged(objects: list[JsonObject], flags: Iterable[str]) -> list[JsonObject]:
+    for obj in objects:
+        if obj["kind"] == "Deployment":
+            obj["spec"]["template"]["spec"]["containers"][0]["args"] += flags
+    return objects
 
 
 async def _supported(site: Site, objects: list[JsonObject]) -> list[JsonObject]:

@@ -20,6 +20,7 @@ from edgekeeper.cli.rbac import ALL, all_rules_of
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.lifecycle.module import Role
 from edgekeeper.lifecycle.rbac import WEBHOOKS, Place, Right, rights_of
+from tests.conformance.ack import ack_running
 from tests.conformance.client import Client, connect, eventually
 from tests.conformance.conftest import chosen_servers, give_up
 from tests.conformance.embedded import embedded_server
@@ -56,45 +57,8 @@ OFF = frozenset({"composition.allowCrdDeletion"})
 POLICY = (
     "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, omitStages: [RequestReceived]}]\n"
 )
-BOX = {
-    "apiVersion": "kro.run/v1alpha1",
-    "kind": "ResourceGraphDefinition",
-    "metadata": {"name": "boxes"},
-    "spec": {
-        "schema": {"apiVersion": "v1alpha1", "kind": "Box", "spec": {"text": "string"}},
-        "resources": [
-            {
-                "id": "content",
-                "template": {
-                    "apiVersion": "v1",
-                    "kind": "ConfigMap",
-                    "metadata": {"name": "${schema.metadata.name}-content"},
-                    "data": {"text": "${schema.spec.text}"},
-                },
-            }
-        ],
-    },
-}
-INSTANCE = {
-    "apiVersion": "kro.run/v1alpha1",
-    "kind": "Box",
-    "metadata": {"name": "one", "namespace": TEAM},
-    "spec": {"text": "hello"},
-}
-RIGHTS_FOR_BOXES = {
-    "apiVersion": "rbac.authorization.k8s.io/v1",
-    "kind": "ClusterRole",
-    "metadata": {"name": "edgekeeper-boxes", "labels": {"rbac.kro.run/aggregate-to-controller": "true"}},
-    "rules": [
-        {"apiGroups": ["kro.run"], "resources": ["boxes"], "verbs": ["get", "list", "watch", "patch"]},
-        {"apiGroups": ["kro.run"], "resources": ["boxes/status"], "verbs": ["patch"]},
-        {
-            "apiGroups": [""],
-            "resources": ["configmaps"],
-            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
-        },
-    ],
-}
+FLAGS = {"all-in-one": (), "split": ("--bridge-mode=direct",)}
+"""By mode, flags that differ from the defaults. By default domains are made by ACK, where it is installed."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -134,21 +98,26 @@ async def admin(cluster: Server) -> AsyncIterator[Client]:
 async def test_operator_works_with_exactly_the_rights_of_the_chart(
     admin: Client, tmp_path: Path, mode: str
 ) -> None:
-    async with installed(admin, tmp_path, mode) as site:
+    """All examples become ready, and leave nothing in AWS when they are deleted."""
+    async with installed(admin, tmp_path, mode, *FLAGS[mode]) as site, ack_running(admin, site.aws, REGION):
         await start(site, mode)
-        published = [*examples("quickstart/20-tenants.yaml"), *zero_trust(), *bridged(site)]
-        await site.apply(published)
-        await site.until_ready([obj for obj in published if obj["kind"] != OPERATOR_CONFIG])
-        await site.apply([RIGHTS_FOR_BOXES])
+        await site.apply(examples("platform/rights"))
+        first = examples("quickstart/10-namespace.yaml", "quickstart/20-tenants.yaml", "zero-trust", "bridge")
+        await site.apply(first)
         await until_trusted(site)
-        await site.apply([BOX])
-        await site.until_ready([BOX])
-        await site.apply([INSTANCE])
-        await site.until_ready([INSTANCE])
-        await follow_rollouts(site, [obj for obj in published if obj["kind"] == OPERATOR_CONFIG])
+        apis, instances = examples("platform"), examples("platform/instances")
+        await site.apply(apis)
+        await site.until_ready([*reconciled(first), *apis])
+        await site.apply(instances)
+        await run_workload(site, "handbook")
+        await site.until_ready(instances)
+        await follow_rollouts(site, [obj for obj in first if obj["kind"] == OPERATOR_CONFIG])
         assert site.aws.cloudfront.tenants, "the clouds have what was declared"
-        await site.delete([INSTANCE, BOX, *deletable(published)])
+        assert names_in_aws(site) == {"checkout.example.com", "orders.example.com"}
+        await site.delete([*instances, *deletable(first)])
+        await site.delete(apis)
         assert not site.aws.cloudfront.tenants
+        assert names_in_aws(site) == set()
         if site.server.name == "real":
             assert refused_requests(tmp_path / "audit.log") == []
         for name in site.ports:
@@ -159,51 +128,34 @@ async def test_operator_works_with_exactly_the_rights_of_the_chart(
 
 
 OPERATOR_CONFIG = "CloudflareZeroTrustOperatorConfig"
+PUBLISHED = ("HTTPRoute", "DistributionTenant", "APIGatewayDomain", "LambdaPermission")
+"""Kinds of the examples that stand for something in a cloud, and must go before what they refer to."""
 
 
-def zero_trust() -> list[JsonObject]:
-    names = ("10-tenant", "20-templates", "30-routes", "40-dns-only", "50-operator-config")
-    found = examples(*(f"zero-trust/{name}.yaml" for name in names))
-    return [obj for obj in found if obj["kind"] != "Namespace"]
-
-
-def bridged(site: Site) -> list[JsonObject]:
-    """A domain name and a permission for an API and a function in AWS, without ACK: no cluster here has its controllers."""
-    account = site.aws.account()
-    gateway, functions = account.apigateway(REGION), account.functions(REGION)
-    api = gateway.add_api("orders")
-    functions.add("orders")
-    version = "bridge.ack.tubi.internal/v1alpha1"
-    metadata = {"name": "orders", "namespace": TEAM}
-    statement = {
-        "statementId": "orders-api",
-        "principal": "apigateway.amazonaws.com",
-        "sourceArn": f"arn:aws:execute-api:{REGION}:111122223333:{api}/*/*",
-    }
-    return [
-        {
-            "apiVersion": version,
-            "kind": "LambdaPermission",
-            "metadata": metadata,
-            "spec": {"functionRef": {"functionName": "orders"}, "permissions": [statement]},
-        },
-        {
-            "apiVersion": version,
-            "kind": "APIGatewayDomain",
-            "metadata": metadata,
-            "spec": {
-                "domain": "orders.example.com",
-                "certificateStrategy": "create",
-                "apiRef": {"apiId": api},
-            },
-        },
-    ]
+def reconciled(objects: list[JsonObject]) -> list[JsonObject]:
+    """Those that the operator, or ACK, reports about without further help."""
+    return [obj for obj in objects if obj["kind"] not in ("Namespace", "Secret", OPERATOR_CONFIG)]
 
 
 def deletable(objects: list[JsonObject]) -> list[JsonObject]:
-    """Routes and tenants of CloudFront: what is published. Tenants of Zero Trust must outlive their routes."""
-    kinds = ("HTTPRoute", "DistributionTenant", "APIGatewayDomain", "LambdaPermission", OPERATOR_CONFIG)
-    return [obj for obj in objects if obj["kind"] in kinds]
+    """What is published, and the OperatorConfig. Tenants of Zero Trust must outlive their routes."""
+    return [obj for obj in objects if obj["kind"] in (*PUBLISHED, OPERATOR_CONFIG)]
+
+
+def names_in_aws(site: Site) -> set[str]:
+    """The domain names of API Gateway."""
+    return {domain.name for domain in site.aws.account().apigateway(REGION).domains.values()}
+
+
+async def run_workload(site: Site, name: str) -> None:
+    """Say that the Deployment of an instance runs: there are no nodes."""
+    path = DEPLOYMENTS.path(TEAM, name)
+
+    async def created() -> bool | None:
+        return (await site.api.get(path)).status == 200 or None
+
+    await eventually(created, PATIENCE, what=f"{name} is created: {site.logs()}")
+    await site.mark_available(name, TEAM)
 
 
 async def start(site: Site, mode: str) -> None:
@@ -321,12 +273,15 @@ def assert_used(log: Path, mode: str) -> None:
             and entry["user"]["username"] == f"system:serviceaccount:{NAMESPACE}:{account}"
         }
         declared = {(right.verb, right.group, right.resource) for right in granted(role)}
-        declared -= {right for right in declared if right[1].endswith(".services.k8s.aws")}  # ACK is not here
+        if mode == "split":
+            declared -= {right for right in declared if right[2] in MADE_BY_ACK}
         unused = {" ".join((verb, f"{resource}.{group}")) for verb, group, resource in declared - used}
         needless = sorted(unused - NEEDED_OTHERWISE.keys())
         assert not needless, f"{account} never needs {needless}"
 
 
+MADE_BY_ACK = frozenset({"domainnames", "apimappings", "certificates"})
+"""What `--bridge-mode=direct` makes without ACK."""
 NEEDED_OTHERWISE = {
     "create deployments.apps": "workers: an apply that creates, which the log has as patch",
     "delete deployments.apps": "workers of an earlier split",
