@@ -2,7 +2,7 @@
 #
 # Variables: PYTHON (the interpreter for new environments, 3.11 or newer), ARGS (passed on to pytest by `make test`
 # and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes), SEEDS, START and KIND (of `make
-# chaos`), PLANS (of `make crash`).
+# chaos`), PLANS (of `make crash`), FINAL (of `make release`).
 
 PYTHON  ?= python3
 WORKERS ?= auto
@@ -118,8 +118,9 @@ sbom: image-root ## Write the bill of materials and the licences of the image in
 scan: $(DEV_READY) ## Look for known vulnerabilities of the requirements, where the database can be reached
 	$(BIN)/python tools/release.py --scan
 
-release: $(DEV_READY) ## Make everything of a release except publishing it, into dist/
-	$(BIN)/python tools/release.py
+# A rehearsal, as long as CHANGELOG.md has entries under [Unreleased]. FINAL=1 makes what is going to be published.
+release: $(DEV_READY) ## Make everything of a release except publishing it, into dist/; FINAL=1 checks the changelog
+	$(BIN)/python tools/release.py $(if $(FINAL),--final)
 
 # --- Environments ---------------------------------------------------------------------------------------------------
 

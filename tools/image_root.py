@@ -7,8 +7,9 @@
     opt/edgekeeper.sbom.json the distributions with versions and licences (CycloneDX)
     opt/LICENSES.txt         the licences of all of them, in full
 
-Requirements are installed as wheels whose hashes requirements/runtime.txt has, and nothing else is downloaded except what builds the
-two distributions of ours (requirements/build.txt). Timestamps are those of SOURCE_DATE_EPOCH and bytecode is checked by hash, so the
+Requirements are installed as wheels whose hashes requirements/runtime.txt has (or the lock file of --requirements, which adds an extra),
+and nothing else is downloaded except what builds the two distributions of ours (requirements/build.txt). A requirement without a version
+or a hash is an error, and so is a list that does not name all that is installed. Timestamps are those of SOURCE_DATE_EPOCH and bytecode is checked by hash, so the
 same sources give the same directory. Only the standard library is used.
 """
 
@@ -18,6 +19,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,24 +42,76 @@ AWS_SERVICES = frozenset(
     {"acm", "apigateway", "apigatewayv2", "cloudfront", "lambda", "route53", "sso", "sso-oidc", "sts"}
 )
 """The services whose descriptions botocore needs here; it brings four hundred."""
+RUNTIME = ROOT / "requirements/runtime.txt"
+OURS = frozenset({"edgekeeper", "kubecel"})
+_PINNED = re.compile(r"([A-Za-z0-9][\w.-]*)==([^\s;]+)")
+_HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
 
 
-def build(target: Path) -> None:
-    """Build the directory from nothing."""
+class SupplyError(Exception):
+    """Something would be in the image that nobody has pinned, or that its lists do not name. The message says what."""
+
+
+def build(target: Path, requirements: Path = RUNTIME) -> None:
+    """Build the directory from nothing. Raise SupplyError, or CalledProcessError if pip refuses a requirement."""
     shutil.rmtree(target, ignore_errors=True)
     packages = target / PACKAGES
     packages.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:
         wheels = build_wheels(Path(scratch))
-        pip("--require-hashes", f"--target={packages}", "-r", str(ROOT / "requirements/runtime.txt"))
+        install(requirements, packages)
         pip("--no-index", f"--target={packages}", "--upgrade", *map(str, wheels))
     prune(packages)
     described = list(distributions(packages))
     (target / SBOM).write_text(json.dumps(sbom(described), indent=2) + "\n")
     (target / LICENCES).write_text(licences(described))
+    check_lists(target, requirements)
     shutil.copy(ROOT / "LICENSE", target / "opt/LICENSE")
     compile_all(packages)
     set_times(target)
+
+
+def install(requirements: Path, packages: Path) -> None:
+    """Install exactly what a lock file pins. Raise SupplyError, or CalledProcessError if a hash differs."""
+    pinned(requirements)
+    pip("--require-hashes", f"--target={packages}", "-r", str(requirements))
+
+
+def pinned(requirements: Path) -> dict[str, str]:
+    """The versions of a lock file, by canonical name. Raise SupplyError for what has no exact version or no hash."""
+    found: dict[str, str] = {}
+    text = requirements.read_text().replace("\\\n", " ")
+    for line in (line.strip() for line in text.splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        match = _PINNED.match(line)
+        if match is None or "*" in match[2]:
+            raise SupplyError(
+                f"{requirements.name}: not pinned to a version: {line.split()[0]}; run `make lock`"
+            )
+        if _HASH.search(line) is None:
+            raise SupplyError(f"{requirements.name}: {match[0]} has no hash; run `make lock`")
+        found[canonical(match[1])] = match[2]
+    return found
+
+
+def check_lists(target: Path, requirements: Path = RUNTIME) -> None:
+    """Raise SupplyError if the lists are missing, or do not name exactly what is installed and pinned."""
+    for path in (SBOM, LICENCES):
+        if not (target / path).is_file():
+            raise SupplyError(f"{path.name} is missing")
+    listed = {canonical(each["name"]) for each in json.loads((target / SBOM).read_text())["components"]}
+    installed = {canonical(metadata["Name"]) for metadata, _ in distributions(target / PACKAGES)}
+    if listed != installed:
+        raise SupplyError(
+            f"{SBOM.name} differs from what is installed: {', '.join(sorted(listed ^ installed))}"
+        )
+    if unknown := installed - pinned(requirements).keys() - OURS:
+        raise SupplyError(f"installed, but not in {requirements.name}: {', '.join(sorted(unknown))}")
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def pip(*arguments: str) -> None:
@@ -79,7 +133,7 @@ def pip(*arguments: str) -> None:
 def build_wheels(scratch: Path) -> list[Path]:
     """Build our distributions with the locked build tools, in an environment of their own."""
     tools, wheels = scratch / "tools", scratch / "wheels"
-    pip("--require-hashes", f"--target={tools}", "-r", str(ROOT / "requirements/build.txt"))
+    install(ROOT / "requirements/build.txt", tools)
     environment = {
         **os.environ,
         "PYTHONPATH": str(tools),
@@ -163,7 +217,7 @@ def sbom(described: list[tuple[Message, Path]]) -> dict[str, Any]:
                 "type": "library",
                 "name": metadata["Name"],
                 "version": metadata["Version"],
-                "purl": f"pkg:pypi/{metadata['Name'].lower().replace('_', '-')}@{metadata['Version']}",
+                "purl": f"pkg:pypi/{canonical(metadata['Name'])}@{metadata['Version']}",
                 "licenses": [{"license": {"name": licence_of(metadata)}}],
             }
             for metadata, _ in described
@@ -198,8 +252,13 @@ def tree_digest(target: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build what the image adds to its base.")
     parser.add_argument("target", type=Path)
+    parser.add_argument("--requirements", type=Path, default=RUNTIME, help="the lock file")
     options = parser.parse_args()
-    build(options.target)
+    try:
+        build(options.target, options.requirements.resolve())
+    except SupplyError as error:
+        print(f"image: {error}", file=sys.stderr)
+        return 1
     size = sum(path.stat().st_size for path in options.target.rglob("*") if path.is_file())
     print(f"{options.target}: {size / 1e6:.0f} MB, sha256:{tree_digest(options.target)}")
     return 0

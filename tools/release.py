@@ -3,7 +3,12 @@
     edgekeeper-*.whl, *.tar.gz, also of kubecel and kubesim       built twice; different hashes are an error
     edgekeeper-*.tgz                                              the chart, where there is helm
     edgekeeper.sbom.json, LICENSES.txt                            of the image, whose root is built twice as well
+    NOTES.md                                                      the section of the changelog
     CHECKSUMS                                                     SHA-256 of all of them
+
+Without `--final` it is a rehearsal: the notes are those of [Unreleased] as long as the version has no section of its own.
+`--final` is for what is published: the changelog must have a dated section of the version and nothing under [Unreleased], and
+everything must be committed.
 
 `--scan` only looks for known vulnerabilities of the locked requirements with pip-audit. Its database is asked over the network; where
 it cannot be reached that is said, and is no error of the release.
@@ -28,7 +33,13 @@ sys.path.insert(0, str(ROOT))
 from tools import helm, image_root  # noqa: E402 - from the checkout
 
 DIST = ROOT / "dist"
+NOTES = "NOTES.md"
+NAMES = ("edgekeeper", "kubecel", "kubesim")
 PROJECTS = (ROOT, ROOT / "packages/kubecel", ROOT / "packages/kubesim")
+_PROJECT_FILES = tuple(project / "pyproject.toml" for project in PROJECTS)
+UNRELEASED = "Unreleased"
+_SECTION = re.compile(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""Name, date and text of a section of the changelog."""
 AUDIT = "pip-audit==2.9.0"
 UNREACHABLE = re.compile(
     r"ConnectionError|NameResolution|Max retries|timed out|error sending request|dns error", re.IGNORECASE
@@ -44,12 +55,60 @@ def version() -> str:
     return found
 
 
-def check_changelog() -> None:
-    """A release has a section of its own in the changelog."""
-    if f"## [{version()}]" not in (ROOT / "CHANGELOG.md").read_text():
+def check_versions() -> None:
+    """Raise ReleaseError if a file of the repository names another version."""
+    chart = (ROOT / "charts/edgekeeper/Chart.yaml").read_text()
+    found = {
+        **{str(path.relative_to(ROOT)): _project(path)["version"] for path in _PROJECT_FILES},
+        "src/edgekeeper/__init__.py": _matched(r'__version__ = "(.+)"', ROOT / "src/edgekeeper/__init__.py"),
+        "version of Chart.yaml": _searched(r"^version: (.+)$", chart),
+        "appVersion of Chart.yaml": _searched(r"^appVersion: (.+)$", chart),
+        "the extra local of pyproject.toml": _searched(
+            r'"kubesim==(.+)"', (ROOT / "pyproject.toml").read_text()
+        ),
+    }
+    if wrong := {where: other for where, other in found.items() if other != version()}:
+        raise ReleaseError(f"the version is {version()}, but not everywhere: {wrong}")
+
+
+def _project(path: Path) -> dict[str, str]:
+    found: dict[str, str] = tomllib.loads(path.read_text())["project"]
+    return found
+
+
+def _matched(pattern: str, path: Path) -> str:
+    return _searched(pattern, path.read_text())
+
+
+def _searched(pattern: str, text: str) -> str:
+    match = re.search(pattern, text, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def notes(changelog: str, *, final: bool = False) -> str:
+    """What the changelog says about this version. Raise ReleaseError if it says nothing, or not as `final` asks."""
+    sections = {name: text.strip() for name, _, text in _SECTION.findall(changelog)}
+    dated = {name: date for name, date, _ in _SECTION.findall(changelog)}
+    if final and not sections.get(version()):
         raise ReleaseError(
             f"CHANGELOG.md has no section [{version()}]: give that name to what is under [Unreleased]"
         )
+    if final and not dated[version()]:
+        raise ReleaseError(f"CHANGELOG.md: [{version()}] has no date: write `## [{version()}] - YYYY-MM-DD`")
+    if final and sections.get(UNRELEASED):
+        raise ReleaseError(f"CHANGELOG.md has entries under [{UNRELEASED}]: move them to [{version()}]")
+    found = sections.get(version()) or sections.get(UNRELEASED)
+    if not found:
+        raise ReleaseError(f"CHANGELOG.md says nothing under [{version()}] or [{UNRELEASED}]")
+    return found
+
+
+def check_committed() -> None:
+    """Raise ReleaseError if a file differs from the last commit: nobody could build the same again."""
+    command = ["git", "status", "--porcelain"]
+    changed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    if changed:
+        raise ReleaseError(f"not everything is committed:\n{changed.rstrip()}")
 
 
 def build_distributions(target: Path) -> None:
@@ -85,9 +144,12 @@ def compare(what: str, first: object, second: object) -> None:
 
 
 def make_distributions(scratch: Path) -> None:
-    build_distributions(DIST)
-    build_distributions(scratch / "again")
-    compare("wheels and sdists", digests(DIST), digests(scratch / "again"))
+    first, again = scratch / "first", scratch / "again"
+    build_distributions(first)
+    build_distributions(again)
+    compare("wheels and sdists", digests(first), digests(again))
+    for path in sorted(first.iterdir()):
+        shutil.copy(path, DIST)
 
 
 def make_image_root(scratch: Path) -> None:
@@ -140,27 +202,46 @@ def scan() -> None:
         raise ReleaseError(f"known vulnerabilities, or no scan:\n{done.stdout}{done.stderr}")
 
 
-def release() -> None:
-    check_changelog()
+def check_complete() -> None:
+    """Raise ReleaseError if a part of the release is missing."""
+    patterns = [
+        *(f"{project}-{version()}{suffix}" for project in NAMES for suffix in ("-*.whl", ".tar.gz")),
+        image_root.SBOM.name,
+        image_root.LICENCES.name,
+        NOTES,
+    ]
+    if missing := [pattern for pattern in patterns if not list(DIST.glob(pattern))]:
+        raise ReleaseError(f"dist/ lacks {', '.join(missing)}")
+
+
+def release(*, final: bool = False) -> None:
+    check_versions()
+    text = notes((ROOT / "CHANGELOG.md").read_text(), final=final)
+    if final:
+        check_committed()
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
+    (DIST / NOTES).write_text(f"# edgekeeper {version()}\n\n{text}\n")
     with tempfile.TemporaryDirectory() as scratch:
         make_distributions(Path(scratch))
         make_image_root(Path(scratch))
     make_chart()
     scan()
+    check_complete()
     lines = [f"{digest}  {name}" for name, digest in digests(DIST).items()]
     (DIST / "CHECKSUMS").write_text("\n".join(lines) + "\n")
-    print(f"dist/ has {len(lines)} files; nothing was published", flush=True)
+    kind = "release" if final else "rehearsal of the release"
+    print(f"dist/ has {len(lines)} files, a {kind} {version()}; nothing was published", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Make everything of a release except publishing it.")
     parser.add_argument("--scan", action="store_true", help="only look for known vulnerabilities")
+    parser.add_argument("--final", action="store_true", help="what is going to be published")
     options = parser.parse_args()
     try:
-        scan() if options.scan else release()
-    except ReleaseError as error:
+        scan() if options.scan else release(final=options.final)
+    except (ReleaseError, image_root.SupplyError) as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
     return 0

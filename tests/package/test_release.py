@@ -42,20 +42,48 @@ def test_archives_that_differ_are_refused() -> None:
         release.compare("wheels", {"a": "1"}, {"a": "2"})
 
 
-def test_release_needs_a_section_of_the_changelog(monkeypatch: pytest.MonkeyPatch) -> None:
+WRITTEN = (
+    "## [Unreleased]\n\n{}\n\n## [0.1.0]{}\n\n- What is new.\n\n## [0.0.1] - 2026-01-01\n\n- What was.\n"
+)
+
+
+def test_notes_of_a_release_are_the_section_of_its_version() -> None:
+    assert release.notes(WRITTEN.format("", " - 2026-12-01"), final=True) == "- What is new."
+
+
+def test_rehearsal_takes_what_is_unreleased_until_there_is_a_section() -> None:
+    assert release.notes("## [Unreleased]\n\n- Later.\n") == "- Later."
+    assert release.notes(WRITTEN.format("- Later.", "")) == "- What is new."
+
+
+@pytest.mark.parametrize(
+    ("changelog", "told"),
+    [
+        ("## [Unreleased]\n\n- Later.\n", r"no section \[0\.1\.0\]"),
+        (WRITTEN.format("", ""), "no date"),
+        (WRITTEN.format("- Later.", " - 2026-12-01"), r"entries under \[Unreleased\]"),
+    ],
+    ids=["no section", "no date", "unreleased entries"],
+)
+def test_final_release_needs_a_dated_section_and_nothing_else(changelog: str, told: str) -> None:
+    with pytest.raises(release.ReleaseError, match=told):
+        release.notes(changelog, final=True)
+
+
+def test_changelog_that_says_nothing_is_refused() -> None:
+    with pytest.raises(release.ReleaseError, match="says nothing"):
+        release.notes("## [Unreleased]\n\n## [0.0.1] - 2026-01-01\n\n- What was.\n")
+
+
+def test_changelog_of_the_repository_can_be_released() -> None:
+    release.check_versions()
+    assert "### Added" in release.notes((ROOT / "CHANGELOG.md").read_text())
+
+
+def test_versions_that_differ_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "version", lambda: "99.0.0")
-    with pytest.raises(release.ReleaseError, match=r"\[99\.0\.0\]"):
-        release.check_changelog()
-
-
-def test_requirements_are_pinned_with_hashes() -> None:
-    for name in ("runtime.txt", "build.txt"):
-        text = (ROOT / "requirements" / name).read_text().replace("\\\n", "")
-        lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
-        assert lines
-        for line in lines:
-            assert "==" in line, line
-            assert "--hash=sha256:" in line, line
+    with pytest.raises(release.ReleaseError, match=r"99\.0\.0, but not everywhere: .*Chart\.yaml"):
+        release.check_versions()
 
 
 def test_base_of_the_image_is_pinned_and_the_user_is_not_root() -> None:
@@ -64,4 +92,7 @@ def test_base_of_the_image_is_pinned_and_the_user_is_not_root() -> None:
     assert base.count(".") >= 2, "a version with three numbers, or a digest"
     assert "latest" not in base
     assert "USER 65532:65532" in text
-    assert "tools/image_root.py /image" in text, "what tests run is what the image has"
+    assert "ARG REQUIREMENTS=requirements/runtime.txt" in text
+    assert "tools/image_root.py --requirements ${REQUIREMENTS} /image" in text, (
+        "what tests run is what the image has"
+    )
