@@ -1,7 +1,8 @@
 """S-08 and S-09: no field of any kind reaches into another namespace without a grant from there.
 
-The fields are read off the CustomResourceDefinitions of the product: whatever looks like a reference must be in `TREATED`, so
-that a new field fails here until somebody has said, and shown, how it is kept in its namespace.
+The fields are read off the CustomResourceDefinitions of the product, and off the HTTPRoute with its annotations: whatever
+looks like a reference must be in `TREATED`, so that a new field fails here until somebody has said, and shown, how it is kept in
+its namespace.
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ import pytest
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.kinds import DEFINITIONS
+from edgekeeper.controllers.zerotrust.annotation_keys import SETTINGS
+from edgekeeper.controllers.zerotrust.annotation_values import NAME as NAME_OF_A_TEMPLATE
+from edgekeeper.controllers.zerotrust.annotation_values import SERVICE as NAME_OF_A_SERVICE
+from edgekeeper.controllers.zerotrust.annotation_values import TENANT as NAME_OF_A_TENANT
 from edgekeeper.controllers.zerotrust.route_index import TASK, TENANT
 from edgekeeper.core.json import JsonObject
-from edgekeeper.kube.kinds import CONFIG_MAP, NAMESPACE, REFERENCE_GRANT, SERVICE, Key
+from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, NAMESPACE, REFERENCE_GRANT, SERVICE, Key
+from kubesim.plane.kinds.gateway import gateway_crds
 from kubesim.virtual import virtual_time
 from tests.bridge.estate import FUNCTION
 from tests.bridge.world import (
@@ -46,6 +52,8 @@ OWN = "it has no namespace: the object's own is meant"
 OPERATORS = "only objects in the operator's namespace count, where tenants may not write"
 ADMINISTRATORS = "a kind of administrators"
 LIMITED = "--composition-allowed-namespaces"
+UNREAD = "nothing reads it"
+REFUSED = "a rule with it is refused: UnsupportedRoute"
 TREATED: dict[tuple[str, str], str] = {
     ("APIGatewayDomain", "spec.apiRef"): GRANTED,
     ("APIGatewayDomain", "spec.apiRef.namespace"): GRANTED,
@@ -75,6 +83,23 @@ TREATED: dict[tuple[str, str], str] = {
     ("GraphRevision", "spec.snapshot.spec.resources[].externalRef.metadata.namespace"): LIMITED,
     ("GraphRevision", "spec.snapshot.spec.resources[].externalRef.metadata.selector"): LIMITED,
 }
+ROUTE_FIELDS = {
+    "spec.parentRefs": UNREAD,
+    "spec.parentRefs[].namespace": UNREAD,
+    "spec.rules[].backendRefs": GRANTED,
+    "spec.rules[].backendRefs[].namespace": GRANTED,
+    "spec.rules[].backendRefs[].filters[].extensionRef": REFUSED,
+    "spec.rules[].backendRefs[].filters[].requestMirror.backendRef": REFUSED,
+    "spec.rules[].backendRefs[].filters[].requestMirror.backendRef.namespace": REFUSED,
+    "spec.rules[].filters[].extensionRef": REFUSED,
+    "spec.rules[].filters[].requestMirror.backendRef": REFUSED,
+    "spec.rules[].filters[].requestMirror.backendRef.namespace": REFUSED,
+}
+ANNOTATIONS = {
+    "tenant": "spec.allowedNamespaces of the tenant",
+    "template": "its own namespace, or the operator's",
+    "dnsOnly.ingressServiceRef": GRANTED,
+}
 
 
 def _fields(schema: JsonObject, path: str) -> Iterator[str]:
@@ -87,10 +112,10 @@ def _fields(schema: JsonObject, path: str) -> Iterator[str]:
             yield from _fields(schema[inner], f"{path}{suffix}")
 
 
-def references(kind: CustomKind) -> set[str]:
+def references(definition: JsonObject) -> set[str]:
     """The fields of a spec that look like a reference."""
     found: set[str] = set()
-    for version in kind.definition()["spec"]["versions"]:
+    for version in definition["spec"]["versions"]:
         spec = version["schema"]["openAPIV3Schema"]["properties"].get("spec", {})
         found.update(path for path in _fields(spec, "spec") if _LOOKS_LIKE_A_REFERENCE.search(path))
     return found
@@ -99,7 +124,15 @@ def references(kind: CustomKind) -> set[str]:
 @pytest.mark.parametrize("kind", DEFINITIONS, ids=lambda kind: kind.kind)
 def test_every_reference_of_a_kind_is_treated(kind: CustomKind) -> None:
     known = {path for name, path in TREATED if name == kind.kind}
-    assert references(kind) == known
+    assert references(kind.definition()) == known
+
+
+def test_every_reference_of_a_route_is_treated() -> None:
+    (definition,) = (one for one in gateway_crds() if one["spec"]["names"]["kind"] == "HTTPRoute")
+    assert references(definition) == set(ROUTE_FIELDS)
+    naming = (NAME_OF_A_TEMPLATE, NAME_OF_A_TENANT, NAME_OF_A_SERVICE)
+    assert {one.path for one in SETTINGS if one.parse in naming} == set(ANNOTATIONS)
+    assert {one.path for one in SETTINGS if _LOOKS_LIKE_A_REFERENCE.search(one.path)} <= set(ANNOTATIONS)
 
 
 def test_walk_finds_references_wherever_they_are() -> None:
@@ -205,6 +238,59 @@ async def test_template_leads_to_no_service_of_another_namespace() -> None:
         await world.create(template("internal", dnsOnly={"enabled": True, "ingressServiceRef": reference}))
         await world.create(route("web", hostname="web.example.com", template="internal"))
         assert "ReferenceGrant" in await world.says("ReferenceNotGranted", "web")
+        await world.elapse(minutes=10)
+        assert not world.records("web.example.com")
+
+
+def _service_grant(
+    namespace: str, referrer: str = "default", kind: str = "HTTPRoute", to: str = "Service"
+) -> JsonObject:
+    """A grant for Services."""
+    return {
+        "apiVersion": REFERENCE_GRANT.api_version,
+        "kind": REFERENCE_GRANT.kind,
+        "metadata": {"name": "services", "namespace": namespace},
+        "spec": {
+            "from": [{"group": HTTP_ROUTE.group, "kind": kind, "namespace": referrer}],
+            "to": [{"group": "", "kind": to}],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "grant",
+    [
+        None,
+        _service_grant("default"),
+        _service_grant("other", referrer="team"),
+        _service_grant("other", kind="Gateway"),
+        _service_grant("other", to="Secret"),
+    ],
+    ids=[
+        "none",
+        "in the referrer's namespace",
+        "for another namespace",
+        "for another kind",
+        "to another kind",
+    ],
+)
+@pytest.mark.parametrize("field", ["backendRefs", "annotation"])
+@virtual_time
+async def test_route_without_the_right_grant_leads_to_no_service_elsewhere(
+    grant: JsonObject | None, field: str
+) -> None:
+    async with operating(("other", "team")) as world:
+        if grant is not None:
+            await world.create(grant)
+        web = route("web", hostname="web.example.com")
+        if field == "backendRefs":
+            web["metadata"]["annotations"]["cfzt.cloudflare.com/originService"] = "backend"
+            web["spec"]["rules"] = [{"backendRefs": [{"name": "app", "namespace": "other", "port": 80}]}]
+        else:
+            web["metadata"]["annotations"]["cfzt.cloudflare.com/dnsOnly"] = "true"
+            web["metadata"]["annotations"]["cfzt.cloudflare.com/dnsOnlyIngressServiceRef"] = "other/app"
+        await world.create(web)
+        await world.says("ReferenceNotGranted", "web")
         await world.elapse(minutes=10)
         assert not world.records("web.example.com")
 

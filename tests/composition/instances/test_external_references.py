@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from edgekeeper.controllers.composition.instance_controllers import InstanceOptions
+from edgekeeper.controllers.composition.instance_plan import Limits
 from edgekeeper.core.json import JsonObject
+from kubesim.virtual import virtual_time
 from tests.composition.cluster import each_server
 from tests.composition.world import composing, instance, rgd
 
@@ -139,6 +142,20 @@ async def test_selector_without_a_namespace_finds_objects_in_all() -> None:
         await world.apply(instance("Selecting", "demo"))
         await world.settle()
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "c"]
+
+
+@virtual_time
+async def test_selector_finds_objects_only_where_the_installation_allows_it() -> None:
+    options = InstanceOptions(limits=Limits(namespaces=frozenset({"shared"})))
+    async with composing(options) as world:
+        for name, place in (("a", "default"), ("b", "shared"), ("c", "other")):
+            if place != "default":
+                await world.namespace(place)
+            await world.apply(config(name, {}, namespace=place, team="edge"))
+        await world.define(_selecting("{matchLabels: {team: edge}}"))
+        await world.apply(instance("Selecting", "demo"))
+        await world.settle()
+        assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "b"]
 
 
 @each_server

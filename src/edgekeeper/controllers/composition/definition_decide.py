@@ -5,10 +5,11 @@ The next step is the first of these that is not done:
     adopt      revisions that an earlier definition of the same name left belong to this one
     issue      what the definition says now has a revision, if it is valid
     install    the generated CustomResourceDefinition of the newest revision is in the cluster
-    discard    no more revisions are kept than the installation wants
+    discard    no more revisions are kept than the installation wants, once the newest is in force
 
 Instances are served with the newest revision. A definition that becomes invalid gets no revision, so the last valid one
-stays in force, with its CustomResourceDefinition.
+stays in force, with its CustomResourceDefinition. While the newest revision cannot be put in force, an older one serves the
+instances, after a restart too: so none is discarded then.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def decide(observed: Observed, max_revisions: int) -> Decision:
     kind = _kind_verdict(observed, plan)
     in_force = kind.status == "True" and not observed.missing and observed.newest is not None
     return Decision(
-        step=_next_step(observed, _installation(plan, wanted), max_revisions),
+        step=_next_step(observed, _installation(plan, wanted), max_revisions if in_force else 0),
         verdicts={
             REVISIONS_RESOLVED: _revisions_verdict(observed),
             GRAPH_ACCEPTED: _graph_verdict(observed),
@@ -185,6 +186,7 @@ def _installation(plan: CrdPlan, wanted: JsonObject | None) -> Install | None:
 
 
 def _next_step(observed: Observed, install: Install | None, max_revisions: int) -> Step | None:
+    """The first step that is not done. No revision is discarded if `max_revisions` is 0."""
     live = sorted((one for one in observed.revisions if not one.deleting), key=lambda one: one.number)
     for revision in live:
         if revision.owner != observed.owner.uid:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,21 @@ def test_oldest_revision_beyond_the_limit_is_discarded(limit: int, discarded: bo
     revisions = tuple(revision(number) for number in (2, 1, 3))
     step = decide(replace(SETTLED, revisions=revisions), limit).step
     assert step == (Discard(revisions[1]) if discarded else None)
+
+
+@pytest.mark.parametrize(
+    "blocked",
+    [
+        {"crd": None, "graph": None, "error": "unknown identifier"},
+        {"missing": (Need("apps", "deployments", ("patch",)),)},
+    ],
+    ids=["not-compiled", "rights-missing"],
+)
+def test_no_revision_is_discarded_while_an_older_one_serves(blocked: dict[str, Any]) -> None:
+    revisions = tuple(revision(number) for number in (1, 2, 3))
+    decision = decide(replace(SETTLED, revisions=revisions, **blocked), 1)
+    assert not decision.in_force
+    assert decision.step is None
 
 
 def test_crd_is_not_in_force_before_it_is_established() -> None:

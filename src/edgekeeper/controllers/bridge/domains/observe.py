@@ -13,6 +13,7 @@ from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.acm import Certificate
 from edgekeeper.cloud.aws.apigateway import ApiGateway
 from edgekeeper.cloud.aws.dns.entries import places_for
+from edgekeeper.cloud.aws.dns.state import RecordState
 from edgekeeper.controllers.bridge import ack
 from edgekeeper.controllers.bridge.cluster import ApiTarget, Cluster, known_region
 from edgekeeper.controllers.bridge.domains.children import KINDS, child_name, child_of
@@ -22,7 +23,7 @@ from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.core.ownership import Owner
+from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.guards import Limits
@@ -192,9 +193,7 @@ class Observer:
 
     async def _with_zone(self, snapshot: Snapshot, subject: KindObject) -> Snapshot:
         """Add the hosted zone and its records. A deletion needs them only to tell what stays."""
-        records = snapshot.records
-        served = {snapshot.name} if snapshot.domain is not None else set[str]()
-        records = await self._records.without_others(subject, records, served, _nobody)
+        records = await self._without_others(snapshot, subject)
         dns = snapshot.spec.dns_config
         if snapshot.deleting or not dns.enabled:
             return replace(snapshot, records=records, zone_id=snapshot.status.hosted_zone_id)
@@ -214,6 +213,20 @@ class Observer:
         except PassError as problem:  # not listed yet, or not reachable: what comes before records goes on
             return replace(snapshot, records=records, zone_problem=problem)
 
+    async def _without_others(self, snapshot: Snapshot, subject: KindObject) -> RecordState:
+        """The records without those of other objects, and without removing those of domain names that others have."""
+
+        async def is_served(name: str) -> bool:
+            if name.startswith("_"):  # a record that validates a certificate
+                return False
+            is_own = name == snapshot.name
+            domain = snapshot.domain if is_own else await self.gateway(snapshot.region).find_domain(name)
+            return domain is not None and is_mine(parse_tags(domain.tags), snapshot.owner) is Ownership.OTHERS
+
+        is_usable = snapshot.domain is not None and snapshot.whose is not Ownership.OTHERS
+        served = {snapshot.name} if is_usable else set[str]()
+        return await self._records.without_others(subject, snapshot.records, served, is_served)
+
     async def _zone_of(self, snapshot: Snapshot) -> str:
         """The zone that is found by its name. Without the right to list zones, the one in the status stays in use."""
         try:
@@ -222,11 +235,6 @@ class Observer:
             if refusal.error_type != "dns_access_denied" or not snapshot.status.hosted_zone_id:
                 raise
             return snapshot.status.hosted_zone_id
-
-
-async def _nobody(_: str) -> bool:
-    """No other object of this kind can serve a name that we have a record of: names are claimed."""
-    return False
 
 
 def apis_of(obj: JsonObject) -> list[Key]:

@@ -164,10 +164,11 @@ class Snapshot:
     def own_mapping(self) -> ApiMapping | None:
         """The mapping that this object has made.
 
-        By its id in the status; or, where its creation was only planned, by its content.
+        By its id in the status; or, where its creation was only planned, by its content. A status may be forged: at a
+        domain name of another object nothing is ours.
         """
         known = self.status.mapping
-        if known is None:
+        if known is None or self.whose is Ownership.OTHERS:
             return None
         content = (known.api_id, known.stage, known.key)
         return next(

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION, FunctionRef, Permission, read_permission
+from edgekeeper.api.lambda_permission import (
+    LAMBDA_PERMISSION,
+    FunctionRef,
+    OwnedStatement,
+    Permission,
+    read_permission,
+)
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.error_table import NOT_FOUND
 from edgekeeper.cloud.aws.lambda_policy import LambdaPolicies, Statement
@@ -78,7 +84,7 @@ class Observer:
         )
 
     async def observe(self, base: Base) -> Snapshot:
-        snapshot = base.snapshot
+        snapshot = replace(base.snapshot, inventory=self._own_entries(base))
         if not snapshot.deleting:
             snapshot = replace(snapshot, rivals=await self.claims.rivals(base.subject))
             if snapshot.rivals or snapshot.problem is not None:
@@ -110,6 +116,23 @@ class Observer:
         """The policies of the region of a function."""
         region = known_region(function.split(":")[3]) if function.startswith("arn:") else ""
         return LambdaPolicies(self.account.access.caller(region=region))
+
+    def _own_entries(self, base: Base) -> tuple[OwnedStatement, ...]:
+        """The inventory without statements that another object has as well, and more right to: a status may be forged.
+
+        That is an object that asks for the statement, if this one does not, or the older of the two.
+        """
+        subject, asked = base.subject, set(statements_of(base.subject.tree))
+
+        def is_anothers(entry: OwnedStatement) -> bool:
+            claim = _claim(entry.function, entry.statement_id)
+            others = self.claims.objects.find(STATEMENT, claim, besides=subject)
+            return any(
+                claim in _recorded(other.tree) and (claim not in asked or other.seniority < subject.seniority)
+                for other in others
+            )
+
+        return tuple(entry for entry in base.snapshot.inventory if not is_anothers(entry))
 
     def _with_wishes(
         self, snapshot: Snapshot, namespace: str, ref: FunctionRef, permissions: list[Permission]
@@ -169,8 +192,19 @@ def statements_of(obj: JsonObject) -> list[str]:
     function = str(dig(obj, "status", "functionArn") or next((one for one in named if one), "") or "")
     qualifier = str(dig(obj, "spec", "functionRef", "qualifier") or "")
     ids = (dig(one, "statementId") for one in dig_list(obj, "spec", "permissions"))
-    where = f"{function.rpartition(':')[2]}{':' if qualifier else ''}{qualifier}"
-    return [f"{where}/{id_}" for id_ in ids if isinstance(id_, str) and function]
+    where = f"{function}:{qualifier}" if qualifier else function
+    return [_claim(where, id_) for id_ in ids if isinstance(id_, str) and function]
+
+
+def _recorded(obj: JsonObject) -> list[str]:
+    """The statements in the inventory of an object. Accepts any content."""
+    entries = dig_list(obj, "status", "inventory")
+    return [_claim(str(dig(one, "function")), str(dig(one, "statementId"))) for one in entries]
+
+
+def _claim(function: str, statement_id: str) -> str:
+    """A statement of a function that is given by its name or ARN, with or without a qualifier."""
+    return f"{function.rpartition(':function:')[2]}/{statement_id}"
 
 
 def _namespace(obj: JsonObject) -> str:
