@@ -26,6 +26,7 @@ from edgekeeper.cli.crds import render
 from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cli.readiness import assess
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.core.readiness import PENDING, Readiness
 from kubesim.ack.definitions import KINDS as ACK_KINDS
 from kubesim.aws.cloud import AwsCloud
 from kubesim.aws.http import serve
@@ -40,7 +41,7 @@ EXAMPLES = ROOT / "examples"
 TEAM = "apps"
 """A namespace whose Secrets the operator may use: tenants and routes of the examples are there."""
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn", "audit")}
-PATIENCE = 120.0
+PATIENCE = 100.0
 MANAGER = "installer"
 
 
@@ -150,7 +151,7 @@ class Site:
         async def ready() -> bool | None:
             for obj in list(waiting):
                 live = await self.read(obj)
-                state = assess(live) if live is not None else None
+                state = _readiness(live) if live is not None else None
                 if state is not None and state.ready:
                     waiting.remove(obj)
                 else:
@@ -263,6 +264,12 @@ class Site:
     def logs(self) -> str:
         """The ends of the logs, for messages."""
         return "\n".join(path.read_text()[-3000:] for path in self.directory.glob("*.log"))
+
+
+def _readiness(obj: JsonObject) -> Readiness:
+    """As `assess`, but an instance of a composed kind of which nothing is said yet is not ready."""
+    is_untold = obj["apiVersion"].startswith("kro.run/") and not dig_list(obj, "status", "conditions")
+    return PENDING if is_untold else assess(obj)
 
 
 def _variables(container: JsonObject, pod: JsonObject) -> dict[str, str]:

@@ -12,6 +12,7 @@ import yaml
 from edgekeeper.core.json import JsonObject
 from tests.conformance.conftest import give_up
 from tests.conformance.installation import find_helm
+from tests.security.test_s32_network import reaches
 from tools.chart import CHART, DEPLOY, KUBERNETES, rendered, rendered_files
 
 
@@ -65,6 +66,11 @@ def test_lint_finds_nothing(helm: Path) -> None:
         ("tenant.create=true", "tenant.instanceName"),
         ("leaderElection.enabled=false,replicaCount=2", "replicaCount"),
         ("mode=split,features.zerotrust=false", "features.zerotrust"),
+        ("traces.otlpEndpoint=collector:4318", "/traces/otlpEndpoint"),
+        ("networkPolicy.egressCIDRs={128.0.0.0/1}", "networkPolicy.egressCIDRs"),
+        ("networkPolicy.egressCIDRs={169.254.0.0/16}", "networkPolicy.egressCIDRs"),
+        ("networkPolicy.egressCIDRs={fd00::/8}", "networkPolicy.egressCIDRs"),
+        ("networkPolicy.egressCIDRs={fd00:ec2::/32}", "networkPolicy.egressCIDRs"),
     ],
 )
 def test_bad_value_is_an_error_that_names_its_key(helm: Path, value: str, key: str) -> None:
@@ -151,6 +157,28 @@ def test_values_of_the_operator_for_routes_work_unchanged(helm: Path, tmp_path: 
     assert environment["CLOUDFLARE_API_BASE"] == "https://api.example.com/client/v4"
     (tenant,) = (obj for obj in found if obj["kind"] == "CloudflareZeroTrustTenant")
     assert tenant["spec"]["credentialRef"] == {"name": "token", "key": "value"}
+
+
+NODE = ("169.254.169.254", "fd00:ec2::254")
+
+
+@pytest.mark.parametrize(
+    ("values", "is_reached"),
+    [
+        ("networkPolicy.egressCIDRs={10.0.0.0/8,52.94.0.0/16,2606:4700::/32,fd12:3456::/48}", False),
+        ("networkPolicy.podIdentityAgent=false", False),
+        ("networkPolicy.egressPorts={80,443}", False),
+        ("networkPolicy.allowInstanceMetadata=true", True),
+    ],
+)
+def test_metadata_of_the_node_is_reached_only_if_a_value_says_so(
+    helm: Path, values: str, is_reached: bool
+) -> None:
+    """S-32."""
+    (policy,) = (obj for obj in objects(helm, f"--set={values}") if obj["kind"] == "NetworkPolicy")
+    for address in NODE:
+        assert reaches(policy["spec"], address, 80, None) == is_reached
+        assert not reaches(policy["spec"], address, 8080, None)
 
 
 def test_listed_namespaces_limit_the_rights(helm: Path) -> None:

@@ -570,6 +570,9 @@ resourcegraphdefinition,graphrevision
     - CREATE
     - UPDATE
     scope: Cluster
+  matchConditions:
+  - name: not-being-deleted
+    expression: '!has(object.metadata.deletionTimestamp)'
   failurePolicy: Fail
   sideEffects: None
   admissionReviewVersions:
