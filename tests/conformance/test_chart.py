@@ -181,6 +181,15 @@ def test_metadata_of_the_node_is_reached_only_if_a_value_says_so(
         assert not reaches(policy["spec"], address, 8080, None)
 
 
+def test_api_token_of_the_values_is_in_its_secret_only(helm: Path) -> None:
+    """S-21."""
+    token = "c4n4ry0123456789"
+    tenant = "tenant.create=true,tenant.instanceName=main,tenant.accountId=a,tenant.tunnelId=t"
+    found = objects(helm, f"--set={tenant},tenant.apiToken={token}")
+    assert [obj["kind"] for obj in found if token in str(obj)] == ["Secret"]
+    assert "apiToken" not in (CHART / "templates/NOTES.txt").read_text()
+
+
 def test_listed_namespaces_limit_the_rights(helm: Path) -> None:
     found = objects(helm, "--set=operator.watchNamespaces={web}", "--set=composition.kroNamespace=kro")
     assert names(found, "ClusterRoleBinding") == {"edgekeeper", "edgekeeper-composed"}

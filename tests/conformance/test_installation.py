@@ -57,8 +57,10 @@ OFF = frozenset({"composition.allowCrdDeletion"})
 POLICY = (
     "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, omitStages: [RequestReceived]}]\n"
 )
-QUICK = "--progress-interval=1s"
-FLAGS = {"all-in-one": (QUICK,), "split": (QUICK, "--bridge-mode=direct")}
+UNLIMITED = ("apigateway-domain", "acm-list", "cloudflare", "cloudfront-write")
+QUICK = ("--progress-interval=1s", *(f"--budget={lane}=50/50" for lane in UNLIMITED))
+"""The simulated clouds need no protection."""
+FLAGS = {"all-in-one": QUICK, "split": (*QUICK, "--bridge-mode=direct")}
 """By mode, flags that differ from the defaults. By default domains are made by ACK, where it is installed."""
 
 

@@ -54,6 +54,8 @@ class Site:
     admin: KubeClient
     estate: Estate
     operator: Operator | None = None
+    own_token: str = ""
+    """That of the operator, once it runs."""
 
     # The operator
 
@@ -69,7 +71,8 @@ class Site:
             cloudflare_url="https://cloudflare.test/client/v4",
             cloudflare_sender=self.estate.send,
         )
-        transport = InProcessTransport(self.plane, await self.token(HOME, "edgekeeper"))
+        self.own_token = await self.token(HOME, "edgekeeper")
+        transport = InProcessTransport(self.plane, self.own_token)
         async with assembled(options, transport, None, host="plane") as operator:
             task = asyncio.create_task(operator.manager.run())
             try:
