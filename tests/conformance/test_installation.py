@@ -65,8 +65,13 @@ FLAGS = {"all-in-one": QUICK, "split": (*QUICK, "--bridge-mode=direct")}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "cluster" in metafunc.fixturenames:
-        metafunc.parametrize("cluster", chosen_servers(metafunc.config), indirect=True, scope="function")
+    servers = chosen_servers(metafunc.config)
+    if "mode" in metafunc.fixturenames:
+        *others, last = servers  # the real one, where it is chosen: it has both modes, which takes a minute each
+        cases = [*((server, "all-in-one") for server in others), *((last, mode) for mode in ACCOUNTS)]
+        metafunc.parametrize(("cluster", "mode"), cases, indirect=["cluster"], scope="function")
+    elif "cluster" in metafunc.fixturenames:
+        metafunc.parametrize("cluster", servers, indirect=True, scope="function")
 
 
 @pytest.fixture
@@ -97,7 +102,6 @@ async def admin(cluster: Server) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize("mode", ACCOUNTS)
 async def test_operator_works_with_exactly_the_rights_of_the_chart(
     admin: Client, tmp_path: Path, mode: str
 ) -> None:
@@ -326,7 +330,6 @@ def granted(role: str) -> frozenset[Right]:
 # The table
 
 
-@pytest.mark.parametrize("mode", ACCOUNTS)
 async def test_rights_in_each_namespace_are_those_of_the_table(
     admin: Client, tmp_path: Path, mode: str
 ) -> None:
