@@ -38,7 +38,8 @@ from edgekeeper.cli.rbac import (
     readable_kinds,
     rules_of,
 )
-from edgekeeper.cloud.aws.clients import AwsClients, AwsSettings
+from edgekeeper.cloud.aws.clients import AwsClients
+from edgekeeper.cloud.aws.settings import AwsSettings
 from edgekeeper.core.annotations import allowed_values
 from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.kube.http import HttpTransport

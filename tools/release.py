@@ -97,7 +97,7 @@ def notes(changelog: str, *, final: bool = False) -> str:
         raise ReleaseError(f"CHANGELOG.md: [{version()}] has no date: write `## [{version()}] - YYYY-MM-DD`")
     if final and sections.get(UNRELEASED):
         raise ReleaseError(f"CHANGELOG.md has entries under [{UNRELEASED}]: move them to [{version()}]")
-    found = sections.get(version()) or sections.get(UNRELEASED)
+    found: str = sections.get(version()) or sections.get(UNRELEASED) or ""
     if not found:
         raise ReleaseError(f"CHANGELOG.md says nothing under [{version()}] or [{UNRELEASED}]")
     return found

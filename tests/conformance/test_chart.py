@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from edgekeeper.core.json import JsonObject
-from tests.conformance.conftest import give_up
 from tests.conformance.installation import find_helm
+from tests.conformance.servers import give_up
 from tests.security.test_s32_network import reaches
 from tools.chart import CHART, DEPLOY, KUBERNETES, rendered, rendered_files
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.conftest import give_up
+from tests.conformance.servers import give_up
 from tests.unit.cli.test_run import SHOP, TENANTS, World, world
 from tools.chart import ROOT
 from tools.image_root import LICENCES, PACKAGES, SBOM, build

@@ -22,7 +22,6 @@ from edgekeeper.lifecycle.module import Role
 from edgekeeper.lifecycle.rbac import WEBHOOKS, Place, Right, rights_of
 from tests.conformance.ack import ack_running
 from tests.conformance.client import Client, connect, eventually
-from tests.conformance.conftest import chosen_servers, give_up
 from tests.conformance.embedded import embedded_server
 from tests.conformance.installation import (
     PATIENCE,
@@ -37,7 +36,7 @@ from tests.conformance.installation import (
 from tests.conformance.kinds import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS
 from tests.conformance.kinds import DEFINITIONS as CUSTOM_DEFINITIONS
 from tests.conformance.real import CONTROLLERS, real_server, write_kubeconfig
-from tests.conformance.servers import Server, UnavailableError
+from tests.conformance.servers import Server, UnavailableError, chosen_servers, give_up
 from tools.chart import CHART, NAMESPACE
 
 REGION = "us-east-1"
@@ -67,7 +66,9 @@ FLAGS = {"all-in-one": QUICK, "split": (*QUICK, "--bridge-mode=direct")}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     servers = chosen_servers(metafunc.config)
     if "mode" in metafunc.fixturenames:
-        *others, last = servers  # the real one, where it is chosen: it has both modes, which takes a minute each
+        *others, last = (
+            servers  # the real one, where it is chosen: it has both modes, which takes a minute each
+        )
         cases = [*((server, "all-in-one") for server in others), *((last, mode) for mode in ACCOUNTS)]
         metafunc.parametrize(("cluster", "mode"), cases, indirect=["cluster"], scope="function")
     elif "cluster" in metafunc.fixturenames:

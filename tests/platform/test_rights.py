@@ -36,7 +36,7 @@ async def test_rights_of_the_examples_are_those_that_the_definitions_ask_for() -
         tokens={TOKEN: User("edgekeeper", ())},
     )
     async with scenery(config) as scene:
-        kinds = [one.definition() for one in (*DEFINITIONS, *ACK_KINDS)]
+        kinds = [*(one.definition() for one in DEFINITIONS), *(one.definition() for one in ACK_KINDS)]
         installed = {one.group for one in DEFINITIONS if one.kind == "ResourceGraphDefinition"}
         for body in [*kinds, *gateway_crds()]:
             if body["spec"]["group"] not in {*installed, "internal.kro.run"}:

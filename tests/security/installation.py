@@ -35,9 +35,10 @@ from kubesim.plane.request import Request
 from kubesim.transport import InProcessTransport
 from tests.unit.runtime.wire import ANYWHERE, LOOPBACK, believing
 from tests.zerotrust_worker.world import Estate
-from tools.chart import DEPLOY
-from tools.chart import NAMESPACE as HOME
+from tools import chart
 
+HOME: Final = chart.NAMESPACE
+"""The operator's namespace."""
 PATIENCE: Final = 30.0
 WEBHOOKS: Final = "edgekeeper-webhooks"
 _SERVERS: Final = ServerOptions(
@@ -184,7 +185,7 @@ async def installed(*namespaces: str) -> AsyncIterator[Site]:
         for name in (HOME, *namespaces):
             await admin.create(NAMESPACE, {"metadata": {"name": name}})
         kinds = {(kind.api_version, kind.kind): kind for kind in _served(plane)}
-        for obj in yaml.safe_load_all((DEPLOY / "all-in-one/edgekeeper.yaml").read_text()):
+        for obj in yaml.safe_load_all((chart.DEPLOY / "all-in-one/edgekeeper.yaml").read_text()):
             kind = kinds.get((obj["apiVersion"], obj["kind"]))
             if kind is not None:  # the embedded server has no policies
                 await admin.create(kind, obj, namespace=obj["metadata"].get("namespace", ""))

@@ -40,7 +40,7 @@ async def delete_namespace(here: AcceptanceWorld) -> None:
 
 
 def terminating(here: AcceptanceWorld) -> bool:
-    return dig(here.find(NAMESPACE, Key("", TEAM)), "status", "phase") == "Terminating"
+    return bool(dig(here.find(NAMESPACE, Key("", TEAM)), "status", "phase") == "Terminating")
 
 
 def leftovers(here: AcceptanceWorld) -> list[object]:

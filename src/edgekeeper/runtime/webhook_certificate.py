@@ -205,7 +205,8 @@ class WebhookCertificate:
     async def _make(self, before: JsonObject | None) -> _Kept:
         pair = self_signed(self._service.hosts, self._clock.now())
         kept = _read(before) if before is not None else None
-        earlier = [old.certificate for old in (kept and kept.pair, self._shown) if old is not None]
+        before_it = [kept.pair if kept is not None else None, self._shown]
+        earlier = [old.certificate for old in before_it if old is not None]
         trusted = b"".join(dict.fromkeys([pair.certificate, *filter(_is_pem, earlier)]))
         data = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": trusted}
         body: JsonObject = {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import lupa
+import lupa  # type: ignore[import-untyped]
 import pytest
 import yaml
 

@@ -22,7 +22,6 @@ from opentelemetry.trace import StatusCode
 from edgekeeper.cli import assembly
 from edgekeeper.cli.operator_options import OtlpEndpoint
 from edgekeeper.core.calls import Calls
-from edgekeeper.core.json import JsonObject
 from edgekeeper.core.tracing import NO_TRACES
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key
 from edgekeeper.runtime import traces
@@ -149,7 +148,7 @@ class _Collector(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
 
-    def log_message(self, *_: JsonObject) -> None: ...
+    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - the base's name
 
 
 async def test_spans_are_sent_to_the_endpoint_at_the_latest_at_the_end(
@@ -157,7 +156,8 @@ async def test_spans_are_sent_to_the_endpoint_at_the_latest_at_the_end(
 ) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "edgekeeper-of-tests")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    handler = type("Collector", (_Collector,), {"received": []})
+    received: list[tuple[str, bytes]] = []
+    handler = type("Collector", (_Collector,), {"received": received})
     with HTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -170,7 +170,7 @@ async def test_spans_are_sent_to_the_endpoint_at_the_latest_at_the_end(
         finally:
             server.shutdown()
             thread.join()
-    ((path, body),) = handler.received
+    ((path, body),) = received
     assert path == "/v1/traces"
     assert b"reconcile DistributionTenant" in body
     assert b"edgekeeper-of-tests" in body
