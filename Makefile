@@ -2,7 +2,7 @@
 #
 # Variables: PYTHON (the interpreter for new environments, 3.11 or newer), ARGS (passed on to pytest by `make test`
 # and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes), SEEDS, START and KIND (of `make
-# chaos`), PLANS (of `make crash`).
+# chaos`), PLANS (of `make crash`), FINAL (of `make release`).
 
 PYTHON  ?= python3
 WORKERS ?= auto
@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture lock fmt clean
+.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture chart lock fmt clean image-root sbom scan release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,7 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/lock.py --check
+	$(BIN)/python tools/chart.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
 crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a third of the others; PLANS=all for all
@@ -64,11 +65,12 @@ crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a thi
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
 
-# The first run builds kube-apiserver, etcd, kubectl and kro into a cache outside the checkout (10 to 20 minutes). Where that
-# is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
+# The first run builds kube-apiserver, etcd, kubectl, helm and kro into a cache outside the checkout (10 to 20 minutes). Where
+# that is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
 # tests of composition on the embedded server.
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server, and compositions on the latter
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
+	$(BIN)/python tools/helm.py || test $$? -eq 3
 	$(BIN)/python -m tools.kro || test $$? -eq 3
 	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
 	$(BIN)/pytest tests/composition --servers=real $(ARGS)
@@ -94,11 +96,31 @@ fmt: $(DEV_READY) ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix --quiet $(SOURCES)
 	$(BIN)/ruff format --quiet $(SOURCES)
 
+# The first run builds helm into the cache of `make conformance`. Without Go, set HELM to the program.
+chart: $(DEV_READY) ## Generate what of the chart follows from the code, and render deploy/
+	$(BIN)/python tools/chart.py --helm "$$($(BIN)/python tools/helm.py --print-path)"
+
 lock: $(DEV_READY) ## Compile requirements/*.txt again after editing an input
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/lock.py
 
 clean: ## Remove everything that can be built again
 	rm -rf $(VENV) build dist site .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# --- Release it -----------------------------------------------------------------------------------------------------
+
+# What the image adds to its base, and a list of it (build/image/opt/edgekeeper.sbom.json). The Containerfile does the same.
+image-root: $(DEV_READY) ## Build the contents of the image without a container engine
+	$(BIN)/python tools/image_root.py build/image
+
+sbom: image-root ## Write the bill of materials and the licences of the image into build/
+	cp build/image/opt/edgekeeper.sbom.json build/image/opt/LICENSES.txt build/
+
+scan: $(DEV_READY) ## Look for known vulnerabilities of the requirements, where the database can be reached
+	$(BIN)/python tools/release.py --scan
+
+# A rehearsal, as long as CHANGELOG.md has entries under [Unreleased]. FINAL=1 makes what is going to be published.
+release: $(DEV_READY) ## Make everything of a release except publishing it, into dist/; FINAL=1 checks the changelog
+	$(BIN)/python tools/release.py $(if $(FINAL),--final)
 
 # --- Environments ---------------------------------------------------------------------------------------------------
 

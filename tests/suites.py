@@ -51,7 +51,13 @@ PLAYED = (
 )
 """Where each case of a test is a cluster of its own: `make test` runs one case of each test, `make test-rest` the others."""
 
-SLOW = frozenset({"tests/unit/cli/test_roles.py"})
+SLOW = frozenset(
+    {
+        "tests/security/test_s21_installation.py",
+        "tests/security/test_s24_webhooks.py",
+        "tests/unit/cli/test_roles.py",
+    }
+)
 """Files of the product that are left to continuous integration: they wait in real time, for processes and Leases."""
 
 SLOW_TESTS = {
@@ -74,6 +80,15 @@ SLOW_TESTS = {
     "tests/reliability/test_r23_poison.py": ("test_objects_that_always_fail_do_not_slow_others_down",),
     "tests/reliability/test_r30_instances.py": ("test_large_collections_are_rendered_and_compared_in_turns",),
     "tests/reliability/test_r32_replay.py": ("test_run_is_repeated_in_another_process",),
+    "tests/security/test_s20_stolen_token.py": (
+        "test_tenant_whose_secret_may_not_be_read_names_the_remedy_and_goes_on_with_it",
+    ),
+    "tests/security/test_s25_metrics_and_health.py": ("test_health_tells_no_names_to_anybody",),
+    "tests/security/test_s30_supply_chain.py": ("test_distribution_with_another_hash_is_not_installed",),
+    "tests/security/test_s33_namespace_deletion.py": (
+        "test_composed_service_goes_with_its_namespace_without_a_trace",
+        "test_namespace_is_let_go_after_the_timeout_and_the_clean_up_is_made_up_for",
+    ),
     "tests/tenants/test_dns.py": ("test_records_are_written_after_an_outage_of_a_day",),
     "tests/tenants/test_outages.py": (
         "test_fleet_in_an_outage_is_written_once_each",
@@ -88,7 +103,7 @@ SLOW_TESTS = {
     "tests/zerotrust_worker/test_economy.py": ("test_fleet_without_access_is_written_in_batches",),
     "tests/zerotrust_worker/test_service_tokens.py": ("test_token_is_refreshed_before_it_expires",),
 }
-"""Tests that take more than three seconds, and are left to continuous integration as well."""
+"""Tests that take seconds, and are left to continuous integration as well."""
 
 
 class Suite(StrEnum):

@@ -3,7 +3,7 @@
     python tools/lock.py            compile requirements/*.txt with uv          (`make lock`)
     python tools/lock.py --check    fail when an input changed since then       (`make check`)
 
-`runtime` is what the operator declares and `local` adds its extra; both with what the packages of this repository
+`runtime` is what the operator declares; `local` and `otel` add an extra each; all with what the packages of this repository
 declare that they need, but without those themselves. `dev` adds requirements/dev.in; `build`, which installs the
 checkout, and `docs` are their `.in` files alone. Each lock file carries a digest of exactly the declarations that it was
 compiled from, so the check needs neither a network nor a resolver, and an edit elsewhere in a pyproject.toml does not
@@ -60,10 +60,11 @@ class Lock:
 LOCKS = (
     Lock("runtime", (OPERATOR, KUBECEL)),
     Lock("local", (OPERATOR, KUBECEL, KUBESIM), extras=("local",), agrees_with="requirements/runtime.txt"),
+    Lock("otel", (OPERATOR, KUBECEL), extras=("otel",), agrees_with="requirements/runtime.txt"),
     Lock(
         "dev",
         (OPERATOR, KUBECEL, KUBESIM),
-        extras=("local",),
+        extras=("local", "otel"),
         additions="requirements/dev.in",
         agrees_with="requirements/local.txt",
     ),

@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -49,9 +49,17 @@ def find_programs() -> Path:
     return Path(found.stdout.strip())
 
 
+CONTROLLERS = ("garbage-collector-controller", "namespace-controller")
+
+
 @contextmanager
-def real_server(directory: Path) -> Iterator[Server]:
-    """Start everything below `directory`, wait until it is ready, and stop it in the opposite order."""
+def real_server(
+    directory: Path, controllers: Sequence[str] = CONTROLLERS, **api_server: str
+) -> Iterator[Server]:
+    """Start everything below `directory`, wait until it is ready, and stop it in the opposite order.
+
+    `api_server` are further flags of kube-apiserver, with underscores in place of hyphens.
+    """
     programs = find_programs()
     authority = Authority(directory)
     etcd = f"http://127.0.0.1:{_free_port()}"
@@ -65,11 +73,13 @@ def real_server(directory: Path) -> Iterator[Server]:
     )
     with ExitStack() as running:
         running.enter_context(_process(programs / "etcd", _etcd_flags(directory, etcd), directory))
-        running.enter_context(
-            _process(programs / "kube-apiserver", _api_server_flags(directory, server, etcd), directory)
-        )
+        flags = {
+            **_api_server_flags(directory, server, etcd),
+            **{name.replace("_", "-"): value for name, value in api_server.items()},
+        }
+        running.enter_context(_process(programs / "kube-apiserver", flags, directory))
         _wait_until_ready(server, directory)
-        flags = _controller_flags(directory, server)
+        flags = _controller_flags(directory, server, controllers)
         running.enter_context(_process(programs / "kube-controller-manager", flags, directory))
         yield server
 
@@ -112,10 +122,10 @@ def _api_server_flags(directory: Path, server: Server, etcd: str) -> Mapping[str
     }
 
 
-def _controller_flags(directory: Path, server: Server) -> Mapping[str, str]:
+def _controller_flags(directory: Path, server: Server, controllers: Sequence[str]) -> dict[str, str]:
     return {
         "kubeconfig": str(write_kubeconfig(directory / "controllers.json", server)),
-        "controllers": "garbage-collector-controller,namespace-controller",
+        "controllers": ",".join(controllers),
         "leader-elect": "false",
         "secure-port": "0",
         # Both controllers talk more than the default of 20 requests a second allows when tests delete a lot.

@@ -185,3 +185,19 @@ def test_role_among_the_arguments_is_not_copied(arguments: list[str]) -> None:
     manager["spec"]["template"]["spec"]["containers"][1]["args"] = arguments
     worker = worker_deployment(manager, Role.KUBE_WORKER, live=None, image_digest="", replicas=None)
     assert worker["spec"]["template"]["spec"]["containers"][0]["args"] == ["run", "-x"]
+
+
+@pytest.mark.parametrize("role", [Role.KUBE_WORKER, Role.CLOUDFLARE_WORKER])
+def test_worker_has_the_service_account_that_the_manager_names_for_it(role: Role) -> None:
+    manager = deepcopy(MANAGER)
+    manager["metadata"].update(uid="1", annotations={f"edgekeeper.io/{role}-service-account": "less"})
+    manager["spec"]["template"]["spec"].update(serviceAccountName="edgekeeper", serviceAccount="edgekeeper")
+
+    def accounts(of: Role) -> tuple[object, object]:
+        worker = worker_deployment(manager, of, live=None, image_digest="", replicas=None)
+        pod = worker["spec"]["template"]["spec"]
+        return pod.get("serviceAccountName"), pod.get("serviceAccount")
+
+    assert accounts(role) == ("less", None)
+    (other,) = {Role.KUBE_WORKER, Role.CLOUDFLARE_WORKER} - {role}
+    assert accounts(other) == ("edgekeeper", "edgekeeper"), "without an annotation it is the manager's"

@@ -40,6 +40,7 @@ from edgekeeper.controllers.zerotrust.operator_config import ProcessSettings
 from edgekeeper.controllers.zerotrust.operator_settings import SettingsFollower
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import Clock, SystemClock
+from edgekeeper.core.tracing import NO_TRACES, Tracer
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import NAMESPACE, Key
@@ -54,6 +55,7 @@ from edgekeeper.runtime.manager import Manager, ManagerOptions, Runnable
 from edgekeeper.runtime.metrics import Metrics
 from edgekeeper.runtime.options import RuntimeOptions
 from edgekeeper.runtime.server import Server
+from edgekeeper.runtime.traces import open_tracer
 from edgekeeper.runtime.watch_metrics import watch_families
 from edgekeeper.runtime.webhook_certificate import WebhookCertificate, WebhookService
 from edgekeeper.runtime.webhooks import Webhook, validating
@@ -102,12 +104,14 @@ class Operator:
         clients: AwsClients | None,
         clock: Clock,
         host: str,
+        tracer: Tracer = NO_TRACES,
     ) -> None:
         runtime = options.runtime
         common = replace(options.common, max_concurrent=runtime.max_concurrent_reconciles, role=options.role)
         self.options = options = replace(options, common=common)
         self.metrics = Metrics()
         self.calls = Calls()
+        self.calls.tracer = tracer
         self.client = KubeClient(transport, self.calls, clock, runtime.client_options())
         self.client.observe = self.metrics.requests(host)
         self._recorders = recorders_of(options.modules, self.client, clock)
@@ -131,7 +135,15 @@ class Operator:
         }
         self.metrics.add(partial(watch_families, informers))
         namespaces = self.options.runtime.namespaces
-        return Services(self.client, informers, clock, self._recorders, self.metrics, namespaces=namespaces)
+        return Services(
+            self.client,
+            informers,
+            clock,
+            self._recorders,
+            self.metrics,
+            namespaces=namespaces,
+            tracer=self.calls.tracer,
+        )
 
     def _cloud_transport(self, clock: Clock) -> CloudTransport:
         return CloudTransport(
@@ -285,6 +297,7 @@ async def assembled(
     clock = clock or SystemClock()
     needs_sender = options.cloudflare_sender is None and uses(Cloud.CLOUDFLARE, options.modules)
     sender = HttpSender() if needs_sender else None
+    tracer = open_tracer(options.runtime.otlp_endpoint)
     try:
         cluster = await (identify() if identify is not None else _cluster_id(options, transport, clock))
         chosen = replace(
@@ -292,8 +305,9 @@ async def assembled(
             common=replace(options.common, cluster=cluster),
             cloudflare_sender=sender or options.cloudflare_sender,
         )
-        yield Operator(chosen, transport, clients, clock, host)
+        yield Operator(chosen, transport, clients, clock, host, tracer)
     finally:
+        await tracer.close()
         if sender is not None:
             await sender.close()
         if clients is not None:

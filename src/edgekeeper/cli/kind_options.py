@@ -14,6 +14,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,6 +29,7 @@ from edgekeeper.cloud.cloudflare.client import BASE_URL, checked_base
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.drift import Policy
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
+from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule
 
 if TYPE_CHECKING:
@@ -85,6 +87,18 @@ class Parsed(click.ParamType[Any]):
             return self._parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class ProgressInterval(Duration):
+    """A duration of a second or more: clouds limit how often they are asked."""
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        interval = super().convert(value, param, ctx)
+        if interval < timedelta(seconds=1):
+            self.fail(f"{value!r} is less than 1s", param, ctx)
+        return interval
 
 
 class LaneBudget(click.ParamType[tuple[str, LaneRate]]):
@@ -198,6 +212,13 @@ _OPTIONS = (
         show_default=True,
     ),
     _option(
+        "--progress-interval",
+        type=ProgressInterval(),
+        default=Intervals().in_progress,
+        metavar="DURATION",
+        help="How often clouds are asked for the progress of what they were told to do; 1s at least.  [default: 30s]",
+    ),
+    _option(
         "--drift-interval",
         type=Duration(),
         default=CommonOptions().drift_interval,
@@ -294,6 +315,7 @@ def _settings(values: Mapping[str, Any]) -> KindSettings:
             hostnames=values["hostname_policy"],
             pod_name=values["pod_name"],
             operator_deployment=values["operator_deployment"],
+            intervals=Intervals(values["progress_interval"]),
             drift_interval=values["drift_interval"],
         ),
         dict(values["budget"]),

@@ -27,6 +27,7 @@ import click
 
 from edgekeeper.cli.duration import Duration
 from edgekeeper.kube.lease import LeaseOptions
+from edgekeeper.runtime import traces
 from edgekeeper.runtime.certificates import USUAL_FILES, CertificateFiles
 from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.logs import parse_level
@@ -111,6 +112,21 @@ class Namespaces(click.ParamType[tuple[str, ...]]):
             if not _NAMESPACE.fullmatch(name):
                 self.fail(f"{name!r} is not the name of a namespace, such as team-a,team-b", param, ctx)
         return names
+
+
+class OtlpEndpoint(click.ParamType[str]):
+    """Where a collector of traces listens. What sends them must be installed."""
+
+    name = "url"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", value):
+            self.fail(
+                f"{value!r} is not the address of a collector, such as http://collector:4318", param, ctx
+            )
+        if value and not traces.is_installed():
+            self.fail(f"traces need packages that are not installed; {traces.INSTALL}", param, ctx)
+        return value
 
 
 @dataclass(frozen=True)
@@ -272,6 +288,15 @@ _OPTIONS = (
         " ValidatingWebhookConfiguration NAME.",
     ),
     _switch("--enable-http2", default=False, help="Accepted for compatibility; HTTP/1.1 is served."),
+    # Traces
+    _option(
+        "--otlp-endpoint",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        type=OtlpEndpoint(),
+        default="",
+        metavar="URL",
+        help="Send traces there by OTLP over HTTP, such as http://collector:4318.  [default: no traces]",
+    ),
     # Logging
     _option(
         "--log-format",
@@ -374,6 +399,7 @@ def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:
             webhook_service=values["webhook_service"],
             enable_http2=values["enable_http2"],
         ),
+        otlp_endpoint=values["otlp_endpoint"],
         log=_log(values),
     )
 

@@ -128,7 +128,9 @@ def open_cloud(options: SimulationOptions) -> AwsCloud:
 
 def _intervals(options: SimulationOptions) -> Intervals:
     """Short intervals. The simulated cloud is strongly consistent, so listings count immediately after a write."""
-    return Intervals(options.poll_interval, options.drift_interval, settling=timedelta(0))
+    asked = options.kinds.common.intervals.in_progress
+    poll = options.poll_interval if asked == Intervals().in_progress else asked
+    return Intervals(poll, options.drift_interval, settling=timedelta(0))
 
 
 def _drift_interval(options: SimulationOptions) -> timedelta:

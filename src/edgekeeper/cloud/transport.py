@@ -201,7 +201,7 @@ class Transport:
             self.leadership()
         with circuit.passage() as passage:
             try:
-                result = await self._send(order, record)
+                result = await self._traced(order, record)
             except _FailedError as failed:
                 passage.answered = failed.failure.verdict is not Verdict.UNANSWERED
                 raise
@@ -235,6 +235,16 @@ class Transport:
             )
             raise _wait_for_budget(lane, TooLongError(expected)) from error
         self._metrics.observe_wait(lane, loop.time() - began)
+
+    async def _traced(self, order: _Order[T], record: CallRecord) -> T:
+        with self._calls.tracer.call(record) as span:
+            try:
+                answer = await self._send(order, record)
+            except _FailedError as failed:
+                span.end(failed.failure.error_type, failed=True)
+                raise
+            span.end(audit.DONE)
+            return answer
 
     async def _send(self, order: _Order[T], record: CallRecord) -> T:
         operation = order.operation

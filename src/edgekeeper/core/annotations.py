@@ -83,6 +83,11 @@ class Wishes:
             raise Stall(INVALID_ANNOTATION, "; ".join(self.problems))
 
 
+def allowed_values() -> dict[str, tuple[str, ...]]:
+    """By annotation, the values that it may have, in any case."""
+    return {key: tuple(map(str, values)) for key, values in _VALUES.items()}
+
+
 def _parse(annotations: Mapping[str, Any], key: str, values: type[E]) -> E | None:
     text = str(annotations.get(key, "")).casefold()
     return next((value for value in values if value.casefold() == text), None)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
+from edgekeeper.core.tracing import NO_TRACES, Tracer
+
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
@@ -42,6 +44,7 @@ class Calls:
     def __init__(self, *hooks: CallHook) -> None:
         self._numbers = count(1)
         self.hooks = list(hooks)
+        self.tracer: Tracer = NO_TRACES
 
     def record(self, target: str, operation: str, subject: str, *, mutating: bool) -> CallRecord:
         return CallRecord(next(self._numbers), target, operation, subject, mutating)

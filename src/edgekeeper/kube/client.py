@@ -27,6 +27,7 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from http import HTTPStatus
 
 import msgspec
 
@@ -336,12 +337,21 @@ class KubeClient:
             await self._wait_for_rate_limit(until)
             if call.mutating and self.leadership is not None:
                 self.leadership()
-            response = await self._transmit(call, until)
+            response = await self._traced(call, record, until)
             await self._calls.after(record)
         except TransportError as error:
             raise UnreachableError(str(error)) from error
         raise_for(response)
         return response
+
+    async def _traced(self, call: Call, record: CallRecord, until: float) -> ApiResponse:
+        """Transmit; writes have a span."""
+        if not call.mutating:
+            return await self._transmit(call, until)
+        with self._calls.tracer.call(record) as span:
+            response = await self._transmit(call, until)
+            span.end(str(response.status), failed=response.status >= HTTPStatus.BAD_REQUEST)
+            return response
 
     async def _transmit(self, call: Call, until: float) -> ApiResponse:
         left = timedelta(seconds=max(0.0, until - asyncio.get_running_loop().time()))

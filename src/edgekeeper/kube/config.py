@@ -22,12 +22,20 @@ from edgekeeper.kube.kubeconfig_file import read_kubeconfig
 __all__ = ["ClusterConfig", "ConfigError", "Surroundings", "load_config"]
 
 
+def _home() -> Path:
+    """The home directory; the root for a user that has none, such as one of a container that only has a number."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """The environment of the process, as far as the configuration depends on it."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    home: Path = field(default_factory=Path.home)
+    home: Path = field(default_factory=_home)
     service_account: Path = SERVICE_ACCOUNT
     clock: Clock = field(default_factory=SystemClock)
 

@@ -307,6 +307,7 @@ class Recorder:
             namespace=fact.subject.namespace,
             name=fact.subject.name,
             reason=fact.reason,
+            note=fact.note,
             error=str(error) or type(error).__name__,
         )
 

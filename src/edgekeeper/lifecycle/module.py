@@ -39,6 +39,7 @@ from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.lifecycle.rbac import Rule
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 
@@ -204,6 +205,8 @@ class KindModule(ABC):
     """Example manifests below `examples/`. Tests apply them and wait until they are ready."""
     written_fields: ClassVar[tuple[tuple[Path, Path], ...]] = ()
     """Fields of the spec that the controller writes, each with the field of the status that has the same value."""
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    """The RBAC rules that the controller needs. Those that every process needs are not repeated."""
 
     def is_enabled(self, values: FlagValues) -> bool:
         """Whether the flags of the kind let its controller run."""
@@ -254,6 +257,9 @@ class PlannableModule(KindModule):
 
 class ClaimingModule(KindModule):
     """A module whose objects claim hostnames, which objects of other kinds may claim as well."""
+
+    rules_elsewhere: ClassVar[tuple[Rule, ...]]
+    """The RBAC rules that `claims_elsewhere` needs, in a process that does not reconcile the kind."""
 
     @abstractmethod
     def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:

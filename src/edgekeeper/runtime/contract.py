@@ -26,6 +26,7 @@ from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.outcome import Event, Outcome
+from edgekeeper.core.tracing import NO_TRACES, Tracer
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import Key, Kind
@@ -255,3 +256,4 @@ class Services:
     random: Random = field(default_factory=Random)
     namespaces: tuple[str, ...] = ()
     """The namespaces to watch at the start; empty for all. `Manager.set_namespaces` changes them."""
+    tracer: Tracer = NO_TRACES

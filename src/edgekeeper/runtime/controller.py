@@ -48,6 +48,7 @@ from edgekeeper.core.errors import Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
 from edgekeeper.core.outcome import Outcome
+from edgekeeper.core.tracing import Span
 from edgekeeper.kube.informers import Informer
 from edgekeeper.kube.kinds import Key
 from edgekeeper.kube.store import Change, NotSyncedError, SyncState
@@ -295,10 +296,17 @@ class Controller:
         result: Result | None = None
         self._metrics.pass_started()
         try:
-            with self._about(request):
+            with self._about(request), self._span(request) as span:
                 result = self._conclude(request.key, await self._passes.run(request))
+                span.end(result, failed=result is Result.ERROR)
         finally:
             self._metrics.pass_ended(result, self._services.clock.monotonic() - started)
+
+    def _span(self, request: Request) -> AbstractContextManager[Span]:
+        key, options = request.key, self.options
+        return self._services.tracer.reconciliation(
+            options.name, options.kind.kind, key.namespace, key.name, request.reconcile_id
+        )
 
     def _about(self, request: Request) -> AbstractContextManager[None]:
         """The context in which the pass runs: adds these fields to all log lines within, and sets the level."""

@@ -64,6 +64,8 @@ class RuntimeOptions:
     """How often objects that need nothing are reconciled; None for the interval of each controller."""
 
     server: ServerOptions = field(default_factory=ServerOptions)
+    otlp_endpoint: str = ""
+    """Where traces are sent; empty for no traces."""
     log: LogOptions = field(default_factory=LogOptions)
 
     def client_options(self) -> ClientOptions:

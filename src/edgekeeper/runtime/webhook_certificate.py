@@ -29,6 +29,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig, dig_list
@@ -204,10 +205,9 @@ class WebhookCertificate:
     async def _make(self, before: JsonObject | None) -> _Kept:
         pair = self_signed(self._service.hosts, self._clock.now())
         kept = _read(before) if before is not None else None
-        old = kept.pair if kept is not None else self._shown
-        trusted = pair.certificate + (
-            old.certificate if old is not None and _is_pem(old.certificate) else b""
-        )
+        before_it = [kept.pair if kept is not None else None, self._shown]
+        earlier = [old.certificate for old in before_it if old is not None]
+        trusted = b"".join(dict.fromkeys([pair.certificate, *filter(_is_pem, earlier)]))
         data = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": trusted}
         body: JsonObject = {
             "type": "kubernetes.io/tls",
@@ -256,12 +256,19 @@ class _MissingError(Exception):
     """The installation has brought no configuration, or not yet."""
 
 
+_NOT_BEING_DELETED: Final = {
+    "name": "not-being-deleted",
+    "expression": "!has(object.metadata.deletionTimestamp)",
+}
+
+
 def webhook_configuration(
     name: str, webhooks: Sequence[Webhook], address: Callable[[str], JsonObject], trusted: bytes = b""
 ) -> JsonObject:
     """A ValidatingWebhookConfiguration for these webhooks; `address` is the clientConfig for a path.
 
-    `failurePolicy` is that of each webhook: Fail refuses writes while no replica responds, Ignore admits them.
+    `failurePolicy` is that of each webhook: Fail refuses writes while no replica responds, Ignore admits them. What is being
+    deleted is not asked about, so that its finalizers can be removed in any case.
     """
     bundle = {"caBundle": _text(trusted)} if trusted else {}
     return {
@@ -279,6 +286,7 @@ def webhook_configuration(
                         "scope": "Namespaced" if each.kind.namespaced else "Cluster",
                     }
                 ],
+                "matchConditions": [_NOT_BEING_DELETED],
                 "failurePolicy": "Fail" if each.on_error == "deny" else "Ignore",
                 "sideEffects": "None",
                 "admissionReviewVersions": ["v1"],

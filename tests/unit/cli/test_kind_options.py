@@ -110,6 +110,7 @@ def test_drift_policy_is_spelled_exactly(policy: str) -> None:
         ("--controllers", ",".join(f"-{module.name}" for module in MODULES), "leaves no controller"),
         ("--cloudflare-api-base", "http://api.example.com", "an API token is only sent over https"),
         ("--drift-interval", "5", "'5' is not a duration"),
+        ("--progress-interval", "0s", "'0s' is less than 1s"),
         ("--role", "gardener", "there is no role 'gardener': choose one of manager"),
     ],
 )
@@ -174,3 +175,8 @@ def test_zero_trust_can_be_told_where_it_runs_and_how_often_it_looks() -> None:
 
 def test_aws_is_not_needed_by_roles_that_do_not_call_it() -> None:
     assert parsed(ROLE="kube_worker").aws_clients() is None
+
+
+def test_progress_interval_is_that_of_work_in_progress() -> None:
+    assert parsed("--progress-interval", "2s").common.intervals.in_progress == timedelta(seconds=2)
+    assert parsed().common.intervals.in_progress == timedelta(seconds=30)

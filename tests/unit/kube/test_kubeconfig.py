@@ -352,3 +352,16 @@ def test_nothing_anywhere_says_what_to_do(tmp_path: Path) -> None:
 def test_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read kubeconfig .*: Is a directory"):
         load_config(tmp_path)
+
+
+def test_user_without_a_home_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's user may be a number that no file names, and its environment may have no HOME."""
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
+    assert Surroundings().home == Path("/")
+    with pytest.raises(ConfigError, match="missing"):
+        load_config()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.rbac import ELSEWHERE, TENANTS
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
@@ -44,6 +45,8 @@ class TenantModule(PlannableModule, ClaimingModule):
     definition: ClassVar[CustomKind] = DISTRIBUTION_TENANT
     clouds: ClassVar = frozenset({Cloud.AWS})
     examples: ClassVar = ("quickstart/20-tenants.yaml",)
+    rules: ClassVar = TENANTS
+    rules_elsewhere: ClassVar = ELSEWHERE
     written_fields: ClassVar = (
         (("spec", "customizations", "certificate", "arn"), ("status", "certificateArn")),
     )

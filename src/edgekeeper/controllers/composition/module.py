@@ -28,6 +28,7 @@ from edgekeeper.controllers.composition.definition_options import (
     parse_mode,
     parse_seconds,
 )
+from edgekeeper.controllers.composition.rbac import DEFINITIONS, REVISIONS
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule, Process, Role
 from edgekeeper.runtime.controller import Controller
 
@@ -131,6 +132,7 @@ class DefinitionModule(CompositionModule):
     name: ClassVar = DEFINITION_CONTROLLER
     definition: ClassVar[CustomKind | None] = RESOURCE_GRAPH_DEFINITION
     flags: ClassVar = _FLAGS
+    rules: ClassVar = DEFINITIONS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         from edgekeeper.controllers.composition import definition_controller as wiring  # noqa: PLC0415 # as above
@@ -143,6 +145,7 @@ class RevisionModule(CompositionModule):
 
     name: ClassVar = REVISION_CONTROLLER
     definition: ClassVar[CustomKind | None] = GRAPH_REVISION
+    rules: ClassVar = REVISIONS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         from edgekeeper.controllers.composition import definition_controller as wiring  # noqa: PLC0415 # as above

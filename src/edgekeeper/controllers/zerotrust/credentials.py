@@ -24,7 +24,7 @@ from edgekeeper.core.errors import Cause, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.informers import Informers
 from edgekeeper.kube.kinds import SECRET, Key
-from edgekeeper.kube.store import NotSyncedError
+from edgekeeper.kube.store import NotSyncedError, SyncState
 from edgekeeper.runtime.named_objects import NamedObjects
 
 CREDENTIAL_NOT_FOUND: Final = "CredentialNotFound"
@@ -49,13 +49,15 @@ class ApiTokens:
         return any(_is_watched(secrets, Key(namespace, name)) for secrets in self._watched)
 
     def read(self, secret: Key, key: str) -> str:
-        """The API token as it is now. Raise Stall where there is none, Wait while that is not known."""
+        """The API token as it is now. Raise Stall where there is none or it may not be read, Wait while that is not known."""
         for secrets in self._watched:
             try:
                 return _token(secrets.get(secret), secret, key)
             except ValueError:
                 continue  # this controller does not watch it
-            except NotSyncedError:
+            except NotSyncedError as error:
+                if error.state is SyncState.FORBIDDEN:
+                    raise _forbidden(secret) from error
                 break
         wait = Wait(_SOON, "CredentialPending", f"Secret {secret} is not read yet")
         wait.unavailable = Cause.CREDENTIALS
@@ -79,6 +81,13 @@ class TokenUsers:
         self.secrets.use(user, [secret])
         self._tokens.read(secret, ref.key)
         return Credential(f"{secret}/{ref.key}", lambda: self._tokens.read(secret, ref.key))
+
+
+def _forbidden(secret: Key) -> Stall:
+    return Stall(
+        CREDENTIAL_NOT_FOUND,
+        f"the operator may not read Secret {secret}: add {secret.namespace} to secrets.namespaces of the chart",
+    )
 
 
 def _is_watched(secrets: NamedObjects, secret: Key) -> bool:

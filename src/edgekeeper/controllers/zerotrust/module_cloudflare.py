@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.zerotrust import ZERO_TRUST_TENANT
 from edgekeeper.api.zerotrust_task import CLOUDFLARE_TASK
+from edgekeeper.controllers.zerotrust import rbac
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.readiness import Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
@@ -34,6 +35,7 @@ class TaskModule(CloudflareWorkerModule):
 
     name: ClassVar = "cloudflaretask"
     definition: ClassVar[CustomKind | None] = CLOUDFLARE_TASK
+    rules: ClassVar = rbac.TASKS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return _worker(process).tasks(process.services)
@@ -48,6 +50,7 @@ class DriftModule(CloudflareWorkerModule):
 
     name: ClassVar = "cloudflaredrift"
     foreign_kind: ClassVar[Kind | None] = CONFIG_MAP
+    rules: ClassVar = rbac.DRIFT
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return _worker(process).drift(process.services)
@@ -59,6 +62,7 @@ class TenantModule(CloudflareWorkerModule, PlannableModule):
     name: ClassVar = "cloudflarezerotrusttenant"
     definition: ClassVar[CustomKind | None] = ZERO_TRUST_TENANT
     examples: ClassVar = ("zero-trust/10-tenant.yaml",)
+    rules: ClassVar = rbac.TENANTS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return _worker(process).tenants(process.services)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.zerotrust import ZERO_TRUST_TEMPLATE
 from edgekeeper.api.zerotrust_task import CLOUDFLARE_TASK
+from edgekeeper.controllers.zerotrust import rbac
 from edgekeeper.controllers.zerotrust.desired import DEFAULT_ORIGIN
 from edgekeeper.controllers.zerotrust.kube_worker import (
     ROUTE_CONTROLLER,
@@ -55,6 +56,8 @@ class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
     name: ClassVar = ROUTE_CONTROLLER
     foreign_kind: ClassVar[Kind | None] = HTTP_ROUTE
     examples: ClassVar = ("zero-trust/30-routes.yaml",)
+    rules: ClassVar = rbac.ROUTES
+    rules_elsewhere: ClassVar = rbac.ROUTES_ELSEWHERE
     flags: ClassVar = (
         Flag(
             "--default-origin",
@@ -100,6 +103,7 @@ class StateModule(KubeWorkerModule):
 
     name: ClassVar = STATE_CONTROLLER
     foreign_kind: ClassVar[Kind | None] = CONFIG_MAP
+    rules: ClassVar = rbac.COLLECTORS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return state_controller(process.services, kube_options(process.options, values))
@@ -110,6 +114,7 @@ class TaskCollectorModule(KubeWorkerModule):
 
     name: ClassVar = TASK_COLLECTOR
     foreign_kind: ClassVar[Kind | None] = kind_of(CLOUDFLARE_TASK)
+    rules: ClassVar = rbac.COLLECTORS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return task_collector(process.services, kube_options(process.options, values))
@@ -121,6 +126,7 @@ class TemplateModule(KubeWorkerModule):
     name: ClassVar = TEMPLATE_CONTROLLER
     definition: ClassVar[CustomKind | None] = ZERO_TRUST_TEMPLATE
     examples: ClassVar = ("zero-trust/20-templates.yaml",)
+    rules: ClassVar = rbac.TEMPLATES
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return template_controller(process.services, kube_options(process.options, values))

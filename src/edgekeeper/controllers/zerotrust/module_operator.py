@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.zerotrust_operator_config import OPERATOR_CONFIG
-from edgekeeper.controllers.zerotrust import operator_config, operator_workers_reconciler
+from edgekeeper.controllers.zerotrust import operator_config, operator_workers_reconciler, rbac
 from edgekeeper.controllers.zerotrust.operator_config_preview import preview_configs
 from edgekeeper.controllers.zerotrust.operator_config_reconciler import OperatorConfigController
 from edgekeeper.controllers.zerotrust.operator_workers_reconciler import WorkersController
@@ -26,6 +26,7 @@ class OperatorConfigModule(PlannableModule):
     role: ClassVar = Role.MANAGER
     clouds: ClassVar = frozenset[Cloud]()
     examples: ClassVar = ("zero-trust/50-operator-config.yaml",)
+    rules: ClassVar = rbac.CONFIGS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return OperatorConfigController(process.services, process.options)
@@ -42,6 +43,7 @@ class OperatorWorkersModule(KindModule):
     name: ClassVar = operator_workers_reconciler.NAME
     foreign_kind: ClassVar[Kind | None] = DEPLOYMENT
     role: ClassVar = Role.MANAGER
+    rules: ClassVar = rbac.WORKERS
     clouds: ClassVar = frozenset[Cloud]()
 
     def build(self, process: Process, values: FlagValues) -> Controller:

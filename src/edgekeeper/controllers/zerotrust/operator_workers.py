@@ -3,9 +3,12 @@
     cloudflare-zero-trust-operator      manager
     cloudflare-zero-trust-kube-worker, cloudflare-zero-trust-cloudflare-worker
 
-Image, service account, security, scheduling, volumes and environment are the manager's, so that what an OperatorConfig
-applies to the manager reaches the workers, too. Sidecars are not copied. Labels differ, so that no selector of the manager
-matches a worker.
+Image, security, scheduling, volumes and environment are the manager's, so that what an OperatorConfig applies to the manager
+reaches the workers, too. So is the service account, unless an annotation of the manager's Deployment names another one:
+
+    edgekeeper.io/kube-worker-service-account, edgekeeper.io/cloudflare-worker-service-account
+
+Sidecars are not copied. Labels differ, so that no selector of the manager matches a worker.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any, Final
 
 from edgekeeper.api.zerotrust import PREFIX
 from edgekeeper.controllers.zerotrust.operator_config import DEFAULT_CONTAINER, operator_container
+from edgekeeper.core.annotations import PREFIX as ANNOTATION_PREFIX
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.kube.kinds import DEPLOYMENT, Key
 from edgekeeper.lifecycle.module import Role
@@ -97,6 +101,10 @@ def _template(manager: JsonObject, role: Role, labels: Mapping[str, str], image_
         annotations[DEFAULT_CONTAINER] = str(role)
     pod = deepcopy(dig_object(template, "spec"))
     pod["containers"] = [_container(manager, role)]
+    account = dig(manager, "metadata", "annotations", f"{ANNOTATION_PREFIX}{role}-service-account")
+    if account:
+        pod["serviceAccountName"] = str(account)
+        pod.pop("serviceAccount", None)  # the older name of the same field
     return {"metadata": {"labels": dict(labels), "annotations": annotations}, "spec": pod}
 
 

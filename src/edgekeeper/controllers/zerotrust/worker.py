@@ -143,6 +143,7 @@ class CloudflareWorker:
             ControllerOptions(
                 "cloudflarezerotrusttenant",
                 TENANT,
+                scope=Scope(also=(options.namespace,)),
                 role=ROLE,
                 log_level=("spec", "logLevel"),
                 log_fields={"tenant": ("metadata", "name")},

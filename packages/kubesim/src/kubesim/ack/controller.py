@@ -2,6 +2,8 @@
 
     async with acting(plane, cloud, region) as controllers: …
 
+They keep objects of a plane in this process, or of any other server that an `AckCluster` reaches.
+
 As ACK does, an object that is found in AWS before it was ever managed is terminal ("Resource already exists"), unless it has
 an adoption policy; AWS's BadRequestException is terminal as well, every other error is recoverable and tried again. The
 deletion policy `retain` lets the thing in AWS stay. References are resolved from the status of the object that they name.
@@ -12,7 +14,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -40,17 +43,48 @@ _REFERENCED: Final = {
 _TERMINAL: Final = ("BadRequestException", "ValidationException", "InvalidParameterValueException")
 
 
+class AckCluster(Protocol):
+    """Where the objects are."""
+
+    def objects(self, kind: AckKind) -> list[Tree]:
+        """All objects of a kind, as they were last seen."""
+
+    async def merge(self, path: str, patch: Tree) -> None:
+        """Send a merge patch. Raise StatusError if it is refused."""
+
+    def now(self) -> datetime: ...
+
+
+class _PlaneCluster:
+    """A plane in this process."""
+
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+
+    def objects(self, kind: AckKind) -> list[Tree]:
+        collection = self._plane.store.collection(GroupResource(kind.group, kind.plural))
+        return [item.decode() for item in collection.ordered()]
+
+    async def merge(self, path: str, patch: Tree) -> None:
+        await self._plane.client.merge(path, patch)
+
+    def now(self) -> datetime:
+        return self._plane.config.now()
+
+
 class AckControllers:
     """The controllers of all kinds."""
 
-    def __init__(self, plane: Plane, cloud: AwsCloud, region: str) -> None:
+    def __init__(self, plane: Plane | AckCluster, cloud: AwsCloud, region: str) -> None:
+        """Changes in a plane are heard of; of another cluster, `look` is left to the caller."""
         self.aws = Aws(cloud, region)
         self.is_running = True
         """Whether anything is done at all: ACK may be down."""
-        self._plane = plane
-        self._kinds = {GroupResource(kind.group, kind.plural): kind for kind in KINDS}
         self._changed = asyncio.Event()
-        plane.store.listen(self._heard)
+        self._resources = {GroupResource(kind.group, kind.plural) for kind in KINDS}
+        if isinstance(plane, Plane):
+            plane.store.listen(self._heard)
+        self._cluster: AckCluster = _PlaneCluster(plane) if isinstance(plane, Plane) else plane
 
     async def run(self) -> None:
         """Look at everything when something changes, and from time to time."""
@@ -64,13 +98,13 @@ class AckControllers:
 
     async def look(self) -> None:
         """Bring every object one step further."""
-        for resource, kind in self._kinds.items():
-            for item in list(self._plane.store.collection(resource).ordered()):
+        for kind in KINDS:
+            for obj in self._cluster.objects(kind):
                 with suppress(StatusError):  # somebody was quicker: it is looked at again
-                    await self._reconcile(kind, item.decode())
+                    await self._reconcile(kind, obj)
 
     def _heard(self, resource: GroupResource, _: Event) -> None:
-        if resource in self._kinds:
+        if resource in self._resources:
             self._changed.set()
 
     async def _reconcile(self, kind: AckKind, obj: Tree) -> None:
@@ -121,13 +155,13 @@ class AckControllers:
             self.aws.cloud.changed()
         kept = [one for one in metadata["finalizers"] if one != kind.finalizer]
         patch = {"metadata": {"finalizers": kept, "resourceVersion": metadata["resourceVersion"]}}
-        await self._plane.client.merge(_path(kind, obj), patch)
+        await self._cluster.merge(_path(kind, obj), patch)
 
     async def _manage(self, kind: AckKind, obj: Tree) -> None:
         metadata = obj["metadata"]
         finalizers = [*metadata.get("finalizers", ()), kind.finalizer]
         patch = {"metadata": {"finalizers": finalizers, "resourceVersion": metadata["resourceVersion"]}}
-        await self._plane.client.merge(_path(kind, obj), patch)
+        await self._cluster.merge(_path(kind, obj), patch)
 
     async def _tell(
         self, kind: AckKind, obj: Tree, status: Tree, *, terminal: str = "", recoverable: str = ""
@@ -135,11 +169,11 @@ class AckControllers:
         before = obj.get("status") or {}
         owner = {"ownerAccountID": self.aws.account.id, "region": self.aws.region}
         owner |= (before.get("ackResourceMetadata") or {}) | (status.pop("ackResourceMetadata", None) or {})
-        now = self._plane.config.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = self._cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         told = conditions(before.get("conditions") or [], now, terminal=terminal, recoverable=recoverable)
         after = {**before, **status, "ackResourceMetadata": owner, "conditions": told}
         if after != before:
-            await self._plane.client.merge(f"{_path(kind, obj)}/status", {"status": after})
+            await self._cluster.merge(f"{_path(kind, obj)}/status", {"status": after})
 
     def _resolved(self, obj: Tree, *, strict: bool = True) -> Tree:
         """The spec with its references resolved. Raise AwsError if one is not ready and the object is not being deleted."""
@@ -165,9 +199,9 @@ class AckControllers:
         return str(reference.get("namespace") or obj["metadata"]["namespace"])
 
     def _objects(self, name: str) -> Iterator[Tree]:
-        for resource, kind in self._kinds.items():
+        for kind in KINDS:
             if kind.kind == name:
-                yield from (item.decode() for item in self._plane.store.collection(resource).ordered())
+                yield from self._cluster.objects(kind)
 
 
 class _TerminalError(Exception):

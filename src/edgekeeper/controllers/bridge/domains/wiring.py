@@ -22,6 +22,7 @@ from edgekeeper.controllers.bridge.domains.kind import DomainKind
 from edgekeeper.controllers.bridge.domains.observe import KIND, Observer, apis_of, children_of
 from edgekeeper.controllers.bridge.domains.perform import Performer
 from edgekeeper.controllers.bridge.metrics import bridge_metrics
+from edgekeeper.controllers.bridge.rbac import DOMAINS, DOMAINS_ELSEWHERE
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.kube.client import KubeClient
@@ -116,6 +117,8 @@ class DomainModule(PlannableModule, ClaimingModule):
     definition: ClassVar[CustomKind] = API_GATEWAY_DOMAIN
     clouds: ClassVar = frozenset({Cloud.AWS})
     examples: ClassVar = ("bridge/30-domain.yaml",)
+    rules: ClassVar = DOMAINS
+    rules_elsewhere: ClassVar = DOMAINS_ELSEWHERE
 
     @staticmethod
     def _mode(text: str) -> str:

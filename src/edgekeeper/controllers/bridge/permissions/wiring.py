@@ -21,6 +21,7 @@ from edgekeeper.controllers.bridge.permissions.observe import (
     functions_of,
     statements_of,
 )
+from edgekeeper.controllers.bridge.rbac import PERMISSIONS
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims, ClaimSource
@@ -60,6 +61,7 @@ class PermissionModule(PlannableModule):
     definition: ClassVar[CustomKind] = LAMBDA_PERMISSION
     clouds: ClassVar = frozenset({Cloud.AWS})
     examples: ClassVar = ("bridge/20-permission.yaml",)
+    rules: ClassVar = PERMISSIONS
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         options, metrics = KindOptions.of(process.options), process.once(bridge_metrics)
