@@ -40,6 +40,23 @@ SECTIONS = (
         ),
     ),
     Section(
+        "Look at it",
+        (
+            CommandEntry("get", "edgekeeper.cli.get:get", "List objects of all kinds in one table."),
+            CommandEntry(
+                "explain", "edgekeeper.cli.explain:explain", "Say why an object is not ready, and what to do."
+            ),
+            CommandEntry(
+                "events", "edgekeeper.cli.events:events", "Show events about objects, in the order of time."
+            ),
+            CommandEntry(
+                "doctor",
+                "edgekeeper.cli.doctor:doctor",
+                "Check credentials, rights, definitions, clocks and connections.",
+            ),
+        ),
+    ),
+    Section(
         "Write compositions",
         (
             CommandEntry(

@@ -177,7 +177,7 @@ class Explainer:
 
     def _missing(self, relation: Relation) -> Explanation | None:
         namespace = relation.key.namespace
-        if self.reader.is_denied(relation.kind, namespace):
+        if self.reader.denial(relation.kind, namespace) is not None:
             note = f"you may not read {relation.kind.plural} in {namespace}: whether it exists is not known"
             return Explanation(relation.kind, relation.key, relation.role, notes=(note,), is_ready=True)
         if not relation.is_required:

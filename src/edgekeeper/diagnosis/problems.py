@@ -20,9 +20,6 @@ NEGATIVE: Final = frozenset(
     {"Paused", "Degraded", "DeletionBlocked", "ACK.Terminal", "ACK.Recoverable", "Failed", "ReplicaFailure"}
 )
 """Conditions that are True when something is wrong."""
-_INFORMATIVE: Final = frozenset(
-    {"ACK.Adopted", "ACK.ReferencesResolved", "ACK.LateInitialized", "ACK.Advisory"}
-)
 _NOTHING: Final = Remedies(())
 
 
@@ -73,8 +70,8 @@ def is_wrong(condition: Any) -> bool:
     type_, status = str(dig(condition, "type")), dig(condition, "status")
     if type_ in NEGATIVE:
         return bool(status == "True")
-    if type_ in _INFORMATIVE or type_.startswith("ACK.") and type_ != "ACK.ResourceSynced":
-        return False
+    if type_.startswith("ACK.") and type_ != "ACK.ResourceSynced":
+        return False  # means nothing unless it is one of the negative ones
     return status in ("False", "Unknown")
 
 

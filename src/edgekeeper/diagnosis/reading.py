@@ -22,6 +22,8 @@ class ClusterReader:
         self.client = client
         self.denials: dict[str, str] = {}
         """What may not be read, as `secrets in edge`, with the message of the server."""
+        self.unserved: set[Kind] = set()
+        """Kinds that the cluster does not serve."""
         self._objects: dict[tuple[Kind, Key], JsonObject | None] = {}
 
     async def get(self, kind: Kind, key: Key) -> JsonObject | None:
@@ -29,9 +31,9 @@ class ClusterReader:
             self._objects[kind, key] = await self._read(kind, key)
         return self._objects[kind, key]
 
-    def is_denied(self, kind: Kind, namespace: str) -> bool:
-        """Whether objects of a kind could not be read for lack of rights."""
-        return _place(kind, namespace) in self.denials
+    def denial(self, kind: Kind, namespace: str) -> str | None:
+        """The message, if objects of a kind could not be read for lack of rights."""
+        return self.denials.get(_place(kind, namespace))
 
     async def select(self, kind: Kind, namespace: str = "", labels: str = "") -> list[JsonObject]:
         found: list[JsonObject] = []
@@ -39,6 +41,7 @@ class ClusterReader:
             async for page in self.client.pages(kind, namespace=namespace, labels=labels):
                 found += [_complete(kind, msgspec.json.decode(raw)) for raw in page.items]
         except NotFoundError:
+            self.unserved.add(kind)
             return []
         except ForbiddenError as error:
             self.denials[_place(kind, namespace)] = error.message

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.definition import CustomKind
-from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.details import tenant_details
+from edgekeeper.controllers.cloudfront.guards import Guards
 from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPERATOR
 from edgekeeper.controllers.cloudfront.rbac import ELSEWHERE, TENANTS
 from edgekeeper.controllers.cloudfront.remedies import REMEDIES

@@ -49,8 +49,8 @@ from edgekeeper.lifecycle.module import (
     Process,
 )
 from edgekeeper.lifecycle.preview import Preview, Previewer, store_of
-from edgekeeper.lifecycle.relations import Details, Reader, Relation
 from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
+from edgekeeper.lifecycle.relations import Details, Reader, Relation
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.sources import Mapped
