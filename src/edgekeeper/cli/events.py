@@ -51,7 +51,7 @@ _HEADINGS: Final = ("LAST", "TYPE", "NAMESPACE", "OBJECT", "REASON", "COUNT", "M
 @click.option("-w", "--watch", is_flag=True, help="Print events as they happen, until Ctrl-C.")
 @click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Another form of output.")
 @cluster_options
-def events(
+def events(  # noqa: PLR0913 - one parameter per option
     *,
     target: str,
     namespace: str | None,
