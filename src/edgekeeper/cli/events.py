@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,9 +94,9 @@ def request_of(target: str, namespace: str, catalog: Catalog) -> EventRequest:
         raise CommandError(str(error)) from error
 
 
-async def follow(told: AsyncIterator[Happening], printer: EventPrinter) -> None:
+async def follow(told: AsyncGenerator[Happening, None], printer: EventPrinter) -> None:
     """Print events as they come."""
-    async with aclosing(told) as happenings:  # type: ignore[type-var] # a generator
+    async with aclosing(told) as happenings:
         async for one in happenings:
             printer.print_one(one)
 

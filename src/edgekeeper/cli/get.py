@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,10 +124,10 @@ async def _watch(cluster: ClusterConfig, request: ListRequest, output: Output) -
         await until_stopped(follow(watch_rows(client, SystemClock(), MODULES, request), output))
 
 
-async def follow(rows: AsyncIterator[Row], output: Output) -> None:
+async def follow(rows: AsyncGenerator[Row, None], output: Output) -> None:
     """Print rows as they come."""
     try:
-        async with aclosing(rows) as told:  # type: ignore[type-var] # a generator
+        async with aclosing(rows) as told:
             async for row in told:
                 output.print_one(row)
     except UnknownKindError as error:

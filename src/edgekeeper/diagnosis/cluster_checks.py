@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -65,7 +65,7 @@ async def check_objects(reader: ClusterReader, catalog: Catalog, namespace: str)
     return [_judge_objects(rows), *_judge_quotas(rows)]
 
 
-async def _rows(reader: ClusterReader, catalog: Catalog, namespace: str) -> AsyncIterator[Row]:
+async def _rows(reader: ClusterReader, catalog: Catalog, namespace: str) -> AsyncGenerator[Row]:
     for known in catalog.kinds:
         for obj in await reader.select(known.kind, namespace if known.kind.namespaced else ""):
             if known.shows(obj):

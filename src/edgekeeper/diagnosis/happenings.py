@@ -7,7 +7,7 @@ async for one in watch_events(client, clock, catalog, request): …
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -75,7 +75,7 @@ async def list_events(client: KubeClient, catalog: Catalog, request: EventReques
 
 async def watch_events(
     client: KubeClient, clock: Clock, catalog: Catalog, request: EventRequest
-) -> AsyncIterator[Happening]:
+) -> AsyncGenerator[Happening, None]:
     """The same, and then each new event and repetition, until the caller stops."""
     queue: asyncio.Queue[Happening] = asyncio.Queue()
     informers = Informers(client, clock)

@@ -10,7 +10,7 @@ A watch follows all chosen kinds, and kinds of compositions that are defined mea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -112,7 +112,7 @@ def _confirm(reader: ClusterReader, known: KnownKind, request: ListRequest) -> N
 
 async def watch_rows(
     client: KubeClient, clock: Clock, modules: Sequence[KindModule], request: ListRequest
-) -> AsyncIterator[Row]:
+) -> AsyncGenerator[Row, None]:
     """A row for each object that there is, and one for each change that is visible in it, until the caller stops."""
     catalog = await read_catalog(modules, ClusterReader(client))
     catalog.find(request.kinds)
@@ -133,7 +133,7 @@ class _Watching:
         self._told: dict[tuple[Kind, Key], Row] = {}
         self._followed: set[Kind] = set()
 
-    async def rows(self) -> AsyncIterator[Row]:
+    async def rows(self) -> AsyncGenerator[Row, None]:
         for known in self._catalog.find(self._request.kinds):
             self._follow(known)
         definitions = self._informers.acquire(DEFINITION_KIND)
