@@ -13,10 +13,14 @@ from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
 from edgekeeper.cli.explain import answer
 from edgekeeper.cli.explain_output import Printer
+from edgekeeper.core.calls import Calls
 from edgekeeper.core.json import JsonObject
 from edgekeeper.diagnosis.explaining import Explanation
+from edgekeeper.kube.client import KubeClient
+from kubesim.transport import InProcessTransport
 from tests.platform.world import APPS, HOME, World
 from tests.tenants.estate import DISTRIBUTION
+from tests.unit.diagnosis.read_only import ReadOnly, confirm_no_writes
 
 NO_DEFINITIONS = "None"
 """For `platform`: a world without compositions."""
@@ -94,11 +98,11 @@ def previous_operator() -> JsonObject:
 
 
 async def explained(world: World, target: str, namespace: str = APPS) -> tuple[Explanation, str]:
-    """The explanation and its text, after proof that making it has changed nothing anywhere."""
-    before = (world.plane.store.revision, world.aws.writes, world.cloudflare.writes)
+    """The explanation and its text. Only reads reach the server, and no cloud is there to be called."""
+    client = KubeClient(ReadOnly(InProcessTransport(world.plane)), Calls(), world.clock)
     kind, _, name = target.partition("/")
-    explanation = await answer(world.user, world.clock, kind, name, namespace)
-    assert (world.plane.store.revision, world.aws.writes, world.cloudflare.writes) == before
+    explanation = await answer(client, world.clock, kind, name, namespace)
+    confirm_no_writes()
     return explanation, text_of(explanation, world)
 
 
