@@ -59,6 +59,7 @@ def printed(rows: list[Row], form: str = "") -> str:
 async def test_objects_of_all_kinds_are_in_one_table(capsys: pytest.CaptureFixture[str]) -> None:
     async with platform("TubiLambdaService") as world:
         await world.apply(tenant("shop", "shop.example.com"))
+        await world.elapse(minutes=1)
         await world.apply(tenant("rival", "shop.example.com"))
         await world.apply(route("wiki"))
         world.cloudflare.account.quotas.applications = 0
