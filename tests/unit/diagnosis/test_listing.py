@@ -136,16 +136,19 @@ async def gathered(told: AsyncGenerator[T, None], enough: Callable[[list[T]], bo
 async def test_watch_tells_changes_as_they_happen_and_polls_nothing() -> None:
     async with platform(NO_DEFINITIONS) as world:
         client = reader_of(world)
+        await world.apply(tenant("early", "early.example.com"))
         told = watch_rows(client, world.clock, MODULES, ListRequest("dt", namespace=APPS))
         watching = asyncio.create_task(
-            gathered(told, lambda rows: rows[-1].reason == DELETED and len(rows) > 2)
+            gathered(told, lambda batches: bool(batches[-1]) and batches[-1][0].reason == DELETED)
         )
         await world.elapse(seconds=1)
         await world.apply(tenant("shop", "shop.example.com"))
         await world.until(lambda: world.condition("DistributionTenant", "shop").get("status") == "True")
         await world.user.delete(TENANT, Key(APPS, "shop"))
-        rows = await watching
+        first, *changes = await watching
         confirm_no_writes()
+        assert [(row.key.name, row.reason) for row in first] == [("early", "Pending")]
+        rows = [row for rows in changes for row in rows if row.key.name == "shop"]
         reasons = [row.reason for row in rows]
         assert reasons[0] == "Pending"
         assert "Deployed" in reasons
