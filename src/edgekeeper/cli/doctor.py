@@ -164,7 +164,7 @@ def assembled_installation(
     if uses(Cloud.CLOUDFLARE, kinds.modules):
         cloudflare = Cloudflare(cloud, sender, clock, metrics, CloudflareOptions(kinds.cloudflare_url))
     return Installation(
-        KubeClient(transport, Calls(), clock, replace(READING, retries=False)),
+        KubeClient(transport, Calls(), clock, READING),
         clock,
         kinds.modules,
         DEFINITIONS,
