@@ -140,7 +140,7 @@ async def _examine(
     try:
         installation = assembled_installation(options, kinds, cluster, transport, clients, sender)
         around = replace(installation.around, subject=subject)
-        with _progress() as tell:
+        with progress() as tell:
             return await examine(replace(installation, around=around), limit=limit, tell=tell)
     finally:
         await sender.close()
@@ -216,7 +216,7 @@ def _described(error: ApiError, cluster: ClusterConfig) -> tuple[str, str]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
+def progress() -> Iterator[Callable[[str], None] | None]:
     """Show which checks are done, while they run, on a terminal."""
     if not is_interactive(sys.stderr):
         yield None

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
 
+from edgekeeper.cli import doctor
 from edgekeeper.cli.failure import ExitCode
 from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cli.main import run
@@ -153,3 +155,17 @@ def test_server_that_is_gone_is_one_failed_check(
         assert "Checks: 1 failed." in out
         assert run(["get", "--kubeconfig", str(dead)]) == ExitCode.FAILED
         assert "cannot reach the API server" in capsys.readouterr().err
+
+
+def test_doctor_shows_on_a_terminal_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "is_interactive", lambda _: True)
+    monkeypatch.setattr(doctor, "open_console", lambda stream: Console(file=stream, force_terminal=True))
+    with doctor.progress() as tell:
+        assert tell is not None
+        tell("definitions")
+    assert "checks done, last: definitions" in capsys.readouterr().err
+    monkeypatch.setattr(doctor, "is_interactive", lambda _: False)
+    with doctor.progress() as tell:
+        assert tell is None

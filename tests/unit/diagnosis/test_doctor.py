@@ -71,6 +71,7 @@ async def test_installation_in_order_has_no_failure() -> None:
         "reads that were tried are allowed",
         "the API token is active",
         "1 active zones",
+        "3 of 10000 records",
         "0 Access applications; the usual limit is 500",
         "endpoint aws sts",
     ):
@@ -122,6 +123,9 @@ async def test_failures_in_clouds_are_named_with_their_remedies() -> None:
         await world.apply(tenant("lost", "lost.example.com", dns=lost))
         mine = {"provider": "route53", "hostedZoneId": world.aws.zone.id, "assumeRoleArn": role}
         await world.apply(tenant("foreign", "foreign.example.com", dns=mine))
+        full = world.aws.cloud.route53.add_zone("full.example.com")
+        world.aws.cloud.world.quotas = replace(world.aws.cloud.world.quotas, records_per_zone=2)
+        await world.apply(tenant("full", "a.full.example.com", dns={**lost, "hostedZoneId": full.id}))
         account, tunnel = world.cloudflare.account, world.cloudflare.tunnel
         world.cloudflare.cloud.act("DELETE", f"/accounts/{account.id}/cfd_tunnel/{tunnel}")
         world.aws.restrict("cloudfront:ListConnectionGroups", "apigateway:*", "acm:*", "route53:*", "sts:*")
@@ -132,6 +136,8 @@ async def test_failures_in_clouds_are_named_with_their_remedies() -> None:
         assert "do: allow sts:AssumeRole on the role to the operator" in text
         assert "aws zone Z0MISSING" in text
         assert "do: correct the id of the hosted zone" in text
+        assert "2 of 2 records" in text
+        assert "do: have the quota of records per hosted zone raised, or remove records" in text
         assert f"the account has no tunnel {tunnel}" in text
         assert "do: correct spec.tunnelId of the tenant, or create the tunnel" in text
 

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -42,8 +42,8 @@ def reader_of(world: World) -> KubeClient:
     return KubeClient(ReadOnly(InProcessTransport(world.plane)), Calls(), world.clock)
 
 
-async def listed(world: World, *arguments: str, **more: object) -> list[Row]:
-    request = ListRequest(*(arguments or ("all",)), **more)  # type: ignore[arg-type]
+async def listed(world: World, kinds: str = "all", **more: Any) -> list[Row]:
+    request = ListRequest(kinds, **more)
     rows = (await found(reader_of(world), request)).rows
     confirm_no_writes()
     return rows
@@ -104,12 +104,12 @@ async def test_objects_of_all_kinds_are_in_one_table(capsys: pytest.CaptureFixtu
 
         # What was asked for, and nothing else
         assert [row.key.name for row in await listed(world, "dt", not_ready=True)] == ["rival"]
-        assert [row.key.name for row in await listed(world, "tubilambdaservices,dt", ("orders",))] == [
+        assert [row.key.name for row in await listed(world, "tubilambdaservices,dt", names=("orders",))] == [
             "orders"
         ]
         assert [row.key.name for row in await listed(world, "DistributionTenant", namespace="default")] == []
         with pytest.raises(CommandError, match="there is no dt absent in namespace apps"):
-            await listed(world, "dt", ("absent",), "apps")
+            await listed(world, "dt", names=("absent",), namespace=APPS)
         with pytest.raises(CommandError, match="there is no kind 'pods' among those of edgekeeper"):
             await listed(world, "pods")
         await world.user.delete(
