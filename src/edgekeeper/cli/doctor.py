@@ -62,7 +62,7 @@ _STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAILED: "red"
 @click.command(
     cls=Command,
     examples=[
-        ("kubectl exec deploy/edgekeeper -- edgekeeper doctor", "as the operator itself, with its options"),
+        ("kubectl exec deploy/edgekeeper -- python3 -m edgekeeper.cli doctor", "as the operator itself"),
         (
             "edgekeeper doctor --service-account edgekeeper-system/edgekeeper",
             "the rights of a ServiceAccount",
