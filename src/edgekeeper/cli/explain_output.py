@@ -77,6 +77,8 @@ class Printer:
 
 
 def _state(one: Explanation) -> str:
+    if not one.is_readable:
+        return "is not known"
     if not one.exists:
         return "does not exist"
     if one.is_ready:
@@ -127,7 +129,7 @@ def explanation_tree(one: Explanation) -> JsonObject:
         "kind": one.kind.kind,
         **_address(one),
         "role": one.role or None,
-        "exists": one.exists,
+        "exists": one.exists if one.is_readable else None,
         "ready": one.is_ready,
         "problems": [_problem_tree(problem) for problem in one.problems],
         "notes": list(one.notes) or None,
