@@ -225,8 +225,8 @@ def _is_unattended(obj: JsonObject, explanation: Explanation) -> bool:
     """Whether the operator has said nothing about the present generation of an object."""
     generation = dig(obj, "metadata", "generation")
     observed = [dig(one, "observedGeneration") for one in dig_list(obj, "status", "conditions")]
-    reasons = {problem.reason for problem in explanation.problems}
-    return generation not in observed or _PENDING in reasons
+    is_outdated = bool(observed) and generation not in observed
+    return is_outdated or any(problem.reason == _PENDING for problem in explanation.problems)
 
 
 def _notes(obj: JsonObject) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from edgekeeper.cli.kinds import DEFINITIONS, MODULES
 from edgekeeper.cli.rbac import ALL, all_rules_of
 from edgekeeper.cloud.reachability import EndpointError, Reached, Step
 from edgekeeper.core.calls import Calls
+from edgekeeper.diagnosis.aws_checks import SERVICES
 from edgekeeper.diagnosis.checks import Check, Findings, Result, Verdict, ok, run_checks
 from edgekeeper.diagnosis.clocks import judge_clock
 from edgekeeper.diagnosis.definition_checks import judge_definition
@@ -29,6 +31,7 @@ from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, LEASE, NAMESPACE, SECRET, Key
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
+from edgekeeper.lifecycle.module import Cloud
 from kubesim.plane.plane import Plane, PlaneConfig
 from kubesim.plane.request import User
 from kubesim.transport import InProcessTransport
@@ -139,9 +142,9 @@ async def test_failures_in_clouds_are_named_with_their_remedies() -> None:
         text = told(await examined(world))
         assert "cloudfront:ListDistributionTenants is denied: no DistributionTenant is reconciled" in text
         assert "do: allow cloudfront:ListDistributionTenants in the policy of the operator's role" in text
-        assert f"aws role {role}" in text
+        assert re.search(rf"failed +aws role +{role}: ", text)
         assert "do: allow sts:AssumeRole on the role to the operator" in text
-        assert "aws zone Z0MISSING" in text
+        assert re.search(r"failed +aws zone +Z0MISSING: ", text)
         assert "do: correct the id of the hosted zone" in text
         assert "2 of 2 records" in text
         assert "do: have the quota of records per hosted zone raised, or remove records" in text
@@ -309,6 +312,10 @@ def test_definition_that_is_older_newer_or_missing_is_told() -> None:
     assert "is not served in version v1alpha1, only in v2" in other.message
     (missing,) = judge_definition(DISTRIBUTION_TENANT, None)
     assert "is not installed" in missing.message
+
+
+def test_endpoints_of_all_controllers_that_call_aws_are_checked() -> None:
+    assert set(SERVICES) == {module.name for module in MODULES if Cloud.AWS in module.clouds}
 
 
 # How checks run
