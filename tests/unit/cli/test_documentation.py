@@ -56,7 +56,8 @@ def test_documented_command_line_is_accepted(line: str) -> None:
     try:
         command.make_context(name, arguments)
     except click.BadParameter as error:
-        assert "does not exist" in error.message
+        if "does not exist" not in error.message:
+            raise
 
 
 @pytest.mark.parametrize("code", ExitCode, ids=lambda code: code.name)
