@@ -64,7 +64,8 @@ class Printer:
         age = short_age(problem.since, self._now)
         since = f" for {age}" if age and problem.source else ""
         reason = f" ({problem.reason})" if problem.source and problem.reason else ""
-        yield Text(f"{indent}{said}{since}{reason}: {problem.message}", "yellow")
+        message = f": {problem.message}" if problem.message else ""
+        yield Text(f"{indent}{said}{since}{reason}{message}", "yellow")
         remedy = problem.remedy
         if remedy is None or is_ready:
             return
