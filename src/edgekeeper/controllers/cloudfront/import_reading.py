@@ -1,0 +1,106 @@
+"""Reads tenants and what they depend on, for `edgekeeper import tenants`. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from edgekeeper.cloud.aws.account import AwsAccount
+from edgekeeper.cloud.aws.acm import Acm
+from edgekeeper.cloud.aws.cloudfront import CloudFront
+from edgekeeper.cloud.aws.distributions import ConnectionGroup
+from edgekeeper.cloud.aws.dns.survey import Survey, ZoneContent
+from edgekeeper.cloud.aws.managed_certificates import REGION
+from edgekeeper.cloud.aws.mirrors import Distributions
+from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
+from edgekeeper.controllers.cloudfront.importing import KIND, FoundTenant, Place, import_tenant
+from edgekeeper.controllers.cloudfront.wiring import TenantOptions
+from edgekeeper.core.errors import PassError
+from edgekeeper.lifecycle.importing import ImportRequest, ImportResult, for_each, key_of, listed, patiently
+from edgekeeper.lifecycle.module import Process
+from edgekeeper.lifecycle.naming import NameTemplate
+
+
+async def import_tenants(
+    process: Process, options: TenantOptions, distributions: Sequence[str], request: ImportRequest
+) -> list[ImportResult]:
+    """The manifests of all tenants that are asked for. Raise PassError if they cannot be listed."""
+    names = NameTemplate(options.tenant_name_template, options.cluster)
+    declared = {
+        names.name_of(obj): f"declared by {KIND.kind} {key_of(obj)}"
+        for obj in await listed(process.services.client, KIND)
+    }
+    place = Place(request.home, options.cluster, options.tenant_name_template, declared)
+    return await TenantReader(process.aws).import_all(distributions, request, place)
+
+
+@dataclass
+class TenantReader:
+    """Reads the tenants of an account."""
+
+    account: AwsAccount
+    cloudfront: CloudFront = field(init=False)
+    groups: Mapping[str, ConnectionGroup] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        access, clock = self.account.access, self.account.clock
+        self.cloudfront = CloudFront(access.caller())
+        self._acm = Acm(access.caller(region=REGION))
+        self._distributions = Distributions(self.cloudfront, clock)
+        self._survey = Survey(access, clock)
+
+    async def import_all(
+        self, distributions: Sequence[str], request: ImportRequest, place: Place
+    ) -> list[ImportResult]:
+        """The manifests of all tenants that are asked for, by name. Raise PassError if they cannot be listed."""
+        self.groups = await patiently(self._groups)
+        listings = [await patiently(partial(self._listed, id_)) for id_ in distributions or ("",)]
+        found = [one for listing in listings for one in listing]
+        chosen = [one for one in found if request.selects([one.name, *one.served])]
+
+        async def imported(summary: TenantSummary) -> ImportResult:
+            resource = f"tenant {summary.name} ({summary.id})"
+            try:
+                complete = await patiently(partial(self._complete, summary))
+            except PassError as error:
+                return ImportResult.unreadable(resource, error)
+            if complete is None:
+                return ImportResult(resource, owner="it was deleted meanwhile")
+            return import_tenant(complete, place)
+
+        return await for_each(sorted(chosen, key=lambda one: one.name), imported)
+
+    async def _groups(self) -> dict[str, ConnectionGroup]:
+        pages = self.cloudfront.connection_groups()
+        return {id_: group async for page in pages for id_, group in page.items()}
+
+    async def _listed(self, distribution: str) -> list[TenantSummary]:
+        return [one async for page in self.cloudfront.tenants(distribution) for one in page.values()]
+
+    async def _complete(self, summary: TenantSummary) -> FoundTenant | None:
+        tenant = await self.cloudfront.find_tenant(summary.id)
+        if tenant is None:
+            return None
+        managed = await self.cloudfront.find_managed_certificate(tenant.id)
+        described = await self._acm.find(managed.arn) if managed is not None and managed.arn else None
+        zones, unread = await self._zones(tenant)
+        return FoundTenant(
+            tenant,
+            await self._distributions.get(tenant.distribution_id),
+            self.groups.get(tenant.connection_group_id),
+            managed,
+            described,
+            zones,
+            unread,
+        )
+
+    async def _zones(self, tenant: DistributionTenant) -> tuple[dict[str, ZoneContent], str]:
+        """The zones of the domains, and why they could not be read."""
+        try:
+            found = {name: await self._survey.zone_of(name) for name in sorted(tenant.served)}
+        except PassError as error:
+            if error.unavailable is not None:
+                raise
+            return {}, error.message
+        return {name: zone for name, zone in found.items() if zone is not None}, ""
