@@ -42,6 +42,7 @@ SAMPLE = frozenset(
 PLAYED = (
     "tests/bridge",
     "tests/composition",
+    "tests/importing",
     "tests/platform",
     "tests/reliability",
     "tests/security",

@@ -91,7 +91,9 @@ def _files(manifests: Sequence[JsonObject], output: str, form: str) -> Iterator[
 def render(manifests: Sequence[JsonObject], form: str) -> str:
     """Manifests as one text: YAML documents, or one JSON document, a List if there are several."""
     if form == "json":
-        whole = manifests[0] if len(manifests) == 1 else {"apiVersion": "v1", "kind": "List", "items": manifests}
+        whole = (
+            manifests[0] if len(manifests) == 1 else {"apiVersion": "v1", "kind": "List", "items": manifests}
+        )
         return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
     documents = (yaml.safe_dump(body, sort_keys=False, width=110, allow_unicode=True) for body in manifests)
     return "---\n".join(documents)

@@ -209,9 +209,7 @@ async def collect(  # noqa: PLR0913 - what is asked for, four things that it nee
         cloudflare_url=kinds.cloudflare_url,
         cloudflare_sender=sender,
     )
-    async with assembled(
-        options, transport, clients, clock=clock, host="", identify=identify
-    ) as operator:
+    async with assembled(options, transport, clients, clock=clock, host="", identify=identify) as operator:
         try:
             results = await module.import_resources(operator.preview_process(), kinds.values, request)
         except PassError as error:

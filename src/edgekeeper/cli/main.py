@@ -82,7 +82,10 @@ EXAMPLES = (
 )
 EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
-    ("1", "failed; the last line on standard error says why; of diff: something differs; of import: something is not importable"),
+    (
+        "1",
+        "failed; the last line on standard error says why; of diff: something differs; of import: something is not importable",
+    ),
     ("2", "wrong usage; of plan: changes are pending; of diff: failed"),
     ("3", "not everything became ready in time"),
     ("130, 143", "interrupted (Ctrl-C), terminated before the work was done"),

@@ -87,7 +87,8 @@ class Place:
             re.escape(part.format(namespace=self.namespace, cluster=self.cluster))
             for part in self.template.split("{name}")
         ]
-        match = re.fullmatch(f"{parts[0]}(.+){r'\1'.join(parts[1:])}", tenant)
+        again = r"\1".join(parts[1:])
+        match = re.fullmatch(f"{parts[0]}(.+){again}", tenant)
         name = match[1] if match else ""
         return name if len(name) <= _LONGEST_NAME and _OBJECT_NAME.fullmatch(name) else ""
 
@@ -109,9 +110,7 @@ def import_tenant(found: FoundTenant, place: Place) -> ImportResult:
         findings.refuse("spec", f"a value is not known: {error}")
         return findings.result(found.resource)
     _check(found, spec, Owner(place.cluster, place.namespace, name, "imported"), findings)
-    return findings.result(
-        found.resource, manifest(KIND, place.namespace, name, msgspec.to_builtins(spec))
-    )
+    return findings.result(found.resource, manifest(KIND, place.namespace, name, msgspec.to_builtins(spec)))
 
 
 def _spec(found: FoundTenant, findings: Findings) -> DistributionTenantSpec:
@@ -157,13 +156,18 @@ def _certificate_request(found: FoundTenant, findings: Findings) -> ManagedCerti
         )
         return None
     primary = normalise_name(described.domain) if described is not None else ""
-    if managed.validation_token_host not in ("cloudfront", "self-hosted") or primary not in found.tenant.served:
+    if (
+        managed.validation_token_host not in ("cloudfront", "self-hosted")
+        or primary not in found.tenant.served
+    ):
         findings.notes.append(
             "CloudFront manages the certificate, but what it was requested with is not known: "
             "managedCertificateRequest is left out, and the certificate is named by its ARN"
         )
         return None
     fields = {"validationTokenHost": managed.validation_token_host, "primaryDomainName": primary}
+    if described is not None and not described.is_logged:
+        fields["certificateTransparencyLoggingPreference"] = "disabled"
     return msgspec.convert(fields, ManagedCertificateRequest)
 
 

@@ -32,7 +32,9 @@ class ZoneContent:
         """The records that say where a name leads to, those with routing policies included."""
         name = normalise_name(domain)
         return tuple(
-            record for key, record in sorted(self.records.items()) if key.name == name and key.type in _LEADING
+            record
+            for key, record in sorted(self.records.items())
+            if key.name == name and key.type in _LEADING
         )
 
     def has(self, wanted: Iterable[Record]) -> bool:
@@ -77,6 +79,4 @@ class Survey:
         return tuple([zone async for page in self._route53.zones() for zone in page.values()])
 
     async def _read(self, zone_id: str) -> dict[RecordKey, Record]:
-        return {
-            key: record async for page in self._route53.records(zone_id) for key, record in page.items()
-        }
+        return {key: record async for page in self._route53.records(zone_id) for key, record in page.items()}

@@ -94,9 +94,13 @@ def _only_mapping(found: FoundDomain, findings: Findings) -> ApiMapping | None:
     """The mapping, which must be the only one: an object has one."""
     if len(found.mappings) > 1:
         keys = ", ".join(mapping.key or "(all paths)" for mapping in found.mappings)
-        findings.refuse("ApiMappings", f"an APIGatewayDomain has one mapping, and the domain name has several: {keys}")
+        findings.refuse(
+            "ApiMappings", f"an APIGatewayDomain has one mapping, and the domain name has several: {keys}"
+        )
     elif not found.mappings:
-        findings.refuse("ApiMappings", "an APIGatewayDomain leads to an API, and nothing is mapped to the domain name")
+        findings.refuse(
+            "ApiMappings", "an APIGatewayDomain leads to an API, and nothing is mapped to the domain name"
+        )
     return found.mappings[0] if found.mappings else None
 
 
@@ -110,7 +114,9 @@ def _check(found: FoundDomain, findings: Findings) -> None:
     for name in found.domain.foreign_settings:
         findings.refuse(name, "an APIGatewayDomain has no such setting")
     if certificate is None:
-        findings.refuse("CertificateArn", f"there is no certificate {settings.certificate_arn} in ACM of the region")
+        findings.refuse(
+            "CertificateArn", f"there is no certificate {settings.certificate_arn} in ACM of the region"
+        )
     elif not found.is_valid:
         findings.refuse("CertificateArn", f"the certificate is {certificate.status}, or has expired")
     elif not certificate.covers([found.name]):
