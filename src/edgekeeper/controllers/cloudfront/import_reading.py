@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.acm import Acm
@@ -16,10 +17,12 @@ from edgekeeper.cloud.aws.mirrors import Distributions
 from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
 from edgekeeper.controllers.cloudfront.importing import KIND, FoundTenant, Place, import_tenant
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
-from edgekeeper.core.errors import PassError
+from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.lifecycle.importing import ImportRequest, ImportResult, for_each, key_of, listed, patiently
 from edgekeeper.lifecycle.module import Process
 from edgekeeper.lifecycle.naming import NameTemplate
+
+T = TypeVar("T")
 
 
 async def import_tenants(
@@ -82,25 +85,31 @@ class TenantReader:
         tenant = await self.cloudfront.find_tenant(summary.id)
         if tenant is None:
             return None
-        managed = await self.cloudfront.find_managed_certificate(tenant.id)
-        described = await self._acm.find(managed.arn) if managed is not None and managed.arn else None
-        zones, unread = await self._zones(tenant)
+        distribution, _ = await _if_allowed(self._distributions.get(tenant.distribution_id))
+        managed, unread_certificate = await _if_allowed(self.cloudfront.find_managed_certificate(tenant.id))
+        described = None
+        if managed is not None and managed.arn:
+            described, _ = await _if_allowed(self._acm.find(managed.arn))
+        zones, unread = await _if_allowed(self._zones(tenant))
         return FoundTenant(
             tenant,
-            await self._distributions.get(tenant.distribution_id),
+            distribution,
             self.groups.get(tenant.connection_group_id),
             managed,
             described,
-            zones,
+            zones or {},
             unread,
+            unread_certificate,
         )
 
-    async def _zones(self, tenant: DistributionTenant) -> tuple[dict[str, ZoneContent], str]:
-        """The zones of the domains, and why they could not be read."""
-        try:
-            found = {name: await self._survey.zone_of(name) for name in sorted(tenant.served)}
-        except PassError as error:
-            if error.unavailable is not None:
-                raise
-            return {}, error.message
-        return {name: zone for name, zone in found.items() if zone is not None}, ""
+    async def _zones(self, tenant: DistributionTenant) -> dict[str, ZoneContent]:
+        found = {name: await self._survey.zone_of(name) for name in sorted(tenant.served)}
+        return {name: zone for name, zone in found.items() if zone is not None}
+
+
+async def _if_allowed(read: Awaitable[T]) -> tuple[T | None, str]:
+    """What was read, or why IAM denies it. Without these rights the operator works as well."""
+    try:
+        return await read, ""
+    except Stall as refusal:
+        return None, refusal.message

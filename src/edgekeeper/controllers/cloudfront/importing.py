@@ -64,6 +64,8 @@ class FoundTenant:
     """The hosted zones of its domains, as far as they are in the account."""
     unread: str = ""
     """Why DNS records could not be read; empty if they were."""
+    unread_certificate: str = ""
+    """Why it is not known whether CloudFront manages the certificate; empty if it is."""
 
     @property
     def resource(self) -> str:
@@ -148,6 +150,10 @@ def _customizations(present: live.Customizations) -> Customizations | None:
 def _certificate_request(found: FoundTenant, findings: Findings) -> ManagedCertificateRequest | None:
     """The request of a certificate that CloudFront manages, so that it goes on to be renewed for new domains."""
     managed, described = found.managed, found.described
+    if found.unread_certificate:
+        findings.notes.append(
+            f"whether CloudFront manages its certificate could not be read: {found.unread_certificate}"
+        )
     if managed is None or not managed.arn:
         return None
     if managed.status not in (ISSUED, PENDING):

@@ -10,7 +10,7 @@ from edgekeeper.cloud.aws.apigateway import ApiGateway, GatewayDomain
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.cloud.aws.dns.survey import Survey, ZoneContent
 from edgekeeper.controllers.bridge.domains.importing import KIND, FoundDomain, Place, import_domain
-from edgekeeper.core.errors import PassError
+from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import dig
 from edgekeeper.lifecycle.importing import (
     ImportRequest,
@@ -85,7 +85,5 @@ class DomainReader:
         """The zone of a domain name, and why it could not be read."""
         try:
             return await self._survey.zone_of(name), ""
-        except PassError as error:
-            if error.unavailable is not None:
-                raise
-            return None, error.message
+        except Stall as refusal:
+            return None, refusal.message
