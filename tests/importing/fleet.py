@@ -189,7 +189,7 @@ def make_routes(here: World) -> int:
         here, "POST", "access/policies", {**emails("ann@example.com"), "name": "Everybody in sales"}
     )
     rules: list[JsonObject] = []
-    for number in range(9):
+    for number in range(8):
         hostname = f"public{number}.example.com"
         service = f"http://public.{SHOP}.svc.cluster.local:80" if number % 2 else ""
         header = {"httpHostHeader": "internal.example.com"} if number == 3 else {}
@@ -249,22 +249,9 @@ def make_routes(here: World) -> int:
             matchSNItoHost=False,
         )
     )
-    health = protect(
-        here,
-        "health.example.com",
-        policies=[emails("ann@example.com")],
-        destinations=[
-            {
-                "type": "public",
-                "uri": "health.example.com",
-                "overrides": [
-                    {"path_pattern": "/healthz", "behavior": "public"},
-                    {"path_pattern": "/healthz/*", "behavior": "public"},
-                ],
-            }
-        ],
-    )
-    rules += _public_rules(here, health)
+    rules += _public_rules(here, _with_public_path(here, "health.example.com"))
+    _with_public_path(here, "ping.example.com")
+    rules.append(rule("ping.example.com"))
     rules.append(rule("*.apps.example.com", f"http://wildcard.{SHOP}.svc:80", access=lock(here, wild)))
     for hostname in (
         "mail",
@@ -278,11 +265,19 @@ def make_routes(here: World) -> int:
         "paths",
         "tls",
         "health",
+        "ping",
     ):
         name(here, f"{hostname}.example.com")
     name(here, "a1.apps.example.com", proxied=False)
     configure(here, *rules)
     return 20
+
+
+def _with_public_path(here: World, hostname: str) -> JsonObject:
+    """An application with a path that needs no login."""
+    patterns = [{"path_pattern": path, "behavior": "public"} for path in ("/healthz", "/healthz/*")]
+    destination = {"type": "public", "uri": hostname, "overrides": patterns}
+    return protect(here, hostname, policies=[emails("ann@example.com")], destinations=[destination])
 
 
 def _public_rules(here: World, application: JsonObject) -> list[JsonObject]:

@@ -52,7 +52,7 @@ async def test_import_of_a_fleet_is_adopted_with_marks_only(tenants: int, domain
             assert (calls["TagResource"], calls[TAGGING], calls[APPLICATIONS]) == (
                 tenants + 3 + domains,
                 1,
-                7,
+                8,
             )
             assert all(CLUSTER in one.tags.values() for one in here.aws.cloud.cloudfront.tenants.values())
             await here.elapse(hours=hours)

@@ -80,8 +80,9 @@ def propose_access(
 
 
 def public_paths(application: Application, findings: Findings | None = None) -> list[str]:
-    """The paths of an application that need no login. They must be the same for all its hostnames."""
+    """The paths of an application that need no login, the same for all its hostnames; none if they cannot be expressed."""
     findings = findings if findings is not None else Findings()
+    refused = len(findings.refusals)
     by_uri: dict[str, list[str]] = {}
     for destination in dig_list(application.document, "destinations"):
         fields = {name for name, value in dig_object(destination).items() if value}
@@ -100,7 +101,7 @@ def public_paths(application: Application, findings: Findings | None = None) -> 
     distinct = {tuple(paths) for paths in by_uri.values()}
     if len(distinct) > 1:
         findings.refuse("application.destinations", "its hostnames have different public paths")
-    return list(next(iter(distinct), ()))
+    return list(next(iter(distinct), ())) if len(findings.refusals) == refused else []
 
 
 # Who may log in

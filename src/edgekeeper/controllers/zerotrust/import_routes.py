@@ -167,11 +167,12 @@ class _Importer:
             return []
         namespace = self.request.namespace or first_namespace(rules[first]) or self.request.home
         name = self.names[first]
-        paths = public_paths(group.application) if group.application is not None else []
+        access, shared = self._access(group, name, findings), self._shared(group, findings)
+        is_checked = group.application is not None and not self._lock(group, rules, shared)
+        paths = public_paths(group.application) if group.application is not None and is_checked else []
         origin = propose_origin(rules[first], first, namespace, paths, findings)
         if origin is None:
             return []
-        access, shared = self._access(group, name, findings), self._shared(group, findings)
         settings: dict[str, Any] = {
             "tenant": f"{self.world.tenant_key.namespace}/{self.world.tenant_key.name}",
             **origin.settings,
