@@ -64,6 +64,7 @@ SLOW_TESTS = {
     "tests/crash/test_bridge.py": ("test_bridge_rests_for_a_day",),
     "tests/crash/test_routes.py": ("test_routes_rest_for_a_day",),
     "tests/crash/test_tenants.py": ("test_tenants_rest_for_a_day",),
+    "tests/importing/test_page.py": ("test_page_shows_what_happens",),
     "tests/reliability/test_day.py": ("test_day_ends_as_declared_and_quiet",),
     "tests/reliability/test_r10_route_drift.py": (
         "test_drift_of_routes_is_left_as_it_is_and_known",

@@ -320,5 +320,5 @@ async def test_import_fails_if_applications_may_not_be_read() -> None:
         configure(here, rule("web.example.com"))
         allowed = {"Cloudflare Tunnel Write", "DNS Write", "Zone Read"}
         here.cloudflare.token.permissions = frozenset(allowed)
-        with pytest.raises(CommandError, match="Cloudflare cannot be read"):
+        with pytest.raises(CommandError, match="nothing can be imported from Cloudflare"):
             await imported(here)

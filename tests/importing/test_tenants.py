@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from edgekeeper.core.ownership import TAG_PREFIX
@@ -158,7 +159,10 @@ async def test_import_goes_on_without_what_may_not_be_read() -> None:
     async with world() as here:
         here.aws.make_tenant("web", "web.example.com")
         lead(here, "web.example.com")
-        for operation in ("ListHostedZones", "GetDistribution", "GetManagedCertificateDetails"):
+        for operation in (
+            *("ListHostedZones", "GetDistribution"),
+            *("ListCertificates", "GetManagedCertificateDetails"),
+        ):
             here.aws.cloud.faults.add(error("AccessDenied", status=403), operation=operation)
         (result,) = await here.imported("tenants")
         assert "records could not be read" in " ".join(result.notes)
@@ -188,6 +192,19 @@ async def test_import_is_patient_with_failures_that_pass() -> None:
             here.aws.cloud.faults.add(error("ServiceUnavailable", status=503), operation=operation, times=2)
         (result,) = await here.imported("tenants")
         assert (len(result.manifests), result.refusals, result.notes) == (1, (), ())
+
+
+@virtual_time
+async def test_import_costs_one_call_per_tenant_and_one_listing_of_everything_else() -> None:
+    async with world() as here:
+        for number in range(120):
+            here.aws.make_tenant(f"shop-{number}", f"shop-{number}.example.com")
+        here.aws.cloud.journal.clear()
+        await here.imported("tenants")
+        counts = Counter(one.operation for one in here.aws.cloud.journal.entries)
+        assert counts.pop("GetDistributionTenant") == 120
+        assert counts.pop("ListDistributionTenants") == 2
+        assert set(counts.values()) == {1}, counts
 
 
 @virtual_time

@@ -114,7 +114,7 @@ def print_report(outcome: Outcome, marks: str, console: Console) -> None:
     """Tell what became of each resource, and what applying the manifests writes."""
     for result in outcome.results:
         for line, style in _lines(result, outcome):
-            console.print(line, style=style, markup=False, highlight=False)
+            console.print(_printable(line), style=style, markup=False, highlight=False)
     console.print(_summary(outcome), markup=False, highlight=False)
     if outcome.manifests:
         changes = " and whatever is reported above as not expressible" if _is_lossy(outcome) else ""
@@ -139,6 +139,11 @@ def _lines(result: ImportResult, outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield f"  {refusal}", "red"
     for note in result.notes:
         yield f"  note: {note}", "yellow"
+
+
+def _printable(text: str) -> str:
+    """The text without control characters: names in clouds may have any."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _is_lossy(outcome: Outcome) -> bool:

@@ -214,7 +214,7 @@ async def collect(  # noqa: PLR0913 - what is asked for, four things that it nee
             results = await module.import_resources(operator.preview_process(), kinds.values, request)
         except PassError as error:
             clouds = " and ".join(_CLOUD_NAMES[cloud] for cloud in sorted(module.import_clouds))
-            raise CommandError(f"{clouds} cannot be read: {error.message}") from error
+            raise CommandError(f"nothing can be imported from {clouds}: {error.message}") from error
     return [_checked(result) for result in results]
 
 

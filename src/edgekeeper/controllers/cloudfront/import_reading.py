@@ -12,9 +12,9 @@ from edgekeeper.cloud.aws.acm import Acm
 from edgekeeper.cloud.aws.cloudfront import CloudFront
 from edgekeeper.cloud.aws.distributions import ConnectionGroup
 from edgekeeper.cloud.aws.dns.survey import Survey, ZoneContent
-from edgekeeper.cloud.aws.managed_certificates import REGION
+from edgekeeper.cloud.aws.managed_certificates import MANAGED, REGION
 from edgekeeper.cloud.aws.mirrors import Distributions
-from edgekeeper.cloud.aws.tenants import DistributionTenant, TenantSummary
+from edgekeeper.cloud.aws.tenants import DistributionTenant, ManagedCertificate, TenantSummary
 from edgekeeper.controllers.cloudfront.importing import KIND, FoundTenant, Place, import_tenant
 from edgekeeper.controllers.cloudfront.wiring import TenantOptions
 from edgekeeper.core.errors import PassError, Stall
@@ -52,12 +52,14 @@ class TenantReader:
         self._acm = Acm(access.caller(region=REGION))
         self._distributions = Distributions(self.cloudfront, clock)
         self._survey = Survey(access, clock)
+        self._managed: frozenset[str] | None = None
 
     async def import_all(
         self, distributions: Sequence[str], request: ImportRequest, place: Place
     ) -> list[ImportResult]:
         """The manifests of all tenants that are asked for, by name. Raise PassError if they cannot be listed."""
         self.groups = await patiently(self._groups)
+        self._managed, _ = await _if_allowed(patiently(self._managed_names))
         listings = [await patiently(partial(self._listed, id_)) for id_ in distributions or ("",)]
         found = [one for listing in listings for one in listing]
         chosen = [one for one in found if request.selects([one.name, *one.served])]
@@ -86,7 +88,7 @@ class TenantReader:
         if tenant is None:
             return None
         distribution, _ = await _if_allowed(self._distributions.get(tenant.distribution_id))
-        managed, unread_certificate = await _if_allowed(self.cloudfront.find_managed_certificate(tenant.id))
+        managed, unread_certificate = await self._managed_certificate(tenant)
         described = None
         if managed is not None and managed.arn:
             described, _ = await _if_allowed(self._acm.find(managed.arn))
@@ -101,6 +103,20 @@ class TenantReader:
             unread,
             unread_certificate,
         )
+
+    async def _managed_names(self) -> frozenset[str] | None:
+        """The names of all certificates that CloudFront manages; None if a listing does not show all of them."""
+        pages = self._acm.certificates(managed_by=MANAGED)
+        found = [one async for page in pages for one in page.values()]
+        if any(one.has_more_names for one in found):
+            return None
+        return frozenset(name for one in found for name in one.names)
+
+    async def _managed_certificate(self, tenant: DistributionTenant) -> tuple[ManagedCertificate | None, str]:
+        """The certificate that CloudFront manages for a tenant. It is asked only if there is one with its domains."""
+        if self._managed is not None and self._managed.isdisjoint(tenant.served):
+            return None, ""
+        return await _if_allowed(self.cloudfront.find_managed_certificate(tenant.id))
 
     async def _zones(self, tenant: DistributionTenant) -> dict[str, ZoneContent]:
         found = {name: await self._survey.zone_of(name) for name in sorted(tenant.served)}
