@@ -97,6 +97,17 @@ async def test_import_refuses_what_no_object_can_express_by_field() -> None:
 
 
 @virtual_time
+async def test_import_refuses_what_administrators_do_not_allow() -> None:
+    async with world() as here:
+        make(here, "web.example.com", "", certificate=certificate(here))
+        lead(here, "web.example.com", target=TARGET)
+        limits = {"hostnames": {EDGE: ("apis.example.com",)}, "hosted_zones": frozenset({"Z1"})}
+        (result,) = await here.imported("domains", common=limits)
+        assert "not below the hostnames of namespace edge" in refusals(result)
+        assert "is not allowed by --allowed-hosted-zones" in refusals(result)
+
+
+@virtual_time
 async def test_import_skips_domain_names_that_have_an_owner() -> None:
     async with world() as here:
         arn = certificate(here)

@@ -322,3 +322,31 @@ async def test_import_fails_if_applications_may_not_be_read() -> None:
         here.cloudflare.token.permissions = frozenset(allowed)
         with pytest.raises(CommandError, match="nothing can be imported from Cloudflare"):
             await imported(here)
+
+
+@virtual_time
+async def test_import_refuses_what_the_tenant_or_administrators_do_not_allow() -> None:
+    async with world() as here:
+        configure(here, rule("web.example.com"))
+        name(here, "web.example.com")
+        tenant, _ = await imported(here)
+        tenant.manifests[0]["spec"] |= {"allowedNamespaces": ["other"], "zoneId": "0" * 32}
+        await here.apply([tenant])
+        (web,) = await imported(here)
+        assert f"HTTPRoute: tenant {EDGE}/main does not allow routes of namespace {SHOP}" in refusals(web)
+        assert f"HTTPRoute: tenant {EDGE}/main allows only zone {'0' * 32}: not web.example.com" in refusals(
+            web
+        )
+        limits = {SHOP: ("other.example.com",), EDGE: ("other.example.com",)}
+        (limited,) = await imported(here, common={"hostnames": limits})
+        assert "'web.example.com' is not below the hostnames of namespace shop" in refusals(limited)
+
+
+@virtual_time
+async def test_import_of_a_cluster_with_an_invalid_template_names_it() -> None:
+    async with world() as here:
+        configure(here, rule("web.example.com"))
+        body = {"metadata": {"name": "broken", "namespace": EDGE}, "spec": {"accesApplication": {}}}
+        await here.user.create(TEMPLATE, body)
+        with pytest.raises(CommandError, match="CloudflareZeroTrustTemplate edge/broken: "):
+            await imported(here)

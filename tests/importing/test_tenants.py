@@ -113,6 +113,10 @@ async def test_import_refuses_what_the_operator_would_refuse_or_change() -> None
         assert "spec.tags: 48 tags plus 4 ownership tags are 52" in refusals(of(results, "tagged"))
         assert "does not define: unknown" in refusals(of(results, "odd"))
         assert of(results, "odd").manifests, "it can be written in part"
+        limits = {EDGE: ("shops.example.com",)}
+        limited = await here.imported("tenants", common={"hostnames": limits}, allowed_distributions=("E1",))
+        assert "not below the hostnames of namespace edge" in refusals(of(limited, "odd"))
+        assert "is not allowed by --allowed-distributions" in refusals(of(limited, "odd"))
 
 
 @virtual_time

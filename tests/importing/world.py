@@ -76,7 +76,7 @@ class World:
             module,
             ImportRequest(namespace, EDGE, patterns),
             KindSettings(
-                common=CommonOptions(cluster, HOME),
+                common=CommonOptions(cluster, HOME, **values.pop("common", {})),
                 values={"tenant_name_template": "{name}", **self.source, **values},
                 cloudflare_url=URL,
             ),

@@ -23,7 +23,7 @@ from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command, SubcommandGroup
 from edgekeeper.cli.import_output import Outcome, confirm_writable, print_report, write_manifests
-from edgekeeper.cli.kind_options import KindSettings, kind_options, option_of
+from edgekeeper.cli.kind_options import KindSettings, Parsed, kind_options, option_of
 from edgekeeper.cli.kinds import MODULES, importable
 from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.reaching import explain, identify
@@ -33,6 +33,7 @@ from edgekeeper.cloud.cloudflare.sender import HttpSender, Sender
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.names import DNS_LABEL
 from edgekeeper.kube.cluster import ClusterConfig, ConfigError
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.errors import ApiError
@@ -51,6 +52,7 @@ _EXAMPLES: Final = (
     ("edgekeeper plan -f tenants.yaml", "see what applying it would do"),
     ("kubectl apply -f tenants.yaml", "apply it: the objects adopt what exists"),
 )
+_LONGEST_NAMESPACE: Final = 63
 _CLOUD_NAMES: Final = {Cloud.AWS: "AWS", Cloud.CLOUDFLARE: "Cloudflare"}
 
 
@@ -108,13 +110,25 @@ def _command(module: ImportableModule) -> click.Command:
     return command
 
 
+def _namespace(text: str) -> str:
+    if len(text) > _LONGEST_NAMESPACE or not DNS_LABEL.pattern.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is not the name of a namespace: lower-case letters, digits and -, at most 63"
+        )
+    return text
+
+
 _HELP: Final = (
     "Clouds and cluster are only read. Give it the options of `edgekeeper run`, so that it names and checks things as the "
     "operator does."
 )
 _OPTIONS: Final = (
     click.option(
-        "-n", "--namespace", metavar="NAME", help="The namespace of the objects.  [default: the context's]"
+        "-n",
+        "--namespace",
+        type=Parsed("name", _namespace),
+        metavar="NAME",
+        help="The namespace of the objects.  [default: the context's; of routes that of their Services]",
     ),
     click.option(
         "--select",

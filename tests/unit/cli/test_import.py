@@ -188,6 +188,7 @@ def test_completion_knows_subcommands_and_their_options(
     [
         (["import", "things"], "No such command 'things'", ExitCode.USAGE),
         (["import", "tenants", "--format", "xml"], "'xml' is not one of", ExitCode.USAGE),
+        (["import", "tenants", "-n", "Edge"], "'Edge' is not the name of a namespace", ExitCode.USAGE),
         (["import", "tenants", "--output", "EXISTING"], "exists; name another file", ExitCode.FAILED),
         (["import", "domains", "--context", "nowhere"], "nowhere", ExitCode.FAILED),
     ],

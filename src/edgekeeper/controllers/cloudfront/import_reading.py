@@ -34,7 +34,7 @@ async def import_tenants(
         names.name_of(obj): f"declared by {KIND.kind} {key_of(obj)}"
         for obj in await listed(process.services.client, KIND)
     }
-    place = Place(request.home, options.cluster, options.tenant_name_template, declared)
+    place = Place(request.home, options.cluster, options.tenant_name_template, options.guards, declared)
     return await TenantReader(process.aws).import_all(distributions, request, place)
 
 

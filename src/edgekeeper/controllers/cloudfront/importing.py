@@ -34,6 +34,7 @@ from edgekeeper.cloud.aws.dns.survey import ZoneContent, destination
 from edgekeeper.cloud.aws.tags import tag_count_problems
 from edgekeeper.controllers.cloudfront.certificates import ISSUED, PENDING
 from edgekeeper.controllers.cloudfront.desired import differences
+from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.controllers.cloudfront.records import ENDPOINTS
 from edgekeeper.controllers.cloudfront.validation import distribution_problems, spec_problems
 from edgekeeper.core.delta import describe
@@ -80,6 +81,7 @@ class Place:
     cluster: str
     template: str = "{name}"
     """How tenants are named: `--tenant-name-template`."""
+    guards: Guards = EVERYTHING
     declared: Mapping[str, str] = field(default_factory=dict)
     """Who declares a tenant already, in words, by the tenant's name."""
 
@@ -112,6 +114,8 @@ def import_tenant(found: FoundTenant, place: Place) -> ImportResult:
         findings.refuse("spec", f"a value is not known: {error}")
         return findings.result(found.resource)
     _check(found, spec, Owner(place.cluster, place.namespace, name, "imported"), findings)
+    for problem in place.guards.refusals(place.namespace, spec):
+        findings.refuse("spec", problem)
     return findings.result(found.resource, manifest(KIND, place.namespace, name, msgspec.to_builtins(spec)))
 
 

@@ -187,8 +187,8 @@ def _refuse_policy(
         findings.refuse(
             f"{path}.decision", f"a route has no policy that decides {policy.decision!r}: {_REUSABLE}"
         )
-    raw = next((one for one in dig_list(application.document, "policies") if dig(one, "id") == policy.id), {})
-    for name, value in sorted(dig_object(raw).items()):
+    shown = [one for one in dig_list(application.document, "policies") if dig(one, "id") == policy.id]
+    for name, value in sorted(item for one in shown for item in dig_object(one).items()):
         if name not in _POLICY_FIELDS and value:
             findings.refuse(f"{path}.{name}", f"a policy of a route has no such setting: {_REUSABLE}")
 

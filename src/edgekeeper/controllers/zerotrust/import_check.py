@@ -95,7 +95,7 @@ def _resolved(access: AccessAppOperation, found: FoundAccount) -> ResolvedAccess
             for name in (*(access.existing_policy_ids or ()), *(access.existing_policy_names or ()))
         ),
         allowed_idps=tuple(_pick("identity provider", name, provider_names) for name in idps),
-        providers={name: found.providers[_pick("identity provider", name, provider_names)] for name in asked},
+        providers={name: found.providers[pick("identity provider", name, provider_names)] for name in asked},
     )
 
 

@@ -23,6 +23,7 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.kinds import HTTP_ROUTE, SECRET, Key
+from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.importing import (
     ImportRequest,
     ImportResult,
@@ -136,9 +137,19 @@ async def _world(client: KubeClient, cluster: str, source: Source, options: Kube
         source.tenant,
         declared,
         frozenset(key_of(obj).name for obj in (*routes, *templates)),
-        {key_of(obj): msgspec.convert(obj.get("spec") or {}, TemplateSpec) for obj in templates},
+        {key_of(obj): _template(obj) for obj in templates},
         RouteOptions(options.default_origin, options.dns_only_public),
+        HostnamePolicy(options.hostnames),
     )
+
+
+def _template(obj: JsonObject) -> TemplateSpec:
+    try:
+        return msgspec.convert(obj.get("spec") or {}, TemplateSpec)
+    except msgspec.ValidationError as error:
+        raise Stall(
+            "TemplateInvalid", f"CloudflareZeroTrustTemplate {key_of(obj)}: {error}: correct it"
+        ) from error
 
 
 # The tenant

@@ -6,7 +6,7 @@ wildcard of another route's application shares that application.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from edgekeeper.controllers.zerotrust.route_index import TEMPLATE
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import HTTP_ROUTE, Key
+from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.importing import (
     Findings,
     ImportRequest,
@@ -42,6 +43,7 @@ from edgekeeper.lifecycle.importing import (
 
 _FLAT: Final = {setting.path: setting.spellings[0] for setting in BY_SPELLING.values()}
 """The flat spelling of each setting."""
+ANY_HOSTNAME: Final = HostnamePolicy()
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,14 @@ class RouteWorld:
     """Names of routes and templates that exist."""
     templates: Mapping[Key, TemplateSpec] = field(default_factory=dict)
     options: RouteOptions = field(default_factory=RouteOptions)
+    hostname_policy: HostnamePolicy = ANY_HOSTNAME
+
+    def refusals(self, namespace: str, hostnames: Sequence[str]) -> Iterator[str]:
+        """Why routes of a namespace may not use the tenant, or have the hostnames."""
+        allowed = self.tenant.spec.allowed_namespaces
+        if allowed is not None and namespace not in allowed:
+            yield f"tenant {self.tenant_key} does not allow routes of namespace {namespace}"
+        yield from self.hostname_policy.refusals("spec.hostnames", namespace, hostnames)
 
     def default_template(self, namespace: str) -> TemplateSpec | None:
         """The template that a route of a namespace has if it names none."""
@@ -196,6 +206,8 @@ class _Importer:
             self.world.base,
             self.world.options,
         )
+        for problem in self.world.refusals(namespace, group.hostnames):
+            findings.refuse("HTTPRoute", problem)
         check(proposal, Present(rules, group.application, shared), self.found, findings)
         return [body for body in (template, route) if body is not None]
 
@@ -233,6 +245,7 @@ class _Importer:
         """Whether the DNS records are those that would be written, so that they can be taken over."""
         present = {hostname: self.found.records.get(hostname, ()) for hostname in group.hostnames}
         if all(self._is_as_written(records) for records in present.values()):
+            self._refuse_zones(group, findings)
             for records in present.values():
                 if comment := records[0].comment:
                     findings.refuse(
@@ -246,6 +259,16 @@ class _Importer:
                 "tunnel for each hostname): they stay unmanaged"
             )
         return {"dns": "external"}
+
+    def _refuse_zones(self, group: FoundRoute, findings: Findings) -> None:
+        """Refuse hostnames in another zone than the one that the tenant allows."""
+        only = self.world.tenant.spec.zone_id
+        others = [name for name in group.hostnames if only and self.found.zones.get(name) != only]
+        if others:
+            findings.refuse(
+                "HTTPRoute",
+                f"tenant {self.world.tenant_key} allows only zone {only}: not {', '.join(others)}",
+            )
 
     def _is_as_written(self, records: Sequence[DnsRecord]) -> bool:
         return (

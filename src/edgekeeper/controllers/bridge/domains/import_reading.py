@@ -12,6 +12,7 @@ from edgekeeper.cloud.aws.dns.survey import Survey, ZoneContent
 from edgekeeper.controllers.bridge.domains.importing import KIND, FoundDomain, Place, import_domain
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import dig
+from edgekeeper.lifecycle.guards import Limits
 from edgekeeper.lifecycle.importing import (
     ImportRequest,
     ImportResult,
@@ -24,7 +25,7 @@ from edgekeeper.lifecycle.importing import (
 from edgekeeper.lifecycle.module import Process
 
 
-async def import_domains(process: Process, request: ImportRequest) -> list[ImportResult]:
+async def import_domains(process: Process, limits: Limits, request: ImportRequest) -> list[ImportResult]:
     """The manifests of all domain names that are asked for. Raise PassError if they cannot be listed."""
     objects = await listed(process.services.client, KIND)
     declared = {
@@ -35,7 +36,7 @@ async def import_domains(process: Process, request: ImportRequest) -> list[Impor
     domains = {normalise_name(one.name): one for one in await patiently(reader.all)}
     taken = {key_of(obj).name for obj in objects if key_of(obj).namespace == request.home}
     names = derived_names(sorted(domains), taken)
-    place = Place(request.home, process.options.cluster, names, declared)
+    place = Place(request.home, process.options.cluster, names, declared, limits)
     chosen = [name for name in sorted(domains) if request.selects([name, names[name]])]
 
     async def imported(name: str) -> ImportResult:

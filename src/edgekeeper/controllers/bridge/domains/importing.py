@@ -15,11 +15,13 @@ from edgekeeper.cloud.aws.dns.records import normalise_name, records_for
 from edgekeeper.cloud.aws.dns.survey import ZoneContent
 from edgekeeper.cloud.aws.tags import tag_count_problems
 from edgekeeper.core.ownership import Owner
+from edgekeeper.lifecycle.guards import Limits
 from edgekeeper.lifecycle.importing import Findings, ImportResult, manifest, tag_owner
 from edgekeeper.lifecycle.module import kind_of
 
 KIND: Final = kind_of(API_GATEWAY_DOMAIN)
 _POLICIES: Final = ("TLS_1_0", "TLS_1_2")
+NO_LIMITS: Final = Limits()
 _SHORTEST_TTL, _LONGEST_TTL = 60, 172_800
 
 
@@ -56,6 +58,7 @@ class Place:
     """The name of the object, by domain name."""
     declared: Mapping[str, str]
     """Who declares a domain name already, in words, by domain name."""
+    limits: Limits = NO_LIMITS
 
 
 def import_domain(found: FoundDomain, place: Place) -> ImportResult:
@@ -81,8 +84,18 @@ def import_domain(found: FoundDomain, place: Place) -> ImportResult:
         security_policy=_security_policy(found),
         dns_config=_dns(found, findings),
     )
+    _check_limits(spec, place, findings)
     body = manifest(KIND, place.namespace, name, msgspec.to_builtins(spec))
     return findings.result(found.resource, body)
+
+
+def _check_limits(spec: APIGatewayDomainSpec, place: Place, findings: Findings) -> None:
+    """Refuse what administrators do not allow."""
+    limits, zone = place.limits, spec.dns_config.hosted_zone_id
+    for problem in limits.hostname_policy.refusals("spec.domain", place.namespace, [spec.domain]):
+        findings.refuse("spec.domain", problem)
+    for problem in limits.zone_refusals("spec.dnsConfig.hostedZoneId", zone) if zone else ():
+        findings.refuse("spec.dnsConfig", problem)
 
 
 def _security_policy(found: FoundDomain) -> Any:

@@ -182,7 +182,7 @@ class DomainModule(PlannableModule, ClaimingModule, ImportableModule):
     ) -> list[ImportResult]:
         from edgekeeper.controllers.bridge.domains.import_reading import import_domains  # noqa: PLC0415 # only this command needs it
 
-        return await import_domains(process, request)
+        return await import_domains(process, DomainOptions.chosen(process.options, values).limits, request)
 
 
 def _claims_of(options: DomainOptions, proof: Callable[[Claim], Awaitable[Proof]]) -> ClaimSource:
