@@ -258,6 +258,8 @@ async def test_import_shares_the_application_of_a_wildcard_only_if_that_is_impor
         configure(here, inner, wide)
         shared = settings_of(of(await imported(here), "hostname a."))
         assert (shared["accessApp"], shared["applicationDomain"]) == ("true", "*.apps.example.com")
+        selected = of(await imported(here, "a.apps.*"), "hostname a.")
+        assert "applicationDomain" not in settings_of(selected), "the wildcard's manifest is not written"
         configure(here, rule("a.apps.example.com"))
         alone = of(await imported(here), "hostname a.")
         assert ("accessApp" in settings_of(alone), alone.refusals) == (False, ())
@@ -287,6 +289,34 @@ async def test_import_checks_routes_with_the_templates_that_they_would_have() ->
         assert 'session_duration: "24h" → "1h"' in refusals(of(results, "web."))
         opened = of(results, "open.")
         assert (settings_of(opened)["accessApp"], opened.refusals) == ("false", ())
+
+
+@virtual_time
+async def test_import_tells_about_applications_that_protect_only_a_path() -> None:
+    async with world() as here:
+        protect(here, "web.example.com/admin", policies=[emails("a@example.com")], name="Admins")
+        configure(here, rule("web.example.com"))
+        *_, web = await imported(here)
+        assert ("accessApp" in settings_of(web), web.refusals) == (False, ())
+        assert web.notes == (
+            "the Access application 'Admins' protects web.example.com/admin, and stays unmanaged",
+        )
+
+
+@virtual_time
+async def test_import_refuses_what_templates_of_the_cluster_would_add() -> None:
+    async with world() as here:
+        configure(here, rule("web.example.com"), rule("open.example.com"))
+        protect(here, "web.example.com", policies=[emails("a@example.com")])
+        tenant, *_ = await imported(here)
+        await here.apply([tenant])
+        spec = {"serviceToken": {"enabled": True}}
+        await here.user.create(TEMPLATE, {"metadata": {"name": "default", "namespace": EDGE}, "spec": spec})
+        results = await imported(here)
+        assert "serviceToken: a template would have a service token made" in refusals(of(results, "web."))
+        assert "serviceToken.enabled (template default) needs an Access application" in refusals(
+            of(results, "open.")
+        )
 
 
 # Which tunnel

@@ -63,6 +63,7 @@ def check(proposal: Proposal, present: Present, found: FoundAccount, findings: F
     """Refuse everything that applying the proposal would change, but for marks, and whatever the operator would refuse."""
     try:
         spec = _task(proposal)
+        _check_operations(spec, present, findings)
         access = _resolved(spec.operations.access_app, found)
         if present.application is not None:
             _check_application(spec, access, present.application, findings)
@@ -78,6 +79,18 @@ def _task(proposal: Proposal) -> TaskSpec:
     return build_task(
         RouteContext(proposal.route, proposal.tenant, proposal.tenant_key, settings, options=proposal.options)
     )
+
+
+def _check_operations(spec: TaskSpec, present: Present, findings: Findings) -> None:
+    """Refuse what templates of the cluster would add to the route."""
+    operations = spec.operations
+    if operations.service_token.enabled:
+        findings.refuse("serviceToken", "a template would have a service token made")
+    if not operations.tunnel_route.enabled:
+        findings.refuse("dnsOnly", "a template would have the hostname withdrawn from the tunnel")
+    is_protected = present.application is not None or present.shared is not None
+    if bool(operations.access_app.enabled) != is_protected:
+        findings.refuse("access", "a template says otherwise whether there is an Access application")
 
 
 def _resolved(access: AccessAppOperation, found: FoundAccount) -> ResolvedAccess:

@@ -12,37 +12,29 @@ from typing import Any, Final
 
 import msgspec
 
-from edgekeeper.api.zerotrust import PREFIX, TemplateSpec, ZeroTrustTenant
+from edgekeeper.api.zerotrust import TemplateSpec, ZeroTrustTenant
 from edgekeeper.cloud.cloudflare.application_index import uris_of
 from edgekeeper.cloud.cloudflare.hostnames import is_wildcard, normalise
 from edgekeeper.cloud.cloudflare.models import Application, DnsRecord
 from edgekeeper.cloud.cloudflare.tunnel_writer import Rules
-from edgekeeper.controllers.zerotrust.annotation_keys import BY_SPELLING
 from edgekeeper.controllers.zerotrust.context import RouteOptions
 from edgekeeper.controllers.zerotrust.import_access import ProposedAccess, propose_access, public_paths
 from edgekeeper.controllers.zerotrust.import_account import FoundAccount
 from edgekeeper.controllers.zerotrust.import_check import Present, Proposal, check
-from edgekeeper.controllers.zerotrust.import_origins import (
-    ProposedOrigin,
-    first_namespace,
-    propose_origin,
-)
+from edgekeeper.controllers.zerotrust.import_manifests import route_manifest, template_manifest
+from edgekeeper.controllers.zerotrust.import_origins import first_namespace, propose_origin
 from edgekeeper.controllers.zerotrust.owner import MARK_PREFIX, TAG_PREFIX, cluster_mark, cluster_tag
-from edgekeeper.controllers.zerotrust.route_index import TEMPLATE
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.kube.kinds import HTTP_ROUTE, Key
+from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.guards import HostnamePolicy
 from edgekeeper.lifecycle.importing import (
     Findings,
     ImportRequest,
     ImportResult,
     derived_names,
-    manifest,
 )
 
-_FLAT: Final = {setting.path: setting.spellings[0] for setting in BY_SPELLING.values()}
-"""The flat spelling of each setting."""
 ANY_HOSTNAME: Final = HostnamePolicy()
 
 
@@ -149,9 +141,22 @@ class _Importer:
             return ImportResult(group.resource, owner=owner)
         findings = Findings()
         manifests = self._manifests(group, findings)
-        if manifests and not findings.refusals and group.application is not None:
+        is_imported = manifests and not findings.refusals and self.request.selects(group.hostnames)
+        if is_imported and group.application is not None:
             self.shareable.add(group.application.id)
+        findings.notes.extend(self._notes(group))
         return findings.result(group.resource, *manifests)
+
+    def _notes(self, group: FoundRoute) -> Iterator[str]:
+        """Applications that protect only paths of the hostnames."""
+        for application in self.found.applications:
+            for uri in sorted(uris_of(application)):
+                if (
+                    uri.partition("/")[0] in group.hostnames
+                    and "/" in uri
+                    and application != group.application
+                ):
+                    yield f"the Access application {application.name!r} protects {uri}, and stays unmanaged"
 
     def _owner(self, group: FoundRoute) -> str:
         """Who has the hostnames already; empty if nobody does."""
@@ -176,50 +181,52 @@ class _Importer:
         if not _are_valid(group, findings):
             return []
         namespace = self.request.namespace or first_namespace(rules[first]) or self.request.home
-        name = self.names[first]
-        access, shared = self._access(group, name, findings), self._shared(group, findings)
-        is_checked = group.application is not None and not self._lock(group, rules, shared)
-        paths = public_paths(group.application) if group.application is not None and is_checked else []
+        key = Key(namespace, self.names[first])
+        shared = self._shared(group, findings)
+        access = self._access(group, key, findings)
+        lock = _lock(group, rules, shared)
+        paths = public_paths(group.application) if group.application is not None and not lock else []
         origin = propose_origin(rules[first], first, namespace, paths, findings)
         if origin is None:
             return []
         settings: dict[str, Any] = {
             "tenant": f"{self.world.tenant_key.namespace}/{self.world.tenant_key.name}",
+            **({"template": key.name} if access.rules else {}),
             **origin.settings,
             **access.settings,
-            **self._lock(group, rules, shared),
+            **_sharing(shared),
+            **lock,
             **self._dns(group, findings),
         }
-        if shared is not None:
-            settings["access.enabled"] = True
-            settings["access.applicationDomain"] = shared.domain
-        if access.rules:
-            settings["template"] = name
-        route = _route(name, namespace, group.hostnames, origin, settings)
-        template = _template(name, namespace, access) if access.rules else None
-        spec = TemplateSpec() if template is None else msgspec.convert(template["spec"], TemplateSpec)
-        proposal = Proposal(
-            route,
-            self.world.tenant,
-            self.world.tenant_key,
-            spec if template is not None else self.world.default_template(namespace),
-            self.world.base,
-            self.world.options,
-        )
+        route = route_manifest(key, group.hostnames, origin, settings)
+        template = template_manifest(key, access) if access.rules else None
         for problem in self.world.refusals(namespace, group.hostnames):
             findings.refuse("HTTPRoute", problem)
+        proposal = self._proposal(route, template, namespace)
         check(proposal, Present(rules, group.application, shared), self.found, findings)
         return [body for body in (template, route) if body is not None]
 
-    def _access(self, group: FoundRoute, name: str, findings: Findings) -> ProposedAccess:
-        if group.application is not None:
-            return propose_access(group.application, name, self.found, findings)
-        # Where a template would protect the route, it must say that it is public.
-        inherited = (self.world.base, self.world.default_template(self.request.home))
-        is_inherited = any(
-            dig(msgspec.to_builtins(one), "accessApplication", "enabled") for one in inherited if one
+    def _proposal(self, route: JsonObject, template: JsonObject | None, namespace: str) -> Proposal:
+        world = self.world
+        named = msgspec.convert(template["spec"], TemplateSpec) if template is not None else None
+        return Proposal(
+            route,
+            world.tenant,
+            world.tenant_key,
+            named or world.default_template(namespace),
+            world.base,
+            world.options,
         )
-        return ProposedAccess({"access.enabled": False} if is_inherited and group.wider is None else {})
+
+    def _access(self, group: FoundRoute, key: Key, findings: Findings) -> ProposedAccess:
+        if group.application is not None:
+            return propose_access(group.application, key.name, self.found, findings)
+        # Where a template would protect the route, it must say that it is public.
+        inherited = (self.world.base, self.world.default_template(key.namespace))
+        protects = any(
+            one.access_application.enabled for one in inherited if one is not None and one.access_application
+        )
+        return ProposedAccess({"access.enabled": False} if protects else {})
 
     def _shared(self, group: FoundRoute, findings: Findings) -> Application | None:
         """The application of a wildcard that protects the route, if a route of this cluster has it."""
@@ -231,15 +238,6 @@ class _Importer:
             f"the Access application {group.wider.name!r} of {group.wider.domain} protects it, and stays unmanaged"
         )
         return None
-
-    def _lock(
-        self, group: FoundRoute, rules: Mapping[str, Rules], shared: Application | None
-    ) -> dict[str, Any]:
-        """Whether cloudflared checks requests, too, if there is an application."""
-        if group.application is None and shared is None:
-            return {}
-        locked = [dig(rule, "originRequest", "access") for each in rules.values() for rule in each]
-        return {} if any(locked) else {"access.validateAtTunnel": False}
 
     def _dns(self, group: FoundRoute, findings: Findings) -> dict[str, Any]:
         """Whether the DNS records are those that would be written, so that they can be taken over."""
@@ -278,6 +276,19 @@ class _Importer:
         )
 
 
+def _sharing(shared: Application | None) -> dict[str, Any]:
+    """The settings of a route that the application of another one protects."""
+    return {} if shared is None else {"access.enabled": True, "access.applicationDomain": shared.domain}
+
+
+def _lock(group: FoundRoute, rules: Mapping[str, Rules], shared: Application | None) -> dict[str, Any]:
+    """Whether cloudflared checks requests, too, if there is an application."""
+    if group.application is None and shared is None:
+        return {}
+    locked = [dig(rule, "originRequest", "access") for each in rules.values() for rule in each]
+    return {} if any(locked) else {"access.validateAtTunnel": False}
+
+
 def _are_valid(group: FoundRoute, findings: Findings) -> bool:
     """Can these be the hostnames of a route, and does the application protect nothing else?"""
     for hostname in group.hostnames:
@@ -301,36 +312,3 @@ def _are_valid(group: FoundRoute, findings: Findings) -> bool:
                 "application.domain", f"{group.application.domain!r} is not a hostname of the tunnel"
             )
     return not findings.refusals
-
-
-# Objects
-
-
-def _route(
-    name: str,
-    namespace: str,
-    hostnames: Sequence[str],
-    origin: ProposedOrigin,
-    settings: Mapping[str, Any],
-) -> JsonObject:
-    annotations = {"enabled": "true", **{_FLAT[path]: _text(value) for path, value in settings.items()}}
-    spec: JsonObject = {"rules": list(origin.rules)}
-    if any("_" in hostname for hostname in hostnames):
-        annotations["hostname"] = ",".join(hostnames)  # the Gateway API knows no underscores
-    else:
-        spec = {"hostnames": list(hostnames), **spec}
-    prefixed = {f"{PREFIX}{key}": text for key, text in annotations.items()}
-    return manifest(HTTP_ROUTE, namespace, name, spec, **prefixed)
-
-
-def _template(name: str, namespace: str, access: ProposedAccess) -> JsonObject:
-    rules = {key: list(each) for key, each in access.rules.items()}
-    body = manifest(TEMPLATE, namespace, name, {"accessApplication": {"enabled": True, **rules}})
-    del body["metadata"]["annotations"]  # there is nothing to adopt
-    return body
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
