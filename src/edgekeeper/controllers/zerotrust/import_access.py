@@ -70,7 +70,7 @@ def propose_access(
         value = document.get(name)
         if value not in (None, "", BUILT_INS.get(path)):
             settings[path] = value
-    if providers := document.get("allowed_idps"):
+    if providers := dig_list(document, "allowed_idps"):
         names = {id_: one.name for id_, one in found.providers.items()}
         settings["access.allowedIdps"] = _named(providers, names)
     if paths := public_paths(application, findings):
