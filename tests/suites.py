@@ -65,7 +65,10 @@ SLOW_TESTS = {
     "tests/crash/test_routes.py": ("test_routes_rest_for_a_day",),
     "tests/crash/test_tenants.py": ("test_tenants_rest_for_a_day",),
     "tests/importing/test_page.py": ("test_page_shows_what_happens",),
-    "tests/importing/test_round_trip.py": ("test_import_of_a_fleet_is_adopted_with_marks_only",),
+    "tests/importing/test_round_trip.py": (
+        "test_import_of_a_fleet_is_adopted_with_marks_only",
+        "test_what_was_imported_is_deleted_with_its_objects",
+    ),
     "tests/reliability/test_day.py": ("test_day_ends_as_declared_and_quiet",),
     "tests/reliability/test_r10_route_drift.py": (
         "test_drift_of_routes_is_left_as_it_is_and_known",

@@ -176,3 +176,30 @@ async def test_import_of_what_the_operator_made_and_orphaned_says_the_same() -> 
             await here.ready()
             assert here.contents() == before
             assert (Counter(here.writes()) - written).keys() == {"TagResource", APPLICATIONS, RECORDS}
+
+
+@virtual_time
+async def test_what_was_imported_is_deleted_with_its_objects() -> None:
+    """Adopting is owning: everything goes, and nothing else does."""
+    async with world() as here:
+        make_tenants(here, 2)
+        make_domains(here, 3)
+        make_routes(here)
+        before = here.contents()
+        results = await everything(here)
+        await here.apply(results)
+        async with here.operator():
+            await here.ready()
+            for body in (one for result in results for one in result.manifests):
+                if body["kind"] in ("DistributionTenant", "APIGatewayDomain", "HTTPRoute"):
+                    await here.delete(body)
+            await here.gone("DistributionTenant", "APIGatewayDomain", "HTTPRoute")
+        after = here.contents()
+        assert (after["tenants"], after["domains"], after["applications"]) == ([], {}, {})
+        (left,) = after["policies"].values()
+        assert left["name"] == "Everybody in sales", "a reusable policy is only referred to"
+        assert [one["name"] for one in after["names"].values()] == ["a1.apps.example.com"], (
+            "it was never managed"
+        )
+        kept = {one for one in before["records"] if "'NS'" in one or "'SOA'" in one}
+        assert set(after["records"]) == kept

@@ -129,16 +129,21 @@ class World:
 
     async def orphan(self, body: JsonObject) -> None:
         """Delete an object, and leave everything in the clouds, without marks."""
-        kind = await self._kind(body)
         patch = {"metadata": {"annotations": {"edgekeeper.io/deletion-policy": "Orphan"}}}
-        await self.user.merge_patch(kind, key_of(body), patch)
-        await self.user.delete(kind, key_of(body))
+        await self.user.merge_patch(await self._kind(body), key_of(body), patch)
+        await self.delete(body)
+
+    async def delete(self, body: JsonObject) -> None:
+        await self.user.delete(await self._kind(body), key_of(body))
 
     async def gone(self, *kinds: str) -> None:
         """Wait until there is no object of these kinds."""
-        async with asyncio.timeout(3600):
-            while self.objects(*kinds) or self.objects("CloudflareTask"):  # noqa: ASYNC110 - of virtual time
-                await asyncio.sleep(1)
+        try:
+            async with asyncio.timeout(3600):
+                while self.objects(*kinds) or self.objects("CloudflareTask"):  # noqa: ASYNC110 - of virtual time
+                    await asyncio.sleep(5)
+        except TimeoutError:
+            raise AssertionError("\n".join(self.unready()[:10])) from None
 
     async def _kind(self, body: JsonObject) -> Kind:
         group, _, version = body["apiVersion"].rpartition("/")
