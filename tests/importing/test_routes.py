@@ -50,7 +50,7 @@ async def test_import_writes_the_tenant_that_is_missing_and_a_route_beside_its_s
         (body,) = tenant.manifests
         assert (body["kind"], body["metadata"]) == (
             "CloudflareZeroTrustTenant",
-            {"name": "main", "namespace": EDGE},
+            {"name": "main", "namespace": EDGE, "annotations": {"edgekeeper.io/adopt": "true"}},
         )
         assert body["spec"] == {
             "accountId": here.cloudflare.account.id,

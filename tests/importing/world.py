@@ -87,6 +87,8 @@ class World:
         )
         assert (self.contents(), self.writes()) == (before, seen)
         assert self.plane.store.revision == objects
+        for body in (one for result in results for one in result.manifests):
+            assert body["metadata"]["annotations"]["edgekeeper.io/adopt"] == "true"
         return results
 
     @property

@@ -36,9 +36,7 @@ def template_manifest(key: Key, access: ProposedAccess) -> JsonObject:
     """A template with the rules of an application."""
     rules = {name: list(each) for name, each in access.rules.items()}
     spec = {"accessApplication": {"enabled": True, **rules}}
-    body = manifest(TEMPLATE, key.namespace, key.name, spec)
-    del body["metadata"]["annotations"]  # there is nothing to adopt
-    return body
+    return manifest(TEMPLATE, key.namespace, key.name, spec)
 
 
 def _text(value: Any) -> str:

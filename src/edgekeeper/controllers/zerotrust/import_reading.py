@@ -163,7 +163,6 @@ def _tenant_name(found: FoundAccount, source: Source, taken: Iterable[Key]) -> s
 
 def _imported_tenant(source: Source, found: FoundAccount) -> ImportResult:
     body = manifest(TENANT, source.key.namespace, source.key.name, msgspec.to_builtins(source.tenant.spec))
-    del body["metadata"]["annotations"]  # nothing is adopted: the tunnel itself is never changed
     return ImportResult(
         f"tunnel {found.tunnel_name or found.tunnel_id}",
         (body,),
