@@ -212,6 +212,16 @@ async def test_import_costs_one_call_per_tenant_and_one_listing_of_everything_el
 
 
 @virtual_time
+async def test_import_tells_how_far_it_is() -> None:
+    async with world() as here:
+        for name in ("one", "two", "three"):
+            here.aws.make_tenant(name, f"{name}.example.com")
+        seen: list[tuple[int, int]] = []
+        await here.imported("tenants", progress=lambda done, total: seen.append((done, total)))
+        assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+@virtual_time
 async def test_import_of_managed_certificates_says_with_what_they_were_requested() -> None:
     async with world() as here:
         certificates = here.aws.cloud.account().certificates("us-east-1")

@@ -74,7 +74,7 @@ class World:
         module = next(one for one in importable(MODULES) if one.import_name == what)
         results = await collect(
             module,
-            ImportRequest(namespace, EDGE, patterns),
+            ImportRequest(namespace, EDGE, patterns, values.pop("progress", lambda *_: None)),
             KindSettings(
                 common=CommonOptions(cluster, HOME, **values.pop("common", {})),
                 values={"tenant_name_template": "{name}", **self.source, **values},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ import yaml
 
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.core.json import JsonObject
-from edgekeeper.lifecycle.importing import ImportResult, key_of
+from edgekeeper.lifecycle.importing import ImportResult, Progress, key_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,7 +108,20 @@ def _exists(path: Path) -> CommandError:
     return CommandError(f"{path} exists", "name another file, or remove it: import replaces no file")
 
 
-# The report
+# Progress and report
+
+
+@contextmanager
+def show_progress(console: Console, *, interactive: bool) -> Iterator[Progress]:
+    """A bar on a terminal while resources are read, which is removed at the end; nothing elsewhere."""
+    if not interactive:
+        yield lambda _done, _total: None
+        return
+    from rich.progress import Progress as Bars  # noqa: PLC0415 # only on a terminal
+
+    with Bars(console=console, transient=True) as bars:
+        task = bars.add_task("reading", total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 def print_report(outcome: Outcome, marks: str, console: Console) -> None:

@@ -22,12 +22,18 @@ import click
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command, SubcommandGroup
-from edgekeeper.cli.import_output import Outcome, confirm_writable, print_report, write_manifests
+from edgekeeper.cli.import_output import (
+    Outcome,
+    confirm_writable,
+    print_report,
+    show_progress,
+    write_manifests,
+)
 from edgekeeper.cli.kind_options import KindSettings, Parsed, kind_options, option_of
 from edgekeeper.cli.kinds import MODULES, importable
 from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.reaching import explain, identify
-from edgekeeper.cli.terminal import open_console
+from edgekeeper.cli.terminal import is_interactive, open_console
 from edgekeeper.cloud.aws.settings import AwsConfigError
 from edgekeeper.cloud.cloudflare.sender import HttpSender, Sender
 from edgekeeper.core.clock import Clock
@@ -94,11 +100,13 @@ def _command(module: ImportableModule) -> click.Command:
             common=replace(kinds.common, namespace=own_namespace),
             values={**kinds.values, **given},
         )
-        request = ImportRequest(namespace or "", cluster.namespace, patterns)
-        results = asyncio.run(_reached(module, request, chosen, cluster))
+        console = open_console(sys.stderr)
+        with show_progress(console, interactive=is_interactive(sys.stderr)) as progress:
+            request = ImportRequest(namespace or "", cluster.namespace, patterns, progress)
+            results = asyncio.run(_reached(module, request, chosen, cluster))
         outcome = Outcome(tuple(results), partial=partial)
         write_manifests(outcome.manifests, output, form)
-        print_report(outcome, module.import_marks, open_console(sys.stderr))
+        print_report(outcome, module.import_marks, console)
         return ExitCode.FAILED if outcome.refused else ExitCode.OK
 
     run.__doc__ = f"{module.import_summary}\n\n{_HELP}"

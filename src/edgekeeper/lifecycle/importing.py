@@ -20,7 +20,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
-from typing import Final, TypeVar
+from itertools import count
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -35,6 +36,8 @@ from edgekeeper.kube.kinds import Key, Kind
 
 T = TypeVar("T")
 S = TypeVar("S")
+
+Progress: TypeAlias = Callable[[int, int], None]
 
 CONCURRENCY: Final = 16
 """Resources that are read at the same time. The budget limits how many calls that makes."""
@@ -74,6 +77,10 @@ class ImportResult:
         return cls(resource, refusals=(ImportRefusal("(all)", f"it cannot be read: {error.message}"),))
 
 
+def _ignored(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
+
 @dataclass(frozen=True)
 class ImportRequest:
     """What to import, and where its objects shall be."""
@@ -84,6 +91,8 @@ class ImportRequest:
     """The namespace of objects for which there is no better one."""
     patterns: tuple[str, ...] = ()
     """Globs of names and hostnames; none for everything."""
+    progress: Progress = _ignored
+    """Called whenever a resource was read, with how many were, and of how many."""
 
     @property
     def home(self) -> str:
@@ -193,12 +202,16 @@ async def patiently(read: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError("unreachable")
 
 
-async def for_each(items: Sequence[S], work: Callable[[S], Awaitable[T]]) -> list[T]:
+async def for_each(
+    items: Sequence[S], work: Callable[[S], Awaitable[T]], progress: Progress = _ignored
+) -> list[T]:
     """The results for all items, in their order, some at the same time."""
-    turns = asyncio.Semaphore(CONCURRENCY)
+    turns, done = asyncio.Semaphore(CONCURRENCY), count(1)
 
     async def in_turn(item: S) -> T:
         async with turns:
-            return await work(item)
+            result = await work(item)
+            progress(next(done), len(items))
+            return result
 
     return list(await asyncio.gather(*(in_turn(item) for item in items)))

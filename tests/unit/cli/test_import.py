@@ -12,7 +12,14 @@ from rich.console import Console
 
 from edgekeeper.cli import main as entry
 from edgekeeper.cli.failure import CommandError, ExitCode
-from edgekeeper.cli.import_output import Outcome, confirm_writable, print_report, render, write_manifests
+from edgekeeper.cli.import_output import (
+    Outcome,
+    confirm_writable,
+    print_report,
+    render,
+    show_progress,
+    write_manifests,
+)
 from edgekeeper.cli.importing import import_
 from edgekeeper.cli.kinds import MODULES, importable
 from edgekeeper.cli.manifest import load_manifests
@@ -120,6 +127,18 @@ def test_nothing_to_write_makes_no_file(tmp_path: Path, capsys: pytest.CaptureFi
 def test_json_of_several_objects_is_a_list() -> None:
     assert json.loads(render([body("a"), body("b")], "json"))["kind"] == "List"
     assert json.loads(render([body("a")], "json")) == body("a")
+
+
+def test_progress_is_shown_on_a_terminal_only() -> None:
+    shown: dict[bool, str] = {}
+    for interactive in (True, False):
+        stream = StringIO()
+        console = Console(file=stream, width=80, force_terminal=interactive)
+        with show_progress(console, interactive=interactive) as progress:
+            progress(3, 4)
+        shown[interactive] = stream.getvalue()
+    assert "75%" in shown[True]
+    assert shown[False] == ""
 
 
 # Names, patterns, owners

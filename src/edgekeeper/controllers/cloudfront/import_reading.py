@@ -74,7 +74,7 @@ class TenantReader:
                 return ImportResult(resource, owner="it was deleted meanwhile")
             return import_tenant(complete, place)
 
-        return await for_each(sorted(chosen, key=lambda one: one.name), imported)
+        return await for_each(sorted(chosen, key=lambda one: one.name), imported, request.progress)
 
     async def _groups(self) -> dict[str, ConnectionGroup]:
         pages = self.cloudfront.connection_groups()

@@ -45,7 +45,7 @@ async def import_domains(process: Process, limits: Limits, request: ImportReques
         except PassError as error:
             return ImportResult.unreadable(f"domain name {name}", error)
 
-    return await for_each(chosen, imported)
+    return await for_each(chosen, imported, request.progress)
 
 
 @dataclass
