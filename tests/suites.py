@@ -69,6 +69,10 @@ SLOW_TESTS = {
         "test_import_of_a_fleet_is_adopted_with_marks_only",
         "test_what_was_imported_is_deleted_with_its_objects",
     ),
+    "tests/importing/test_rights.py": ("test_import_needs_no_right_to_write",),
+    "tests/importing/test_tenants.py": (
+        "test_import_costs_one_call_per_tenant_and_one_listing_of_everything_else",
+    ),
     "tests/reliability/test_day.py": ("test_day_ends_as_declared_and_quiet",),
     "tests/reliability/test_r10_route_drift.py": (
         "test_drift_of_routes_is_left_as_it_is_and_known",

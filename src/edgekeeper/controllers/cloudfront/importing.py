@@ -109,9 +109,10 @@ def import_tenant(found: FoundTenant, place: Place) -> ImportResult:
         findings.refuse("Name", f"{tenant.name} is not a name {wanted}")
         return findings.result(found.resource)
     try:
-        spec = _spec(found, findings)
+        # Decoded as the operator decodes it, so that limits of lengths and values are checked, too.
+        spec = msgspec.convert(msgspec.to_builtins(_spec(found, findings)), DistributionTenantSpec)
     except msgspec.ValidationError as error:
-        findings.refuse("spec", f"a value is not known: {error}")
+        findings.refuse("spec", f"a value is not valid: {error}")
         return findings.result(found.resource)
     _check(found, spec, Owner(place.cluster, place.namespace, name, "imported"), findings)
     for problem in place.guards.refusals(place.namespace, spec):

@@ -53,7 +53,7 @@ TENANTS = st.builds(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(TENANTS)
 def test_any_tenant_has_a_manifest_that_says_the_same_or_a_refusal(tenant: DistributionTenant) -> None:
     result = import_tenant(FoundTenant(tenant), Place("edge", "blue"))
