@@ -42,6 +42,7 @@ SAMPLE = frozenset(
 PLAYED = (
     "tests/bridge",
     "tests/composition",
+    "tests/importing",
     "tests/platform",
     "tests/reliability",
     "tests/security",
@@ -69,6 +70,15 @@ SLOW_TESTS = {
     "tests/crash/test_bridge.py": ("test_bridge_rests_for_a_day",),
     "tests/crash/test_routes.py": ("test_routes_rest_for_a_day",),
     "tests/crash/test_tenants.py": ("test_tenants_rest_for_a_day",),
+    "tests/importing/test_page.py": ("test_page_shows_what_happens",),
+    "tests/importing/test_round_trip.py": (
+        "test_import_of_a_fleet_is_adopted_with_marks_only",
+        "test_what_was_imported_is_deleted_with_its_objects",
+    ),
+    "tests/importing/test_rights.py": ("test_import_needs_no_right_to_write",),
+    "tests/importing/test_tenants.py": (
+        "test_import_costs_one_call_per_tenant_and_one_listing_of_everything_else",
+    ),
     "tests/reliability/test_day.py": ("test_day_ends_as_declared_and_quiet",),
     "tests/reliability/test_r10_route_drift.py": (
         "test_drift_of_routes_is_left_as_it_is_and_known",

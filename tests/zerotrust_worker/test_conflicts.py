@@ -43,6 +43,49 @@ async def test_application_of_others_is_a_conflict_until_adopted() -> None:
 
 
 @virtual_time
+async def test_application_that_is_as_wanted_is_adopted_by_its_tag_and_nothing_else() -> None:
+    """Not even settings are written that have their defaults, so that nothing of it changes."""
+    async with working() as world:
+        policy = {"name": "theirs", "decision": "allow", "include": [{"email": {"email": "a@example.com"}}]}
+        theirs = _foreign_application(world, policies=[policy], cors_headers={"max_age": 5})
+        access = {**EMAILS, "name": "theirs", "policyName": "theirs"}
+        await world.apply(task("web", access=access, adopt=True))
+        await world.completed("web")
+        adopted = world.application("web.example.com")
+        assert adopted is not None
+        assert adopted["tags"]
+        same = {*theirs} - {"tags", "updated_at", "policies"}
+        assert {name: adopted.get(name) for name in same} == {name: theirs[name] for name in same}
+        assert adopted.keys() == theirs.keys()
+        (kept,) = world.policies("web.example.com")
+        assert kept["id"] == theirs["policies"][0]["id"]
+        assert kept["updated_at"] == kept["created_at"]
+
+
+@virtual_time
+async def test_rule_with_empty_settings_of_its_origin_is_as_wanted() -> None:
+    """The dashboard writes them. Nothing is adopted, and nothing is written."""
+    async with working() as world:
+        path = f"/accounts/{world.account.id}/cfd_tunnel/{world.estate.tunnel}/configurations"
+        theirs = {"hostname": "web.example.com", "service": "http://web.shop.svc:80", "originRequest": {}}
+        world.cloud.act("PUT", path, {"config": {"ingress": [theirs, {"service": "http_status:404"}]}})
+        await world.apply(task("web", cname=False))
+        await world.completed("web")
+        assert not world.cloud.journal.writes()
+
+
+@virtual_time
+async def test_tunnel_checks_requests_unless_that_is_switched_off() -> None:
+    async with working() as world:
+        await world.apply(task("web", access=EMAILS))
+        await world.apply(task("open", access={**EMAILS, "validateAtTunnel": False}))
+        await world.completed("web", "open")
+        (locked,), (unlocked,) = world.rules("web.example.com"), world.rules("open.example.com")
+        assert locked["originRequest"]["access"]["required"] is True
+        assert "originRequest" not in unlocked
+
+
+@virtual_time
 async def test_application_of_others_that_protects_more_is_not_adopted() -> None:
     async with working() as world:
         destinations = [{"type": "public", "uri": uri} for uri in ("web.example.com", "pay.example.com")]

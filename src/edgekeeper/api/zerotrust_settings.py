@@ -142,6 +142,20 @@ class AccessSettings(StrictStruct, frozen=True):
             "this route as well, in place of one of its own."
         ),
     ] = None
+    application_name: Annotated[
+        str | None, Meta(description="The name of the application; that of the route by default.")
+    ] = None
+    policy_name: Annotated[
+        str | None,
+        Meta(description="The name of the application's own policy; <route>-allow-policy by default."),
+    ] = None
+    validate_at_tunnel: Annotated[
+        bool | None,
+        Meta(
+            description="Whether cloudflared, too, lets only requests through that passed the application; true by "
+            "default."
+        ),
+    ] = None
 
 
 class ServiceTokenSettings(StrictStruct, frozen=True):

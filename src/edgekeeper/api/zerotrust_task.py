@@ -110,7 +110,6 @@ class AccessAppOperation(AccessSettings, frozen=True):
     """The Access application. All settings are resolved but for names, which only Cloudflare knows."""
 
     name: Annotated[str, Meta(description="The name of the application.")] = ""
-    policy_name: Annotated[str, Meta(description="The name of its own policy.")] = ""
 
 
 class Operations(CamelStruct, frozen=True):

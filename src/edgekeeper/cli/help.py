@@ -142,3 +142,16 @@ class CommandGroup(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_pairs(formatter, "Examples", self.examples)
         write_pairs(formatter, "Exit codes", self.exit_codes)
+
+
+class SubcommandGroup(click.Group):
+    """A command with subcommands and examples."""
+
+    context_class = HelpContext
+
+    def __init__(self, *args: Any, examples: Pairs = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_pairs(formatter, "Examples", self.examples)

@@ -156,7 +156,7 @@ def _option(flag: str, variable: str = "", **more: Any) -> tuple[str, Decorator]
     return name, click.option(flag, name, envvar=envvar, show_envvar=bool(variable), **more)
 
 
-def _option_of(flag: Flag) -> tuple[str, Decorator]:
+def option_of(flag: Flag) -> tuple[str, Decorator]:
     """The click option for a flag of a kind."""
     if flag.switch:
         form: dict[str, Any] = {"is_flag": False, "flag_value": "true", "type": bool, "metavar": "[BOOL]"}
@@ -285,7 +285,7 @@ _OPTIONS = (
 )
 
 
-_ALL_OPTIONS = (*_OPTIONS, *(_option_of(flag) for module in MODULES for flag in module.flags))
+_ALL_OPTIONS = (*_OPTIONS, *(option_of(flag) for module in MODULES for flag in module.flags))
 
 
 def kind_options(command: Command) -> Command:

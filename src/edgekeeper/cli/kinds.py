@@ -13,7 +13,7 @@ from edgekeeper.controllers.bridge.modules import BRIDGE_MODULES
 from edgekeeper.controllers.cloudfront.module import TenantModule
 from edgekeeper.controllers.composition.module import DefinitionModule, RevisionModule
 from edgekeeper.controllers.zerotrust.modules import ZERO_TRUST_MODULES
-from edgekeeper.lifecycle.module import Cloud, KindModule, PlannableModule
+from edgekeeper.lifecycle.module import Cloud, ImportableModule, KindModule, PlannableModule
 
 MODULES: Final[tuple[KindModule, ...]] = (
     TenantModule(),
@@ -88,6 +88,11 @@ def module_of(target: str, modules: Sequence[KindModule] = MODULES) -> Plannable
 def plannable(modules: Sequence[KindModule]) -> list[PlannableModule]:
     """Those of these kinds that have previews."""
     return [module for module in modules if isinstance(module, PlannableModule)]
+
+
+def importable(modules: Sequence[KindModule]) -> list[ImportableModule]:
+    """Those of these kinds that can be imported."""
+    return [module for module in modules if isinstance(module, ImportableModule)]
 
 
 def _spellings(module: KindModule) -> Iterator[str]:

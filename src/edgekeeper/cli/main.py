@@ -36,6 +36,11 @@ SECTIONS = (
             CommandEntry("run", "edgekeeper.cli.run:run", "Keep the edge as declared, until stopped."),
             CommandEntry("plan", "edgekeeper.cli.plan:plan", "Show what would be done, and change nothing."),
             CommandEntry(
+                "import",
+                "edgekeeper.cli.importing:import_",
+                "Write manifests for what exists in the clouds.",
+            ),
+            CommandEntry(
                 "crds", "edgekeeper.cli.crds:crds", "Print the CustomResourceDefinitions of all kinds."
             ),
         ),
@@ -98,7 +103,8 @@ EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
     (
         "1",
-        "failed; the last line on standard error says why; of diff: something differs; of explain: not ready",
+        "failed; the last line on standard error says why; of diff: something differs; of explain: not ready; "
+        "of import: something is not importable",
     ),
     ("2", "wrong usage; of plan: changes are pending; of diff: failed"),
     ("3", "not everything became ready in time"),

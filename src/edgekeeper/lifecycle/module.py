@@ -37,6 +37,7 @@ from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
+from edgekeeper.lifecycle.importing import ImportRequest, ImportResult
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.predecessor import PreviousOperator
 from edgekeeper.lifecycle.preview import Preview
@@ -273,6 +274,31 @@ class PlannableModule(KindModule):
         """What the controller would do for the objects with these keys. `objects` are all objects of the kind.
 
         Raise PassError if a cloud cannot be read.
+        """
+
+
+class ImportableModule(KindModule):
+    """A module that can declare what exists in a cloud already, for `edgekeeper import`."""
+
+    import_name: ClassVar[str]
+    """What is imported, as the command names it, such as `tenants`."""
+    import_summary: ClassVar[str]
+    """What the command does, in one sentence."""
+    import_examples: ClassVar[tuple[tuple[str, str], ...]]
+    import_flags: ClassVar[tuple[Flag, ...]] = ()
+    """Options of the command that choose what to look at. Their values are among the `values`."""
+    import_clouds: ClassVar[frozenset[Cloud]]
+    """The clouds that are read."""
+    import_marks: ClassVar[str]
+    """What is written into the cloud when the manifests are applied, in words."""
+
+    @abstractmethod
+    async def import_resources(
+        self, process: Process, values: FlagValues, request: ImportRequest
+    ) -> list[ImportResult]:
+        """Manifests for what exists. Nothing is written. Raise PassError if the cloud cannot be read at all.
+
+        Guarantees are those of `lifecycle.importing`.
         """
 
 

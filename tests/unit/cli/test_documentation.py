@@ -16,9 +16,10 @@ DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "cli.md").read_text()
 SHARED = (DOCS / "runtime.md").read_text()
 COMMANDS = [entry.load() for entry in cli.entries()]
+SUBCOMMANDS = [one for group in COMMANDS if isinstance(group, click.Group) for one in group.commands.values()]
 OPTIONS = [
     option
-    for command in [cli, *COMMANDS]
+    for command in [cli, *COMMANDS, *SUBCOMMANDS]
     for parameter in command.params
     if isinstance(parameter, click.Option)
     for option in parameter.opts
@@ -31,7 +32,7 @@ def test_page_has_a_section_for_each_command(command: click.Command) -> None:
     assert f"\n## edgekeeper {command.name}\n" in PAGE
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("option", sorted(set(OPTIONS)))
 def test_page_names_each_option(option: str) -> None:
     assert f"`{option}" in PAGE + SHARED
 

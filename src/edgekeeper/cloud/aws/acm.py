@@ -69,6 +69,8 @@ class Certificate(CertificateSummary):
     validations: tuple[DomainValidation, ...]
     failure_reason: str
     in_use_by: tuple[str, ...]
+    is_logged: bool = True
+    """Is it recorded in certificate transparency logs?"""
 
     @property
     def validation_records(self) -> tuple[Record, ...]:
@@ -202,6 +204,7 @@ def _parse_certificate(answer: JsonObject) -> Certificate:
         validations=tuple(map(_parse_validation, shape.get("DomainValidationOptions") or ())),
         failure_reason=shape.get("FailureReason") or "",
         in_use_by=tuple(sorted(shape.get("InUseBy") or ())),
+        is_logged=(shape.get("Options") or {}).get("CertificateTransparencyLoggingPreference") != "DISABLED",
     )
 
 

@@ -7,7 +7,7 @@ ETags: the last writer wins, so a domain is read before it is changed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -22,6 +22,13 @@ TLS_1_2: Final = "TLS_1_2"
 PAGE_SIZE: Final = "100"
 _TOKENS: Final = {"NextToken": "NextToken"}
 _ABSENT: Final = "NotFoundException"
+_USUAL: Final = {
+    "IpAddressType": "ipv4",
+    "RoutingMode": "API_MAPPING_ONLY",
+    "OwnershipVerificationCertificateArn": "",
+    "EndpointAccessMode": "BASIC",
+}
+"""The usual values of settings that we do not manage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,8 @@ class GatewayDomain:
     hosted_zone_id: str
     """The zone of an alias."""
     tags: Mapping[str, str]
+    foreign_settings: tuple[str, ...] = ()
+    """Settings that are not the usual ones, and that are neither written nor compared here, by name."""
 
     @property
     def available(self) -> bool:
@@ -100,7 +109,7 @@ class ApiGateway:
         return await self._aws.find(ask, _ABSENT) is not None
 
     async def domains(self) -> AsyncIterator[dict[str, GatewayDomain]]:
-        """All domain names, page by page."""
+        """All domain names, page by page. One with several endpoints is shown with the first, as a foreign setting."""
         ask = AwsCall(op.LIST_DOMAINS, "", {"MaxResults": PAGE_SIZE}, _parse_domains)
         async for page in self._aws.pages(ask, _TOKENS):
             yield page
@@ -158,11 +167,19 @@ def _build_settings(settings: DomainSettings) -> JsonObject:
 
 
 def _parse_domains(answer: JsonObject) -> dict[str, GatewayDomain]:
-    return {shape["DomainName"]: _parse_domain(shape) for shape in answer.get("Items") or ()}
+    return {shape["DomainName"]: _parse_listed(shape) for shape in answer.get("Items") or ()}
+
+
+def _parse_listed(shape: JsonObject) -> GatewayDomain:
+    return _parsed(shape, (shape.get("DomainNameConfigurations") or [{}])[0])
 
 
 def _parse_domain(shape: JsonObject) -> GatewayDomain:
     (configuration,) = shape["DomainNameConfigurations"]
+    return _parsed(shape, configuration)
+
+
+def _parsed(shape: JsonObject, configuration: JsonObject) -> GatewayDomain:
     return GatewayDomain(
         name=shape["DomainName"],
         arn=shape.get("DomainNameArn") or "",
@@ -176,7 +193,19 @@ def _parse_domain(shape: JsonObject) -> GatewayDomain:
         endpoint=configuration.get("ApiGatewayDomainName") or "",
         hosted_zone_id=configuration.get("HostedZoneId") or "",
         tags=dict(shape.get("Tags") or {}),
+        foreign_settings=tuple(_foreign_settings(shape, configuration)),
     )
+
+
+def _foreign_settings(shape: JsonObject, configuration: JsonObject) -> Iterator[str]:
+    if len(shape.get("DomainNameConfigurations") or ()) != 1:
+        yield "DomainNameConfigurations"
+    if shape.get("MutualTlsAuthentication"):
+        yield "MutualTlsAuthentication"
+    for name, usual in _USUAL.items():
+        value = configuration.get(name, shape.get(name))
+        if value and value != usual:
+            yield name
 
 
 def _parse_mappings(answer: JsonObject) -> list[ApiMapping]:

@@ -21,7 +21,7 @@ from edgekeeper.core.errors import Stall
 
 REGION: Final = "us-east-1"
 """The region of all certificates for CloudFront, whatever region the operator uses."""
-_CLOUDFRONT: Final = "CLOUDFRONT"
+MANAGED: Final = "CLOUDFRONT"
 """ACM's `ManagedBy` of certificates that were requested with a tenant."""
 
 
@@ -82,7 +82,7 @@ class ManagedCertificates:
         if not arn or self.mirror.synced:
             return self.listed(arn)
         described = (await self._descriptions.get(arn)).certificate
-        is_managed = described is not None and described.managed_by == _CLOUDFRONT
+        is_managed = described is not None and described.managed_by == MANAGED
         return described.summary if described is not None and is_managed else None
 
     async def names(self, arn: str) -> tuple[str, ...] | None:
@@ -100,12 +100,12 @@ class ManagedCertificates:
             self.mirror.hasten()
             return
         status = certificate.status.upper().replace("-", "_")
-        expected = CertificateSummary(certificate.arn, "", names, False, status, _CLOUDFRONT, None)
+        expected = CertificateSummary(certificate.arn, "", names, False, status, MANAGED, None)
         self.mirror.put(certificate.arn, expected)
 
     async def _list(self) -> AsyncIterator[dict[str, CertificateSummary]]:
         try:
-            async for page in self._acm.certificates(managed_by=_CLOUDFRONT):
+            async for page in self._acm.certificates(managed_by=MANAGED):
                 yield page
         except Stall as refusal:
             if refusal.error_type == "access_denied":

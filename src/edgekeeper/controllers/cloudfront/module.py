@@ -19,12 +19,14 @@ from edgekeeper.controllers.cloudfront.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
+from edgekeeper.lifecycle.importing import ImportRequest, ImportResult
 from edgekeeper.lifecycle.module import (
     ClaimingModule,
     Cloud,
     CommonOptions,
     Flag,
     FlagValues,
+    ImportableModule,
     PlannableModule,
     Process,
     kind_of,
@@ -42,7 +44,7 @@ NAME: Final = "distributiontenant"
 KIND: Final = kind_of(DISTRIBUTION_TENANT)
 
 
-class TenantModule(PlannableModule, ClaimingModule):
+class TenantModule(PlannableModule, ClaimingModule, ImportableModule):
     """The kind DistributionTenant of CloudFront."""
 
     name: ClassVar = NAME
@@ -78,6 +80,24 @@ class TenantModule(PlannableModule, ClaimingModule):
         ),
     )
 
+    import_name: ClassVar = "tenants"
+    import_summary: ClassVar = "Write DistributionTenants for the tenants that CloudFront has."
+    import_examples: ClassVar = (
+        ("edgekeeper import tenants -n edge --output tenants.yaml", "all tenants of the account"),
+        ("edgekeeper import tenants --distribution E1XNX8R2GOAABC", "those of one distribution"),
+        ("edgekeeper import tenants --select '*.example.com'", "those that serve such a domain"),
+    )
+    import_flags: ClassVar = (
+        Flag(
+            "--distribution",
+            "Import the tenants of this distribution only. Repeatable.  [default: all]",
+            metavar="ID",
+            multiple=True,
+        ),
+    )
+    import_clouds: ClassVar = frozenset({Cloud.AWS})
+    import_marks: ClassVar = "the tags edgekeeper.io/cluster, /namespace, /name and /uid of each tenant"
+
     def build(self, process: Process, values: FlagValues) -> Controller:
         from edgekeeper.controllers.cloudfront.wiring import tenant_controller  # noqa: PLC0415 # as above
 
@@ -102,6 +122,14 @@ class TenantModule(PlannableModule, ClaimingModule):
         options = tenant_options(process.options, values)
         account = CloudFrontAccount(process.aws)
         return await preview_tenants(account, process.claims, options, objects, keys)
+
+    async def import_resources(
+        self, process: Process, values: FlagValues, request: ImportRequest
+    ) -> list[ImportResult]:
+        from edgekeeper.controllers.cloudfront.import_reading import import_tenants  # noqa: PLC0415 # as above
+
+        options = tenant_options(process.options, values)
+        return await import_tenants(process, options, values.get("distribution", ()), request)
 
 
 def tenant_options(common: CommonOptions, values: FlagValues) -> TenantOptions:

@@ -32,6 +32,7 @@ MOST_DOMAINS: Final = 5
 
 _WHO = ("allowEmails", "allowGroups", "include", "require", "exclude")
 _POLICIES = ("existingPolicyNames", "existingPolicyIds")
+_NAMES = ("applicationName", "policyName")
 _URLS = ("logoUrl", "customDenyUrl", "customNonIdentityDenyUrl")
 
 
@@ -58,7 +59,10 @@ def is_protected(settings: Settings, *, was_protected: bool) -> bool:
 def access_operation(
     settings: Settings, hostnames: Sequence[str], name: str, policy_name: str
 ) -> AccessAppOperation:
-    """The application. Raise Stall where the settings do not make sense, or let nobody in."""
+    """The application, with these names unless the settings have others.
+
+    Raise Stall where the settings do not make sense, or let nobody in.
+    """
     _check_values(settings)
     if settings.access.application_domain:
         _check_shared(settings, hostnames)
@@ -67,7 +71,9 @@ def access_operation(
     fields = {field: getattr(settings.access, field) for field in AccessSettings.__struct_fields__}
     domain = settings.access.application_domain
     fields["application_domain"] = check_hostname(domain) if domain else None
-    return AccessAppOperation(**{**fields, "enabled": True}, name=name, policy_name=policy_name)
+    fields["policy_name"] = settings.access.policy_name or policy_name
+    name = fields.pop("application_name") or name
+    return AccessAppOperation(**{**fields, "enabled": True}, name=name)
 
 
 # An application of the route's own
@@ -133,7 +139,9 @@ def _check_shared(settings: Settings, hostnames: Sequence[str]) -> None:
                 "access.applicationDomain", f"does not protect {hostname}: a wildcard stands for one label"
             )
     own = [
-        field for field in (*_WHO, *_POLICIES, "allowedIdps", "publicPaths") if _value(settings.access, field)
+        field
+        for field in (*_WHO, *_POLICIES, "allowedIdps", "publicPaths", *_NAMES)
+        if _value(settings.access, field)
     ]
     if own:
         raise settings.conflict(
@@ -157,7 +165,8 @@ def _check_values(settings: Settings) -> None:
         if url := _value(access, name):
             _checked(settings, f"access.{name}", check_https_url, url)
     _checked(settings, "access.sessionDuration", seconds_of, access.session_duration or "24h")
-    _checked(settings, "access.customDenyMessage", printable, access.custom_deny_message or "")
+    for name in ("customDenyMessage", *_NAMES):
+        _checked(settings, f"access.{name}", printable, _value(access, name) or "")
     for name, check in (("allowEmails", check_email), ("publicPaths", check_public_path)):
         _check_all(settings, name, check)
     for name in ("allowGroups", *_POLICIES, "allowedIdps"):

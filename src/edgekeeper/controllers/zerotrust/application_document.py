@@ -33,6 +33,13 @@ _KEPT: Final = (
     *("read_service_tokens_from_header", "scim_config"),
 )
 """Settings that are none of ours, and would be lost if they were not written back."""
+KNOWN_FIELDS: Final = frozenset(
+    {
+        *("name", "domain", "destinations", "tags", "policies", *_DEFAULTS, *_OPTIONAL, *_KEPT),
+        *("id", "uid", "aud", "type", "domain_type", "self_hosted_domains", "created_at", "updated_at"),
+    }
+)
+"""All fields of an application that an update keeps, or that follow from others."""
 _APPLICATION_RULES: Final = Rules(
     {
         **{name: Rule(absent=value) for name, value in _DEFAULTS.items()},

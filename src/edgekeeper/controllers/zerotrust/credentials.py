@@ -52,7 +52,7 @@ class ApiTokens:
         """The API token as it is now. Raise Stall where there is none or it may not be read, Wait while that is not known."""
         for secrets in self._watched:
             try:
-                return _token(secrets.get(secret), secret, key)
+                return api_token(secrets.get(secret), secret, key)
             except ValueError:
                 continue  # this controller does not watch it
             except NotSyncedError as error:
@@ -100,7 +100,8 @@ def _is_watched(secrets: NamedObjects, secret: Key) -> bool:
     return True
 
 
-def _token(obj: JsonObject | None, secret: Key, key: str) -> str:
+def api_token(obj: JsonObject | None, secret: Key, key: str) -> str:
+    """The API token in a Secret. Raise Stall where there is none."""
     if obj is None:
         raise Stall(
             CREDENTIAL_NOT_FOUND,

@@ -60,9 +60,9 @@ def publish_application(snapshot: Snapshot) -> Iterator[Step]:
         return
     if differences:
         # Its policies are sent as they are: left out or empty, they would mean something else.
-        yield do.PutApplication(
-            live, written_back(settings, live), kept, differences=differences, reason=CHANGED
-        )
+        is_marking = all(difference.path.startswith("tags") for difference in differences)
+        body = unchanged_settings(live, sorted(tags)) if is_marking else written_back(settings, live)
+        yield do.PutApplication(live, body, kept, differences=differences, reason=CHANGED)
     yield from changes
 
 

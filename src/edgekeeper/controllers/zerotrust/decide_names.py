@@ -11,7 +11,7 @@ from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.inventory import is_surplus_hostname, is_surplus_record, known_records
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.step_reasons import SURPLUS, WANTED
-from edgekeeper.controllers.zerotrust.tunnel_rule_documents import documents, lock_of, tunnel_rules
+from edgekeeper.controllers.zerotrust.tunnel_rule_documents import are_written, lock_of, tunnel_rules
 from edgekeeper.controllers.zerotrust.wanted_records import record_change, wanted_records
 from edgekeeper.core.steps import Step
 
@@ -26,7 +26,7 @@ def hostname_changes(snapshot: Snapshot) -> Iterator[HostnameChange]:
     application = snapshot.shared if subject.shared_domain else snapshot.application
     for hostname in subject.hostnames:
         lock = None
-        if subject.wants_access:
+        if subject.wants_access and subject.spec.operations.access_app.validate_at_tunnel is not False:
             audience = application.aud if application is not None else ""
             lock = lock_of(snapshot.team, audience, snapshot.rules.get((tunnel, hostname), ()))
         rules = tunnel_rules(subject.spec.operations.tunnel_route, hostname, lock)
@@ -47,7 +47,7 @@ def publish_rules(snapshot: Snapshot) -> Iterator[Step]:
     different = tuple(
         change
         for change in changes
-        if snapshot.rules.get((tunnel, change.hostname), ()) != documents(change.rules)
+        if not are_written(change.rules, snapshot.rules.get((tunnel, change.hostname), ()))
     )
     if different:
         yield do.WriteRules(tunnel, different, reason=WANTED)

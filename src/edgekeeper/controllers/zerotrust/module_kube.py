@@ -30,12 +30,14 @@ from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.readiness import PENDING, Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, HTTP_ROUTE, Key, Kind
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
+from edgekeeper.lifecycle.importing import ImportRequest, ImportResult
 from edgekeeper.lifecycle.module import (
     ClaimingModule,
     Cloud,
     CommonOptions,
     Flag,
     FlagValues,
+    ImportableModule,
     KindModule,
     PlannableModule,
     Process,
@@ -56,7 +58,7 @@ class KubeWorkerModule(KindModule):
     clouds: ClassVar = frozenset[Cloud]()
 
 
-class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
+class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule, ImportableModule):
     """HTTPRoutes that are published through Cloudflare."""
 
     name: ClassVar = ROUTE_CONTROLLER
@@ -81,6 +83,36 @@ class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
         ),
     )
 
+    import_name: ClassVar = "routes"
+    import_summary: ClassVar = "Write HTTPRoutes for the hostnames that a Cloudflare tunnel serves."
+    import_examples: ClassVar = (
+        ("edgekeeper import routes --tenant edge/main --output routes/", "the tunnel of a tenant"),
+        (
+            "edgekeeper import routes --account ID --tunnel ID --credential-secret edge/cloudflare",
+            "any tunnel",
+        ),
+        ("edgekeeper import routes --select '*.apps.example.com'", "some of its hostnames"),
+    )
+    import_flags: ClassVar = (
+        Flag(
+            "--tenant",
+            "Import the tunnel of this CloudflareZeroTrustTenant, as name or namespace/name.  [default: the only one]",
+            metavar="NAME",
+        ),
+        Flag("--account", "Import a tunnel of this account, for which there is no tenant yet.", metavar="ID"),
+        Flag("--tunnel", "The tunnel of the account.", metavar="ID"),
+        Flag(
+            "--credential-secret",
+            "The Secret with the account's API token, as name or namespace/name: the tenant that is written uses it.",
+            metavar="NAME",
+            default="cloudflare-api-token",
+        ),
+    )
+    import_clouds: ClassVar = frozenset({Cloud.CLOUDFLARE})
+    import_marks: ClassVar = (
+        "the tag edgekeeper-… of each Access application, and the comment of each DNS record"
+    )
+
     def build(self, process: Process, values: FlagValues) -> Controller:
         return route_controller(process.services, process.claims, kube_options(process.options, values))
 
@@ -102,6 +134,13 @@ class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
         from edgekeeper.controllers.zerotrust.route_preview import preview_routes  # noqa: PLC0415 # loads the cloudflare-worker
 
         return await preview_routes(process, kube_options(process.options, values), objects, keys)
+
+    async def import_resources(
+        self, process: Process, values: FlagValues, request: ImportRequest
+    ) -> list[ImportResult]:
+        from edgekeeper.controllers.zerotrust.import_reading import import_tunnel  # noqa: PLC0415 # as above
+
+        return await import_tunnel(process, kube_options(process.options, values), values, request)
 
     def readiness(self, obj: JsonObject) -> Readiness:
         """By the annotations of the operator; a route that is not published is ready when it exists."""

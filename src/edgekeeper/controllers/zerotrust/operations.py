@@ -79,7 +79,9 @@ def _tunnel_route(
     context: RouteContext, hostnames: list[str], access: AccessAppOperation
 ) -> TunnelRouteOperation:
     settings = context.settings
-    origin = _origin(context, access.public_paths or [] if access.enabled else [])
+    # Where cloudflared checks nothing, public paths need no rules of their own.
+    is_checked = access.enabled and access.validate_at_tunnel is not False
+    origin = _origin(context, access.public_paths or [] if is_checked else [])
     check_rules(origin, hostnames)
     services = (origin.service, *(rule.service for rule in origin.rules))
     secure = any(map(is_tls, services))

@@ -17,7 +17,7 @@ from edgekeeper.controllers.zerotrust.policy_documents import (
 )
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.tokens import refuse_token
-from edgekeeper.controllers.zerotrust.tunnel_rule_documents import documents
+from edgekeeper.controllers.zerotrust.tunnel_rule_documents import are_written
 from edgekeeper.core.errors import Stall
 
 APPLICATION_CONFLICT: Final = "ApplicationConflict"
@@ -89,7 +89,7 @@ def _refuse_rules(snapshot: Snapshot) -> None:
     recorded = {(item.parent, item.name) for item in snapshot.items("TunnelHostname")}
     for change in hostname_changes(snapshot):
         present = snapshot.rules.get((tunnel, change.hostname), ())
-        if present and (tunnel, change.hostname) not in recorded and present != documents(change.rules):
+        if present and (tunnel, change.hostname) not in recorded and not are_written(change.rules, present):
             services = ", ".join(str(rule.get("service")) for rule in present)
             raise Stall(
                 HOSTNAME_CONFLICT,

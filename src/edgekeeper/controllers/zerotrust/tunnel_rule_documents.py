@@ -66,3 +66,12 @@ def documents(rules: Iterable[TunnelRule]) -> tuple[JsonObject, ...]:
     """Rules as the API shows them, in the order in which they are written."""
     ordered = sorted(rules, key=lambda rule: (-len(rule.path), rule.path))
     return tuple(rule.document() for rule in ordered)
+
+
+def are_written(rules: Iterable[TunnelRule], present: Iterable[JsonObject]) -> bool:
+    """Does the tunnel have exactly these rules? Empty settings of an origin, as the dashboard writes them, are none."""
+    return documents(rules) == tuple(map(_without_empty, present))
+
+
+def _without_empty(rule: JsonObject) -> JsonObject:
+    return {name: value for name, value in rule.items() if name != "originRequest" or value}

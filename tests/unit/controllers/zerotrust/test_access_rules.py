@@ -303,12 +303,24 @@ def test_application_of_a_wildcard_must_cover_all_hostnames(hostname: str, words
         ("publicPaths", "/healthz"),
         ("allowedIdps", "Okta"),
         ("serviceToken", "true"),
+        ("applicationName", "Login"),
+        ("policyName", "Staff"),
     ],
 )
 def test_application_of_another_route_takes_no_rules_of_this_one(name: str, value: str) -> None:
     stall = refusal({**SHARED, "hostname": "a.apps.example.com", name: value})
     assert stall.reason == "InvalidSettings"
     assert "applicationDomain" in stall.message
+
+
+# Names
+
+
+def test_application_and_its_policy_are_named_after_the_route_or_as_the_settings_say() -> None:
+    usual = _access(PROTECTED)
+    assert (usual.name, usual.policy_name) == ("web", "web-allow-policy")
+    named = _access({**PROTECTED, "applicationName": "Login of the shop", "policyName": "Staff"})
+    assert (named.name, named.policy_name, named.application_name) == ("Login of the shop", "Staff", None)
 
 
 # Service tokens

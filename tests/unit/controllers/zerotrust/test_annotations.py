@@ -102,6 +102,8 @@ _DIFFERENT = {
     "access.customNonIdentityDenyUrl": "https://example.com/other",
     "access.publicPaths": "/healthz",
     "access.applicationDomain": "*.example.org",
+    "access.applicationName": "Login",
+    "access.policyName": "Allow",
     "serviceToken.duration": "24h",
     "serviceToken.rotationInterval": "24h",
     "serviceToken.rotationGrace": "24h",

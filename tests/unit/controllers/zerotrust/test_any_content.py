@@ -62,6 +62,8 @@ SECTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "customDenyMessage": TEXT,
         "customDenyUrl": TEXT,
         "applicationDomain": TEXT,
+        "applicationName": TEXT,
+        "policyName": TEXT,
     },
     "dnsOnly": {"enabled": st.booleans(), "staticIp": TEXT},
 }

@@ -289,6 +289,14 @@ def test_public_paths_come_first_and_the_rest_needs_a_login() -> None:
     assert origin.rules[-1].path == ""
 
 
+def test_public_paths_have_no_rules_where_the_tunnel_checks_nothing() -> None:
+    public = {**PUBLIC, "accessApp": "true", "allowEmails": "a@example.com", "publicPaths": "/healthz"}
+    checked, unchecked = task(public), task({**public, "validateAtTunnel": "false"})
+    assert [rule.public for rule in checked.operations.tunnel_route.rules] == [True, False]
+    assert unchecked.operations.tunnel_route.rules == []
+    assert unchecked.operations.access_app.public_paths == ["/healthz"]
+
+
 ESCAPES = [
     "/healthz/../admin",
     "/healthz/./../admin",

@@ -37,6 +37,7 @@ from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import HOSTNAME, Claim, Claims, ClaimSource, Proof
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.guards import Limits
+from edgekeeper.lifecycle.importing import ImportRequest, ImportResult
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.module import (
     ClaimingModule,
@@ -44,6 +45,7 @@ from edgekeeper.lifecycle.module import (
     CommonOptions,
     Flag,
     FlagValues,
+    ImportableModule,
     KindOptions,
     PlannableModule,
     Process,
@@ -118,7 +120,7 @@ def domain_controller(around: Surroundings, options: DomainOptions) -> BridgeCon
     return BridgeController(NAME, DOMAIN_FINALIZER, kind, cluster, memory, around)
 
 
-class DomainModule(PlannableModule, ClaimingModule):
+class DomainModule(PlannableModule, ClaimingModule, ImportableModule):
     """The kind APIGatewayDomain."""
 
     name: ClassVar = NAME
@@ -145,6 +147,15 @@ class DomainModule(PlannableModule, ClaimingModule):
             parse=_mode,
         ),
     )
+
+    import_name: ClassVar = "domains"
+    import_summary: ClassVar = "Write APIGatewayDomains for the domain names that API Gateway has."
+    import_examples: ClassVar = (
+        ("edgekeeper import domains -n apis --output domains.yaml", "all domain names of the region"),
+        ("edgekeeper import domains --select 'orders.*'", "some of them"),
+    )
+    import_clouds: ClassVar = frozenset({Cloud.AWS})
+    import_marks: ClassVar = "the tags edgekeeper.io/cluster, /namespace, /name and /uid of each domain name"
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         options, metrics = DomainOptions.chosen(process.options, values), process.once(bridge_metrics)
@@ -181,6 +192,13 @@ class DomainModule(PlannableModule, ClaimingModule):
             """There is nothing that must be listed before."""
 
         return await Previewer(kind, store, listed).preview_beside(account, confirm, keys)
+
+    async def import_resources(
+        self, process: Process, values: FlagValues, request: ImportRequest
+    ) -> list[ImportResult]:
+        from edgekeeper.controllers.bridge.domains.import_reading import import_domains  # noqa: PLC0415 # only this command needs it
+
+        return await import_domains(process, DomainOptions.chosen(process.options, values).limits, request)
 
 
 def _claims_of(options: DomainOptions, proof: Callable[[Claim], Awaitable[Proof]]) -> ClaimSource:
