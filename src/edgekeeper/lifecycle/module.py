@@ -32,6 +32,7 @@ from edgekeeper.cloud.cloudflare.accounts import Cloudflare
 from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.ownership import Owner
 from edgekeeper.core.readiness import Readiness, condition_readiness
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
@@ -69,6 +70,8 @@ class CommonOptions:
 
     cluster: str = ""
     """The cluster id in ownership marks. Required before anything is created."""
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name in this one."""
     namespace: str = "default"
     """The namespace of the operator, where an operator that it replaces was installed as well."""
     role: str = ""
@@ -105,12 +108,15 @@ class KindOptions:
     intervals: Intervals = field(default_factory=Intervals)
     predecessor_namespace: str = ""
     """The namespace of the operator that the kind replaces: as long as it runs there, nothing is written."""
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name in this one."""
 
     @classmethod
     def of(cls, common: CommonOptions, **own: Any) -> Self:
         """The options of a kind. `own` are those that it adds."""
         return cls(
             cluster=common.cluster,
+            lost_clusters=common.lost_clusters,
             drift_policy=common.drift_policy,
             cleanup_timeout=common.cleanup_timeout,
             max_concurrent=common.max_concurrent,
@@ -118,6 +124,10 @@ class KindOptions:
             predecessor_namespace=common.namespace,
             **own,
         )
+
+    def owner_of(self, obj: JsonObject) -> Owner:
+        """An object as the owner of something in a cloud."""
+        return Owner.of(obj, self.cluster, self.lost_clusters)
 
 
 @dataclass(frozen=True)

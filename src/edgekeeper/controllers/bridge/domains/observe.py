@@ -6,6 +6,7 @@ looked up once for all objects that ask within a minute. For a spec that is refu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from edgekeeper.api.bridge import API_GATEWAY_DOMAIN, ApiRef, read_domain
@@ -22,7 +23,7 @@ from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.core.ownership import Owner
+from edgekeeper.core.ownership import Owner, Ownership
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.guards import Limits
@@ -54,7 +55,8 @@ class Observer:
     claims: Claims
     memory: Memory
     limits: Limits
-    cluster_id: str
+    owner_of: Callable[[JsonObject], Owner]
+    """An object as the owner of something in AWS."""
     drift_policy: Policy
     mode: str
     """`ack`, `direct` or `auto`."""
@@ -62,7 +64,7 @@ class Observer:
     def begin(self, request: Request, wake: Wake) -> Base:
         obj, wishes = request.object, Wishes.of(request.object)
         spec, status = read_domain(obj)
-        owner = Owner.of(obj, self.cluster_id)
+        owner = self.owner_of(obj)
         subject = KindObject(KIND, request.key, obj)
         zone = spec.dns_config.hosted_zone_id or status.hosted_zone_id
         places = places_for(zone, [spec.domain]) if zone else ()
@@ -96,6 +98,7 @@ class Observer:
         mappings = await gateway.mappings(snapshot.name) if domain is not None else ()
         snapshot = replace(snapshot, domain=domain, mappings=mappings)
         snapshot = replace(snapshot, requested=await self._requested(snapshot))
+        snapshot = replace(snapshot, inherits_certificate=await self._inherits_certificate(snapshot))
         if not snapshot.deleting:
             snapshot = await self._with_certificate(snapshot)
         return await self._with_zone(snapshot, base.subject)
@@ -160,6 +163,16 @@ class Observer:
         # It is about to be deleted, and others may write the status: its tags must say that it is ours.
         return found if await certificates.is_owned(region, arn, snapshot.owner) else None
 
+    async def _inherits_certificate(self, snapshot: Snapshot) -> bool:
+        """Does the certificate have the tags of a lost cluster? Asked until the domain name is marked as ours."""
+        requested, owner = snapshot.requested, snapshot.owner
+        if requested is None or not owner.lost_clusters or snapshot.is_managed or snapshot.deleting:
+            return False
+        if snapshot.children is not None:
+            return False  # ACK tags what it has requested
+        whose = await self.account.certificates.whose(snapshot.region, requested.arn, owner)
+        return whose is Ownership.INHERITED
+
     async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
         spec, certificates = snapshot.spec, self.account.certificates
         if spec.certificate_strategy == "create":
@@ -193,8 +206,13 @@ class Observer:
     async def _with_zone(self, snapshot: Snapshot, subject: KindObject) -> Snapshot:
         """Add the hosted zone and its records. A deletion needs them only to tell what stays."""
         records = snapshot.records
-        served = {snapshot.name} if snapshot.domain is not None else set[str]()
-        records = await self._records.without_others(subject, records, served, _nobody)
+        is_served = snapshot.domain is not None and not snapshot.is_anothers
+        served = {snapshot.name} if is_served else set[str]()
+
+        async def is_served_by_another(name: str) -> bool:
+            return name == snapshot.name and snapshot.is_anothers
+
+        records = await self._records.without_others(subject, records, served, is_served_by_another)
         dns = snapshot.spec.dns_config
         if snapshot.deleting or not dns.enabled:
             return replace(snapshot, records=records, zone_id=snapshot.status.hosted_zone_id)
@@ -222,11 +240,6 @@ class Observer:
             if refusal.error_type != "dns_access_denied" or not snapshot.status.hosted_zone_id:
                 raise
             return snapshot.status.hosted_zone_id
-
-
-async def _nobody(_: str) -> bool:
-    """No other object of this kind can serve a name that we have a record of: names are claimed."""
-    return False
 
 
 def apis_of(obj: JsonObject) -> list[Key]:

@@ -91,6 +91,20 @@ class TagDomain(_Change):
 
 
 @dataclass(frozen=True, slots=True)
+class TagCertificate(_Change):
+    """Set the ownership tags on a certificate that a lost cluster has left."""
+
+    arn: str
+    tags: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"tag certificate {self.arn} as belonging to the object"
+
+    def event(self) -> Event:
+        return Event("Normal", "Adopted", f"adopted certificate {self.arn}: {self.reason}")
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateDomain(_Change):
     """Change the certificate or the security policy of the domain name."""
 
