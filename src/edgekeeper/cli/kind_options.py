@@ -136,7 +136,9 @@ class HostnamePolicy(click.ParamType[Mapping[str, tuple[str, ...]]]):
 def checked_cluster_id(text: str) -> str:
     """The id of a cluster. Raise ValueError if no cluster can have it."""
     if not is_cluster_id(text):
-        raise ValueError(f"{text!r} is not the id of a cluster: up to 63 letters, digits, dots, dashes and underscores")
+        raise ValueError(
+            f"{text!r} is not the id of a cluster: up to 63 letters, digits, dots, dashes and underscores"
+        )
     return text
 
 

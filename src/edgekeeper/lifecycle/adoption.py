@@ -36,7 +36,9 @@ def may_adopt(whose: Ownership, *, is_wished: bool) -> bool:
 def inheritance_reason(mark: Mark | None, tags: str = "tags") -> str:
     """Why an external object with the mark of a lost cluster is adopted: who has left it. `tags` is what says so."""
     cluster, uid = (mark.cluster_id, mark.uid) if mark is not None else ("", "")
-    return f"its {tags} name the object of cluster {cluster} with uid {uid}, which {FLAG} replaces by this one"
+    return (
+        f"its {tags} name the object of cluster {cluster} with uid {uid}, which {FLAG} replaces by this one"
+    )
 
 
 def lost_cluster_remedy(cluster: str) -> str:
@@ -53,7 +55,8 @@ def holder_message(whose: Ownership, mark: Mark | None, owner: Owner) -> str:
         case Ownership.OTHERS if mark is not None and _is_namesake(mark, owner):
             remedy = lost_cluster_remedy(mark.cluster_id)
             return (
-                f"its tags name the object of this name in cluster {mark.cluster_id} as owner (uid {mark.uid}); {remedy}"
+                "its tags name another object as owner: that of this name in cluster "
+                f"{mark.cluster_id}, with uid {mark.uid}; {remedy}"
             )
         case Ownership.OTHERS:
             return (
