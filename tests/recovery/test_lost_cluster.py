@@ -10,7 +10,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.lifecycle.preview import Verdict
 from kubesim.virtual import virtual_time
-from tests.recovery.world import OURS, Cluster, Clouds, cluster, fleet
+from tests.recovery.world import HOME, OURS, Clouds, Cluster, cluster, fleet
 
 MARKING = {
     "TagResource",
@@ -38,7 +38,9 @@ async def _stalled(second: Cluster) -> None:
 
     def is_over() -> bool:
         told = second.told()
-        return all(reason for _, reason, _ in told.values()) and len(second.unready()) == len(told) - _markless(told)
+        return all(reason for _, reason, _ in told.values()) and len(second.unready()) == len(
+            told
+        ) - _markless(told)
 
     await second.until(is_over)
 
@@ -92,7 +94,9 @@ def _confirm_events(second: Cluster, lost: str) -> None:
     """Each takeover is an event that names the lost cluster."""
     notes = second.events("Adopted")
     for kind in ("tenant ", "domain name ", "certificate ", "statements ", "Access application "):
-        assert any(note.startswith(f"adopted {kind}") and (lost in note or "lost cluster" in note) for note in notes), kind
+        assert any(
+            note.startswith(f"adopted {kind}") and (lost in note or "lost cluster" in note) for note in notes
+        ), kind
     assert any("service token" in note for note in notes)
 
 
@@ -111,3 +115,146 @@ async def test_objects_of_a_lost_cluster_are_recovered_by_one_flag() -> None:
 @virtual_time
 async def test_fleet_of_fifty_objects_is_recovered_and_can_be_deleted() -> None:
     await _story(5)
+
+
+@virtual_time
+async def test_objects_with_new_uids_in_a_cluster_of_the_same_id_are_recovered_by_the_flag() -> None:
+    clouds, common = Clouds(), CommonOptions("blue")
+    objects = fleet(clouds)
+    assert await _lost(clouds, objects, common) == "blue"
+    before = clouds.contents()
+    async with cluster(clouds, 2, common) as second:
+        clouds.forget_writes()
+        await second.start()
+        await second.apply(*objects)
+        await second.until(lambda: all(reason for _, reason, _ in second.told().values()))
+        await second.elapse(minutes=10)
+        assert not clouds.writes()
+        unready = second.unready()
+        assert {name for name in unready if not name.startswith("Shop/")} == {
+            "DistributionTenant/plain-0",
+            "DistributionTenant/managed-0",
+            "DistributionTenant/shop-0",
+            "APIGatewayDomain/create-0",
+            "APIGatewayDomain/discover-0",
+            "HTTPRoute/programs-0",
+        }, "marks of Cloudflare have no uid, so that those of the same cluster are still ours"
+        for name, (_, _, message) in unready.items():
+            assert "--adopt-from-cluster blue" in message or name.startswith("Shop/"), f"{name}: {message}"
+        await second.start({"blue"})
+        await second.ready()
+        assert clouds.contents() == before
+        assert set(clouds.writes()) - MARKING == {ROTATION}
+        await second.delete(*(one for one in reversed(objects) if one["kind"] in OURS))
+        await second.gone()
+        await second.elapse(minutes=10)
+    _confirm_clean(clouds)
+
+
+@pytest.mark.parametrize("has_secrets", [True, False], ids=["with Secrets", "without Secrets"])
+@virtual_time
+async def test_objects_that_are_restored_with_status_and_finalizers_are_recovered(has_secrets: bool) -> None:
+    clouds = Clouds()
+    objects = fleet(clouds)
+    async with cluster(clouds, 1) as first:
+        await first.start()
+        await first.apply(*objects)
+        await first.ready()
+        lost = first.id
+        backup = _backup(first, "programs-0-cfzt-service-token" if has_secrets else "")
+    before = clouds.contents()
+    async with cluster(clouds, 2) as second:
+        clouds.forget_writes()
+        await second.start({lost})
+        await second.apply(*(one for one in objects if one["kind"] not in (*OURS, "Secret")))
+        await second.restore(*backup)
+        await second.until(lambda: second.owned_by() == {second.id})
+        await second.elapse(minutes=30)
+        await second.ready()
+        assert clouds.contents() == before
+        assert set(clouds.writes()) - MARKING == (set() if has_secrets else {ROTATION})
+        assert sum(note.startswith("adopted tenant ") for note in second.events("Adopted")) == 3
+        await second.delete(*(one for one in reversed(objects) if one["kind"] in OURS))
+        await second.gone()
+        await second.elapse(minutes=10)
+    _confirm_clean(clouds)
+
+
+def _backup(first: Cluster, secret: str) -> list[JsonObject]:
+    """What Velero restores, in its order: Secrets and ConfigMaps come before objects of other kinds."""
+    found = first.snapshot("Secret", "ConfigMap", *OURS, status=True)
+    names = {"cloudflare", secret}
+    return [
+        one
+        for one in found
+        if (one["kind"] != "Secret" or one["metadata"]["name"] in names)
+        and (one["kind"] != "ConfigMap" or one["metadata"]["namespace"] == HOME)
+    ]
+
+
+@virtual_time
+async def test_states_that_are_restored_before_their_routes_withdraw_nothing() -> None:
+    clouds = Clouds()
+    objects = fleet(clouds)
+    async with cluster(clouds, 1) as first:
+        await first.start()
+        await first.apply(*objects)
+        await first.ready()
+        lost, backup = first.id, _backup(first, "")
+        await first.elapse(hours=1)
+    before = clouds.contents()
+    early = [one for one in backup if one["kind"] in ("Secret", "ConfigMap")]
+    async with cluster(clouds, 2) as second:
+        clouds.forget_writes()
+        await second.start({lost})
+        await second.apply(*(one for one in objects if one["kind"] == "CloudflareZeroTrustTenant"))
+        await second.restore(*early)
+        await second.elapse(hours=2)
+        assert not clouds.writes()
+        assert len(second.events("RestoredState")) == 3
+        await second.apply(*(one for one in objects if one["kind"] == "ResourceGraphDefinition"))
+        await second.restore(*(one for one in backup if one not in early))
+        await second.until(lambda: second.owned_by() == {second.id})
+        await second.elapse(minutes=30)
+        await second.ready()
+        assert clouds.contents() == before
+
+
+@virtual_time
+async def test_marks_of_a_third_cluster_stay_foreign() -> None:
+    clouds = Clouds()
+    objects = fleet(clouds)
+    await _lost(clouds, objects)
+    before = clouds.contents(marks=True)
+    async with cluster(clouds, 2) as second:
+        await second.start({"another-cluster", second.id})
+        await second.apply(*(one for one in objects if one["kind"] != "LambdaPermission"))
+        await _stalled(second)
+        await second.elapse(minutes=10)
+        assert clouds.contents(marks=True) == before
+        await second.delete(
+            *(one for one in reversed(objects) if one["kind"] in OURS and one["kind"] != "LambdaPermission")
+        )
+        await second.gone()
+        assert clouds.contents(marks=True) == before, "what was never adopted stays"
+
+
+@virtual_time
+async def test_objects_of_other_names_inherit_nothing() -> None:
+    clouds = Clouds()
+    objects = fleet(clouds)
+    lost = await _lost(clouds, objects)
+    before = clouds.contents(marks=True)
+    renamed = [
+        {**one, "metadata": {**one["metadata"], "name": f"new-{one['metadata']['name']}"}}
+        for one in objects
+        if one["kind"] in ("APIGatewayDomain", "HTTPRoute") and "programs" not in one["metadata"]["name"]
+    ]
+    async with cluster(clouds, 2) as second:
+        await second.start({lost})
+        await second.apply(
+            *(one for one in objects if one["kind"] in ("Secret", "CloudflareZeroTrustTenant")), *renamed
+        )
+        await _stalled(second)
+        await second.elapse(minutes=10)
+        assert clouds.contents(marks=True) == before

@@ -16,22 +16,27 @@ well. When the context of a cluster ends it is lost: nothing is deleted, and the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from edgekeeper.api.zerotrust import PREFIX
 from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.cli.kinds import DEFINITIONS, MODULES, plannable
 from edgekeeper.controllers.zerotrust.route_index import TASK, TENANT
 from edgekeeper.core.calls import Calls
-from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.core.json import JsonObject, dig_list, dig_object
 from edgekeeper.core.ownership import TAG_PREFIX
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.discovery import Discovery
-from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, HTTP_ROUTE, NAMESPACE, SECRET, Key, Kind
+from edgekeeper.kube.kinds import (
+    CUSTOM_RESOURCE_DEFINITION,
+    HTTP_ROUTE,
+    NAMESPACE,
+    Key,
+    Kind,
+)
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
@@ -49,10 +54,8 @@ HOME: Final = "edgekeeper-system"
 APPS: Final = "default"
 UNHEARD: Final = ServerOptions(health_address=None, metrics_address=None, webhook_address=None)
 OURS: Final = ("DistributionTenant", "APIGatewayDomain", "LambdaPermission", "HTTPRoute", "Shop")
-_RESTORED: Final = ("labels", "annotations", "name", "namespace")
+_RESTORED: Final = ("labels", "annotations", "name", "namespace", "finalizers")
 _READ: Final = ("Get", "List", "Describe", "AssumeRole", "Verify")
-_TOLD: Final = ("edgekeeper.io/", f"{PREFIX}lastReconcile")
-"""Prefixes of annotations that a manifest does not have: the operator writes them."""
 
 
 class Clouds:
@@ -91,7 +94,7 @@ class Clouds:
             "tenants": tenants,
             "domains": domains,
             "certificates": certificates,
-            "statements": dict(aws.statements()),
+            "statements": list(aws.statements().values()),
             "records": sorted(repr(one) for one in aws.zone.records.values()),
             "applications": list(account.applications.values()),
             "policies": list(account.policies.values()),
@@ -99,7 +102,8 @@ class Clouds:
             "rules": self.cloudflare.rules(),
             "names": list(self.cloudflare.zone.records.values()),
         }
-        return found if marks else _unmarked(found)
+        shown: JsonObject = found if marks else _unmarked(found)
+        return {name: sorted(things, key=repr) for name, things in shown.items()}
 
 
 def vars_of(thing: Any, *left_out: str) -> JsonObject:
@@ -111,7 +115,9 @@ def _token_fields(token: Any) -> JsonObject:
     return {name: token[name] for name in ("id", "name", "client_id", "duration")}
 
 
-_VOLATILE: Final = frozenset({"updated_at", "modified_on", "comment_modified_on", "etag", "modified", "comment"})
+_VOLATILE: Final = frozenset(
+    {"updated_at", "modified_on", "comment_modified_on", "etag", "modified", "comment"}
+)
 
 
 def _unmarked(value: Any) -> Any:
@@ -123,7 +129,11 @@ def _unmarked(value: Any) -> Any:
             if not str(key).startswith(TAG_PREFIX) and key not in _VOLATILE
         }
     if isinstance(value, list | tuple):
-        return [_unmarked(item) for item in value if not (isinstance(item, str) and item.startswith("edgekeeper-"))]
+        return [
+            _unmarked(item)
+            for item in value
+            if not (isinstance(item, str) and item.startswith("edgekeeper-"))
+        ]
     if isinstance(value, frozenset | set):
         return sorted(map(repr, value))
     return value
@@ -235,7 +245,9 @@ def _routes(number: int) -> list[JsonObject]:
 
 def _shops(clouds: Clouds) -> JsonObject:
     """A definition whose instances have a DistributionTenant."""
-    ready = "${tenant.status.?conditions.orValue([]).exists(one, one.type == 'Ready' && one.status == 'True')}"
+    ready = (
+        "${tenant.status.?conditions.orValue([]).exists(one, one.type == 'Ready' && one.status == 'True')}"
+    )
     template = {
         "apiVersion": "cloudfront-tenant-operator.io/v1alpha1",
         "kind": "DistributionTenant",
@@ -284,10 +296,21 @@ class Cluster:
         for obj in objects:
             await self.user.create(await self._kind(obj), obj)
 
+    async def restore(self, *objects: JsonObject) -> None:
+        """Create objects of a backup, and their status where it has one."""
+        for obj in objects:
+            kind, metadata = await self._kind(obj), obj["metadata"]
+            await self.user.create(kind, {name: value for name, value in obj.items() if name != "status"})
+            if "status" in obj:
+                key = Key(metadata.get("namespace", ""), metadata["name"])
+                await self.user.merge_patch(kind, key, {"status": obj["status"]}, subresource="status")
+
     async def delete(self, *objects: JsonObject) -> None:
         for obj in objects:
             metadata = obj["metadata"]
-            await self.user.delete(await self._kind(obj), Key(metadata.get("namespace", ""), metadata["name"]))
+            await self.user.delete(
+                await self._kind(obj), Key(metadata.get("namespace", ""), metadata["name"])
+            )
 
     async def elapse(self, **interval: float) -> None:
         await asyncio.sleep(timedelta(**interval).total_seconds())
@@ -310,7 +333,9 @@ class Cluster:
     # What there is
 
     def all(self, kind: str) -> list[JsonObject]:
-        found = [GroupResource(one.group, one.plural) for one in self.plane.registry.all() if one.kind == kind]
+        found = [
+            GroupResource(one.group, one.plural) for one in self.plane.registry.all() if one.kind == kind
+        ]
         return [item.decode() for one in found[:1] for item in self.plane.store.collection(one).ordered()]
 
     def find(self, kind: str, name: str, namespace: str = APPS) -> JsonObject:
@@ -351,8 +376,7 @@ class Cluster:
         found: list[JsonObject] = []
         for kind in kinds:
             resource = next(one for one in self.plane.registry.all() if one.kind == kind)
-            version = next(iter(resource.versions))
-            api_version = f"{resource.group}/{version}" if resource.group else version
+            api_version = f"{resource.group}/{resource.version}".lstrip("/")
             for obj in self.all(kind):
                 metadata = {name: value for name, value in obj["metadata"].items() if name in _RESTORED}
                 rest = {name: value for name, value in obj.items() if name not in ("metadata", "status")}
@@ -408,7 +432,7 @@ class Cluster:
     async def _kind(self, obj: JsonObject) -> Kind:
         group, _, version = obj["apiVersion"].rpartition("/")
         async with asyncio.timeout(600):
-            while (served := await self._discovery.find(group, obj["kind"], version)) is None:
+            while (served := await self._discovery.find(group, obj["kind"], version)) is None:  # noqa: ASYNC110 - of virtual time
                 await asyncio.sleep(5)
         return served.kind
 
@@ -419,7 +443,9 @@ _VALUES: Final = {"bridge_mode": "direct"}
 def _told(kind: str, obj: JsonObject) -> tuple[str, str, str]:
     if kind == HTTP_ROUTE.kind:
         found = dig_object(obj, "metadata", "annotations")
-        ready, reason, message = (str(found.get(f"edgekeeper.io/{one}") or "") for one in ("ready", "reason", "message"))
+        ready, reason, message = (
+            str(found.get(f"edgekeeper.io/{one}") or "") for one in ("ready", "reason", "message")
+        )
         return ready, reason, message
     for one in dig_list(obj, "status", "conditions"):
         if one["type"] == "Ready":
@@ -445,25 +471,3 @@ async def cluster(clouds: Clouds, seed: int, common: CommonOptions | None = None
             yield found
         finally:
             await found.stop()
-
-
-def adopted(previews: Sequence[Preview]) -> dict[str, list[str]]:
-    """The steps of each object that adopt something, by kind and name."""
-    return {
-        f"{one.kind}/{one.key.name}": [str(step) for step in one.steps if "adopt" in str(step) or "tag " in str(step)]
-        for one in previews
-    }
-
-
-__all__ = [
-    "APPS",
-    "CONFIG_MAP",
-    "HOME",
-    "SECRET",
-    "Cluster",
-    "Clouds",
-    "adopted",
-    "cluster",
-    "dig",
-    "fleet",
-]

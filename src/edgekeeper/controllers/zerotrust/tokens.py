@@ -26,6 +26,7 @@ from edgekeeper.controllers.zerotrust.token_secrets import conflict, secret_name
 from edgekeeper.controllers.zerotrust.wanted_records import mark_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step
+from edgekeeper.lifecycle.adoption import FLAG
 
 TOKEN_CONFLICT: Final = "ServiceTokenConflict"  # noqa: S105 - a reason
 DURATION: Final = "8760h"
@@ -57,7 +58,8 @@ def refuse_token(snapshot: Snapshot) -> None:
         ids = ", ".join(token.id for token in snapshot.rival_tokens)
         raise Stall(
             TOKEN_CONFLICT,
-            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it",
+            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it; "
+            f"or if this cluster was restored, an administrator can take over what it had with {FLAG} {snapshot.cluster}",
         )
     if snapshot.secret is not None and not is_own_secret(snapshot, snapshot.secret, snapshot.token):
         raise conflict(secret_name(snapshot.subject))
