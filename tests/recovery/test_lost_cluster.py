@@ -221,6 +221,33 @@ async def test_states_that_are_restored_before_their_routes_withdraw_nothing() -
 
 
 @virtual_time
+async def test_copies_in_a_second_live_cluster_can_be_deleted_without_harm() -> None:
+    """Everything but statements, which have no mark: a copy of a LambdaPermission cannot be told from the original."""
+    clouds = Clouds()
+    objects = fleet(clouds)
+    async with cluster(clouds, 1) as first, cluster(clouds, 2) as second:
+        await first.start()
+        await first.apply(*objects)
+        await first.ready()
+        backup = [one for one in _backup(first, "") if one["kind"] != "LambdaPermission"]
+        await first.elapse(hours=1)
+        before = clouds.contents(marks=True)
+        await second.apply(*(one for one in objects if one["kind"] not in (*OURS, "Secret")))
+        await second.start()
+        await second.restore(*backup)
+        await second.elapse(minutes=30)
+        assert clouds.contents(marks=True) == before
+        await second.delete(
+            *(one for one in reversed(backup) if one["kind"] in OURS and one["metadata"]["name"] != "shop-0")
+        )
+        await second.delete(*(one for one in backup if one["kind"] == "Shop"))
+        await second.gone()
+        await second.elapse(minutes=30)
+        assert clouds.contents(marks=True) == before
+        assert not first.unready()
+
+
+@virtual_time
 async def test_marks_of_a_third_cluster_stay_foreign() -> None:
     clouds = Clouds()
     objects = fleet(clouds)

@@ -25,7 +25,7 @@ from edgekeeper.controllers.zerotrust.decide_names import (
     withdraw_records,
     withdraw_rules,
 )
-from edgekeeper.controllers.zerotrust.ownership import inherited_things
+from edgekeeper.controllers.zerotrust.ownership import inherited_things, items_of_others
 from edgekeeper.controllers.zerotrust.refusals import check
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.tokens import publish_token, withdraw_tokens
@@ -82,6 +82,9 @@ def _work(snapshot: Snapshot) -> Iterator[Step]:
     if not snapshot.subject.is_withdrawal:
         yield from publish_rules(snapshot)
         yield from publish_records(snapshot)
+    if foreign := items_of_others(snapshot):
+        yield do.Forget(foreign, reason="another cluster publishes it")
+        return
     yield from withdraw_records(snapshot)
     yield from withdraw_rules(snapshot)
     yield from withdraw_applications(snapshot)

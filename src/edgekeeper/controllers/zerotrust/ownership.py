@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.cloud.cloudflare.application_index import uris_of
 from edgekeeper.cloud.cloudflare.models import Application, ServiceToken
-from edgekeeper.controllers.zerotrust.owner import TAG_PREFIX, cluster_tag, is_marked, lost_tags
+from edgekeeper.controllers.zerotrust.owner import (
+    MARK_PREFIX,
+    TAG_PREFIX,
+    cluster_tag,
+    is_marked,
+    lost_tags,
+    tag_in_comment,
+)
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject
 from edgekeeper.core.json import dig
 
@@ -114,6 +121,32 @@ def inherited_things(snapshot: Snapshot) -> Iterator[str]:
         for record in records:
             if is_inherited_mark(snapshot, record.comment or "") and record.id not in ids:
                 yield f"record {record.type} {hostname}"
+
+
+def items_of_others(snapshot: Snapshot) -> tuple[InventoryItem, ...]:
+    """What is in the inventory and not wanted, but belongs to another cluster: the inventory is a copy of its, or was adopted.
+
+    The marks on records and applications say so. Rules bear none and go with the records of their hostname; tokens and
+    policies with the application.
+    """
+    live = [application for application in snapshot.surplus.values() if application is not None]
+    foreign = [application for application in live if anothers_tag(application, snapshot.tags)]
+    ids = {application.id for application in foreign}
+    if foreign:
+        ids |= {*snapshot.surplus_tokens, *snapshot.surplus_policies}
+    names = {name for application in foreign for name in uris_of(application)}
+    for (_, name), records in snapshot.records.items():
+        if any(_is_of_another_cluster(snapshot, record.comment or "") for record in records):
+            names.add(name)
+    names -= set(snapshot.subject.hostnames)
+    placed = ("TunnelHostname", "DnsRecord")
+    return tuple(
+        item for item in snapshot.inventory if item.id in ids or (item.kind in placed and item.name in names)
+    )
+
+
+def _is_of_another_cluster(snapshot: Snapshot, comment: str) -> bool:
+    return comment.startswith(MARK_PREFIX) and tag_in_comment(comment) not in snapshot.tags
 
 
 def is_inherited_mark(snapshot: Snapshot, text: str) -> bool:

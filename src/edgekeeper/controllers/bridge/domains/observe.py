@@ -209,8 +209,10 @@ class Observer:
         is_served = snapshot.domain is not None and not snapshot.is_anothers
         served = {snapshot.name} if is_served else set[str]()
 
-        async def is_served_by_another(name: str) -> bool:
-            return name == snapshot.name and snapshot.is_anothers
+        async def is_served_by_another(_: str) -> bool:
+            return (
+                snapshot.is_anothers
+            )  # all our records belong to it, those that validate its certificate too
 
         records = await self._records.without_others(subject, records, served, is_served_by_another)
         dns = snapshot.spec.dns_config
