@@ -57,10 +57,6 @@ class RegionalCertificates:
                 return one.arn
         return ""
 
-    async def is_owned(self, region: str, arn: str, owner: Owner) -> bool:
-        """Do the tags of a certificate name this owner?"""
-        return await self.whose(region, arn, owner) is Ownership.MINE
-
     async def whose(self, region: str, arn: str, owner: Owner) -> Ownership:
         """Who owns a certificate, by its tags."""
         return is_mine(parse_tags(await self._acm(region).tags(arn) or {}), owner)

@@ -187,13 +187,15 @@ def _steps(snapshot: Snapshot, drift: Decision, changes: tuple[Difference, ...])
 
 
 def _inheriting(snapshot: Snapshot) -> Iterator[Step]:
-    """Adopt the records and the certificate that a lost cluster has left.
+    """Adopt the records, the mapping and the certificate that a lost cluster has left.
 
-    The domain name follows: only its old tags prove that the records are ours as well.
+    The domain name follows: only its old tags prove that the rest is ours as well.
     """
     if snapshot.spec.dns_config.enabled:
         _confirm_zone(snapshot)
     yield from record_plan(snapshot).adopting(_LEFT)
+    if snapshot.mapping is not None and snapshot.own_mapping is None and snapshot.children is None:
+        yield do.RememberMapping(snapshot.mapping, reason=_LEFT)
     if snapshot.inherits_certificate and snapshot.requested is not None:
         yield do.TagCertificate(snapshot.requested.arn, snapshot.owner.tags(), reason=_LEFT)
 

@@ -137,7 +137,7 @@ class AwaitDomain(Step):
 
 @dataclass(frozen=True, slots=True)
 class RememberMapping(Step):
-    """Record in the status that a mapping is about to be created on a domain name that is not ours."""
+    """Record in the status that a mapping is ours: one that is about to be created, or that a lost cluster has left."""
 
     effect: ClassVar = Effect.RECORD
     at_once: ClassVar = True
@@ -146,7 +146,7 @@ class RememberMapping(Step):
     mapping: ApiMapping
 
     def __str__(self) -> str:
-        return "record in the status that a mapping is about to be created"
+        return f"record in the status that the mapping to {mapping_text(self.mapping)} belongs to the object"
 
 
 @dataclass(frozen=True, slots=True)
