@@ -70,8 +70,6 @@ class CommonOptions:
 
     cluster: str = ""
     """The cluster id in ownership marks. Required before anything is created."""
-    lost_clusters: frozenset[str] = frozenset()
-    """The clusters whose objects are replaced by those of the same namespace and name in this one."""
     namespace: str = "default"
     """The namespace of the operator, where an operator that it replaces was installed as well."""
     role: str = ""
@@ -93,6 +91,8 @@ class CommonOptions:
     """The Route 53 zones that objects may name; None for any."""
     hostnames: Mapping[str, tuple[str, ...]] | None = None
     """The domains below which objects may have hostnames, by namespace; None for any."""
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name in this one."""
 
 
 @dataclass(frozen=True)
