@@ -182,7 +182,7 @@ def _tenants(clouds: Clouds, number: int) -> list[JsonObject]:
     """One with records, and one with a certificate that CloudFront manages."""
     managed = f"managed-{number}.example.com"
     wish = {"validationTokenHost": "cloudfront", "primaryDomainName": managed}
-    bodies = {
+    bodies: dict[str, JsonObject] = {
         f"plain-{number}": {"domains": [{"domain": f"plain-{number}.example.com"}]},
         f"managed-{number}": {"domains": [{"domain": managed}], "managedCertificateRequest": wish},
     }

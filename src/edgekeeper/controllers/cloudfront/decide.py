@@ -21,7 +21,7 @@ recorded phase, so reconciling continues correctly after a crash, a lost respons
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -107,7 +107,7 @@ def _plan(snapshot: Snapshot) -> Plan[Step]:
     return _plan_present(snapshot, snapshot.tenant)
 
 
-def _after_adoption(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Step, ...]:
+def _after_adoption(snapshot: Snapshot, tenant: TenantSummary) -> Sequence[Step]:
     """The steps that follow the adoption of a tenant, for a preview; none if something is in their way by then."""
     adopted = replace(snapshot, status=structs.replace(snapshot.status, id=tenant.id))
     try:
