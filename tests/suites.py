@@ -79,6 +79,7 @@ SLOW_TESTS = {
         "test_objects_of_other_names_inherit_nothing",
         "test_objects_that_are_restored_with_status_and_finalizers_are_recovered",
         "test_objects_with_new_uids_in_a_cluster_of_the_same_id_are_recovered_by_the_flag",
+        "test_routes_are_recovered_by_the_tag_of_the_lost_cluster",
         "test_states_that_are_restored_before_their_routes_withdraw_nothing",
     ),
     "tests/reliability/test_r28_upgrade.py": (

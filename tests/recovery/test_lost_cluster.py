@@ -8,7 +8,7 @@ import pytest
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.lifecycle.module import CommonOptions
-from edgekeeper.lifecycle.preview import Verdict
+from edgekeeper.lifecycle.preview import Preview, Verdict
 from kubesim.virtual import virtual_time
 from tests.recovery.world import HOME, OURS, Clouds, Cluster, cluster, fleet
 
@@ -60,8 +60,8 @@ async def _story(size: int, common: CommonOptions | None = None) -> None:
         await second.stop()
 
         plan = await second.plan({lost})
-        assert {one.verdict for one in plan} <= {Verdict.CHANGES, Verdict.SETTLED}, plan
         assert not clouds.writes(), "a plan writes nothing"
+        _confirm_plan(plan)
 
         await second.start({lost})
         await second.ready()
@@ -82,6 +82,27 @@ async def _story(size: int, common: CommonOptions | None = None) -> None:
         await second.gone()
         await second.elapse(minutes=10)
     _confirm_clean(clouds)
+
+
+PLANNED = {
+    "DistributionTenant": ("adopt tenant", "adopt CNAME", "tag"),
+    "APIGatewayDomain": ("adopt CNAME", "belongs to the object", "tag domain name"),
+    "LambdaPermission": ("adopt statements",),
+    "HTTPRoute": ("adopt", "write DNS records"),
+}
+"""What the plan says about each object."""
+
+
+def _confirm_plan(plan: list[Preview]) -> None:
+    """Every object adopts what it had; nothing is created, and nothing goes."""
+    assert {one.verdict for one in plan if one.kind in PLANNED} == {Verdict.CHANGES}, plan
+    for preview in plan:
+        steps = [str(step) for step in preview.steps]
+        for words in PLANNED.get(preview.kind, ()):
+            assert any(step.startswith(words) or words in step for step in steps), (preview.key, steps)
+        assert not any(
+            step.startswith(("create", "delete", "disable", "remove", "request")) for step in steps
+        )
 
 
 def _confirm_events(second: Cluster, lost: str) -> None:
@@ -258,6 +279,26 @@ async def test_marks_of_a_third_cluster_stay_foreign() -> None:
         )
         await second.gone()
         assert clouds.contents(marks=True) == before, "what was never adopted stays"
+
+
+@virtual_time
+async def test_routes_are_recovered_by_the_tag_of_the_lost_cluster() -> None:
+    """Its id may be known to nobody: marks at Cloudflare have a hash only."""
+    clouds = Clouds()
+    objects = [
+        one for one in fleet(clouds) if one["kind"] in ("Secret", "CloudflareZeroTrustTenant", "HTTPRoute")
+    ]
+    await _lost(clouds, objects)
+    before = clouds.contents()
+    async with cluster(clouds, 2) as second:
+        await second.start()
+        await second.apply(*objects)
+        await _stalled(second)
+        named = {message.rpartition(" ")[2] for _, _, message in second.unready().values()}
+        assert len(named) == 1, "every message names the same tag"
+        await second.start(named)
+        await second.ready()
+        assert clouds.contents() == before
 
 
 @virtual_time
