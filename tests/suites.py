@@ -44,6 +44,7 @@ PLAYED = (
     "tests/composition",
     "tests/importing",
     "tests/platform",
+    "tests/recovery",
     "tests/reliability",
     "tests/security",
     "tests/tenants",
@@ -86,6 +87,20 @@ SLOW_TESTS = {
     ),
     "tests/reliability/test_r11_route_disappearance.py": (
         "test_things_that_cloudflare_does_not_show_are_not_gone",
+    ),
+    "tests/recovery/test_lost_cluster.py": (
+        "test_copies_in_a_second_live_cluster_can_be_deleted_without_harm",
+        "test_fleet_of_fifty_objects_is_recovered_and_can_be_deleted",
+        "test_marks_of_a_third_cluster_stay_foreign",
+        "test_objects_of_other_names_inherit_nothing",
+        "test_objects_that_are_restored_with_status_and_finalizers_are_recovered",
+        "test_objects_with_new_uids_in_a_cluster_of_the_same_id_are_recovered_by_the_flag",
+        "test_routes_are_recovered_by_the_tag_of_the_lost_cluster",
+        "test_states_that_are_restored_before_their_routes_withdraw_nothing",
+    ),
+    "tests/reliability/test_r28_upgrade.py": (
+        "test_fields_of_a_later_version_are_kept_and_cause_no_write",
+        "test_objects_of_an_earlier_version_are_served_without_a_cloud_write",
     ),
     "tests/reliability/test_r23_poison.py": ("test_objects_that_always_fail_do_not_slow_others_down",),
     "tests/reliability/test_r30_instances.py": ("test_large_collections_are_rendered_and_compared_in_turns",),

@@ -8,6 +8,7 @@ from datetime import timedelta
 from edgekeeper.controllers.bridge.ack import API_MAPPING, CERTIFICATE, DOMAIN_NAME
 from edgekeeper.controllers.bridge.domains.wiring import DomainOptions
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.ownership import Owner
 from edgekeeper.kube.kinds import Key, Kind
 from kubesim.plane.resource import GroupResource
 from kubesim.virtual import virtual_time
@@ -231,3 +232,24 @@ async def _create(scene: Scene, kind: Kind, key: Key, spec: JsonObject) -> None:
     metadata = {"name": key.name, "namespace": key.namespace}
     obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
     await scene.stage.user.create(kind, obj)
+
+
+@virtual_time
+async def test_domain_name_that_a_lost_cluster_has_left_is_adopted_by_ack() -> None:
+    lost = Owner("lost-cluster", DOMAIN.namespace, DOMAIN.name, "00000000-0000-4000-8000-000000000000")
+    async with playing(replace(ACK_MODE, lost_clusters=frozenset({lost.cluster}))) as scene:
+        scene.estate.make_domain(NAME, API, scene.certificate())
+        live = scene.estate.gateway.keep(scene.estate.gateway.domains[NAME], tags=lost.tags())
+        scene.estate.make_record(NAME, f"{live.target}.")
+        await scene.api()
+        await scene.create(domain())
+        await scene.ready(DOMAIN)
+        uid = scene.object(DOMAIN)["metadata"]["uid"]
+        assert scene.live().tags["edgekeeper.io/uid"] == uid
+        assert scene.live().target == live.target
+        assert [one["name"] for one in scene.status(DOMAIN)["inventory"]] == [NAME]
+        assert not _writes(scene), "everything was there"
+        await scene.delete(DOMAINS, DOMAIN)
+        await scene.gone(DOMAIN)
+        assert not scene.names
+        assert not scene.records

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from edgekeeper.api.lambda_permission import PERMISSION_FINALIZER
 from edgekeeper.controllers.bridge.ack import API_MAPPING, DOMAIN_NAME
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import DEPLOYMENT, NAMESPACE, Key, Kind
 from kubesim.virtual import virtual_time
-from tests.bridge.world import ACK_MODE, API, DOMAIN, DOMAINS, NAME, OPTIONS, Scene, domain, playing
+from tests.bridge.world import (
+    ACK_MODE,
+    API,
+    DOMAIN,
+    DOMAINS,
+    NAME,
+    OPTIONS,
+    PERMISSION,
+    PERMISSIONS,
+    SOURCE,
+    Scene,
+    domain,
+    permission,
+    playing,
+    statement,
+)
 
 CHILD = Key("default", "api-example-com")
 FINALIZER = "bridge.ack.tubi.internal/apigateway-domain"
@@ -111,3 +127,25 @@ async def test_nothing_is_written_while_ack_bridge_runs() -> None:
         assert not scene.names
         await user.delete(DEPLOYMENT, key)
         await scene.ready(DOMAIN)
+
+
+@virtual_time
+async def test_permission_of_ack_bridge_is_served_as_it_is_and_goes_whole_once_adopted() -> None:
+    """Statements have no mark, and what ack-bridge says in the status is not documented: so the user says whose they are."""
+    async with playing(start=False) as scene:
+        scene.estate.make_statement("api", SOURCE)
+        scene.estate.statements()["api"]["Principal"] = {"Service": "apigateway.amazonaws.com"}
+        before = dict(scene.estate.statements())
+        obj = permission(statement("api"))
+        obj["metadata"]["finalizers"] = [PERMISSION_FINALIZER]
+        await scene.create(obj)
+        writes = scene.estate.writes
+        scene.stage.start_operator()
+        await scene.ready(PERMISSION)
+        await scene.annotate(PERMISSIONS, PERMISSION, adopt="true")
+        await scene.until(lambda: bool(scene.status(PERMISSION).get("inventory")))
+        assert scene.estate.writes == writes
+        assert scene.estate.statements() == before
+        await scene.delete(PERMISSIONS, PERMISSION)
+        await scene.gone(PERMISSION)
+        assert not scene.estate.statements()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from edgekeeper.core.ownership import Owner
 from edgekeeper.kube.kinds import Key
 from tests.bridge.estate import BridgeEstate
 from tests.bridge.world import (
@@ -14,6 +15,7 @@ from tests.bridge.world import (
     DOMAINS,
     FUNCTIONS,
     NAME,
+    OPTIONS,
     PERMISSION,
     PERMISSIONS,
     SOURCE,
@@ -23,6 +25,7 @@ from tests.bridge.world import (
     make_api,
     permission,
     statement,
+    system,
 )
 from tests.crash.stage import Stage
 from tests.crash.system import Scenarios
@@ -32,7 +35,11 @@ domains: Scenarios[BridgeEstate] = Scenarios()
 """In both modes."""
 direct_domains: Scenarios[BridgeEstate] = Scenarios()
 """In `direct` mode only."""
+recoveries: Scenarios[BridgeEstate] = Scenarios()
+"""With an operator that was told to take over what a lost cluster has left."""
 
+LOST = Owner("lost-cluster", DOMAIN.namespace, DOMAIN.name, "00000000-0000-4000-8000-000000000000")
+RECOVERING = system(replace(OPTIONS, lost_clusters=frozenset({LOST.cluster})))
 NARROW = SOURCE.replace("/*/*", "/*/GET/orders")
 OTHER = "other12345"
 
@@ -311,4 +318,47 @@ async def mapping_that_others_change(stage: Stage[BridgeEstate]) -> None:
     live = gateway.domain(NAME)
     gateway.keep(live, mappings=tuple(replace(one, api=OTHER) for one in live.mappings))
     await stage.until(lambda: [one.api for one in gateway.domain(NAME).mappings] == [API])
+    await stage.settled()
+
+
+# After the loss of a cluster
+
+
+def _left_domain(stage: Stage[BridgeEstate]) -> None:
+    """What a lost cluster has left: a certificate and a domain name with its tags, a mapping, and a record."""
+    estate = stage.outside
+    issued = estate.certificates.add_issued(NAME)
+    estate.certificates.shelf.put(issued.arn, replace(issued, tags=LOST.tags()))
+    estate.make_domain(NAME, API, issued.arn)
+    live = estate.gateway.keep(estate.gateway.domains[NAME], tags=LOST.tags())
+    estate.make_record(NAME, f"{live.target}.")
+
+
+def _left_statement(stage: Stage[BridgeEstate], id_: str) -> None:
+    estate = stage.outside
+    estate.make_statement(id_, SOURCE)
+    estate.foreign.discard(id_)
+    estate.statements()[id_]["Principal"] = {"Service": "apigateway.amazonaws.com"}
+
+
+@recoveries.add
+async def domain_recovered(stage: Stage[BridgeEstate]) -> None:
+    await make_api(stage)
+    _left_domain(stage)
+    await stage.create(domain(certificateStrategy="create"))
+    await stage.settled()
+
+
+@recoveries.add
+async def domain_recovered_and_deleted(stage: Stage[BridgeEstate]) -> None:
+    await domain_recovered.drive(stage)
+    await stage.delete(DOMAINS, DOMAIN)
+    await stage.settled()
+
+
+@recoveries.add
+async def permission_recovered_and_deleted(stage: Stage[BridgeEstate]) -> None:
+    _left_statement(stage, "api")
+    await permitted(stage)
+    await stage.delete(PERMISSIONS, PERMISSION)
     await stage.settled()

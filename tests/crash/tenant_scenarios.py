@@ -9,16 +9,19 @@ from edgekeeper.controllers.cloudfront.wiring import KIND
 from edgekeeper.core.annotations import PAUSED
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.ownership import Owner
 from kubesim.aws.cloudfront.resources import ParameterDefinition
 from tests.crash.stage import Stage
 from tests.crash.system import Scenarios
 from tests.tenants.estate import DISTRIBUTION, Estate
-from tests.tenants.system import KEY, TENANTS, tenant
+from tests.tenants.system import KEY, OPTIONS, TENANTS, system, tenant
 
 scenarios: Scenarios[Estate] = Scenarios()
 """On an account that has had tenants before: there is an endpoint for names to lead to."""
 first_steps: Scenarios[Estate] = Scenarios()
 """On one that has not."""
+recoveries: Scenarios[Estate] = Scenarios()
+"""With an operator that was told to take over what a lost cluster has left."""
 
 OTHER = KEY._replace(name="second-tenant")
 
@@ -30,6 +33,8 @@ def _inhabited(clock: Clock) -> Estate:
 
 
 INHABITED = replace(TENANTS, outside=_inhabited)
+LOST = Owner("lost-cluster", KEY.namespace, KEY.name, "00000000-0000-4000-8000-000000000000")
+RECOVERING = replace(system(replace(OPTIONS, lost_clusters=frozenset({LOST.cluster}))), outside=_inhabited)
 
 SHOP, WWW, NEW = "shop.example.com", "www.example.com", "new.example.com"
 REQUEST: JsonObject = {"validationTokenHost": "cloudfront", "primaryDomainName": SHOP}
@@ -304,6 +309,27 @@ async def adoption(stage: Stage[Estate]) -> None:
     obj = tenant(KEY, SHOP, dns=dns(stage))
     obj["metadata"]["annotations"] = {ADOPT: "true"}
     await stage.create(obj)
+    await stage.settled()
+
+
+def _left_behind(stage: Stage[Estate]) -> None:
+    """What a lost cluster has left: a tenant with its tags, and a record."""
+    stage.outside.make_tenant(KEY.name, SHOP, tags=LOST.tags())
+    endpoint = stage.outside.cloud.cloudfront.default_group().endpoint
+    stage.outside.make_record(SHOP, f"{endpoint}.")
+
+
+@recoveries.add
+async def recovery(stage: Stage[Estate]) -> None:
+    _left_behind(stage)
+    await named(stage)
+
+
+@recoveries.add
+async def recovery_and_deletion(stage: Stage[Estate]) -> None:
+    _left_behind(stage)
+    await named(stage)
+    await stage.delete(KIND, KEY)
     await stage.settled()
 
 

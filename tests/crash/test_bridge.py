@@ -10,7 +10,7 @@ import pytest
 
 from tests.bridge.estate import BridgeEstate
 from tests.bridge.world import DIRECT, THROUGH_ACK
-from tests.crash.bridge_scenarios import direct_domains, domains, permissions
+from tests.crash.bridge_scenarios import RECOVERING, direct_domains, domains, permissions, recoveries
 from tests.crash.faults import Mode
 from tests.crash.runner import explore, rest
 from tests.crash.sampling import ALL, EVERY_PLAN_OF_MANY, modes_of, sample_of
@@ -19,6 +19,7 @@ from tests.crash.system import Scenario, System
 STAGED = [
     *(("direct", DIRECT, one) for one in (*permissions, *domains, *direct_domains)),
     *(("ack", THROUGH_ACK, one) for one in domains),
+    *(("recovering", RECOVERING, one) for one in recoveries),
 ]
 PLAYED = [
     pytest.param(system, one, mode, id=f"{name}-{one.name}-{mode.name}")

@@ -12,11 +12,15 @@ from tests.crash.faults import Mode
 from tests.crash.runner import explore, rest
 from tests.crash.sampling import ALL, EVERY_PLAN, modes_of, sample_of
 from tests.crash.system import Scenario, System
-from tests.crash.tenant_scenarios import INHABITED, first_steps, scenarios
+from tests.crash.tenant_scenarios import INHABITED, RECOVERING, first_steps, recoveries, scenarios
 from tests.tenants.estate import Estate
 from tests.tenants.system import TENANTS
 
-STAGED = [*((INHABITED, one) for one in scenarios), *((TENANTS, one) for one in first_steps)]
+STAGED = [
+    *((INHABITED, one) for one in scenarios),
+    *((TENANTS, one) for one in first_steps),
+    *((RECOVERING, one) for one in recoveries),
+]
 PLAYED = [
     pytest.param(system, one, mode, id=f"{one.name}-{mode.name}")
     for number, (system, one) in enumerate(sample_of(STAGED))

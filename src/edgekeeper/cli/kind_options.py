@@ -28,6 +28,7 @@ from edgekeeper.cloud.budget import LaneRate
 from edgekeeper.cloud.cloudflare.client import BASE_URL, checked_base
 from edgekeeper.cloud.rates import DEFAULT_RATES
 from edgekeeper.core.drift import Policy
+from edgekeeper.core.ownership import is_cluster_id
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule
@@ -146,6 +147,15 @@ class HostnamePolicy(click.ParamType[Mapping[str, tuple[str, ...]]]):
         return {str(namespace): tuple(domains) for namespace, domains in tree.items()}
 
 
+def checked_cluster_id(text: str) -> str:
+    """The id of a cluster. Raise ValueError if no cluster can have it."""
+    if not is_cluster_id(text):
+        raise ValueError(
+            f"{text!r} is not the id of a cluster: up to 63 letters, digits, dots, dashes and underscores"
+        )
+    return text
+
+
 def _is_list_of_text(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
@@ -244,6 +254,13 @@ _OPTIONS = (
         help="The cluster id in ownership tags.  [default: the uid of the namespace kube-system]",
     ),
     _option(
+        "--adopt-from-cluster",
+        type=Parsed("id", checked_cluster_id),
+        multiple=True,
+        metavar="ID",
+        help="Take over what objects of the same namespace and name have left in the clouds, in this lost cluster. Repeatable.",
+    ),
+    _option(
         "--drift-policy",
         type=click.Choice([str(policy) for policy in Policy]),
         default=str(Policy.ENFORCE),
@@ -308,6 +325,7 @@ def _settings(values: Mapping[str, Any]) -> KindSettings:
         AwsSettings(region=values["aws_region"], endpoint_url=values["aws_endpoint_url"]),
         CommonOptions(
             cluster=values["cluster_id"],
+            lost_clusters=frozenset(values["adopt_from_cluster"]),
             drift_policy=Policy(values["drift_policy"]),
             cleanup_timeout=values["cleanup_timeout"],
             role_arns=frozenset(values["allowed_role_arns"]) or None,

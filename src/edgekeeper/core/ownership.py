@@ -12,6 +12,8 @@ check is a hash of cluster, namespace, name and uid together; the rest is for di
     OTHERS     the mark of another object or cluster, or one that cannot be parsed, for example of a later version
     FORMER     the mark of an earlier object of the same cluster, namespace and name, which therefore no longer exists;
                the cloud object can be adopted
+    INHERITED  the mark of an object of the same namespace and name in a cluster that an administrator has named as
+               lost (`--adopt-from-cluster`), which may be the own one; the cloud object is adopted
     MINE       the mark of exactly this object
 
 Like names, the formats never change; golden tests check that. Marks prevent mistakes, not attacks: anyone who may write
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -47,6 +49,7 @@ class Ownership(Enum):
     UNMARKED = auto()
     OTHERS = auto()
     FORMER = auto()
+    INHERITED = auto()
     MINE = auto()
 
 
@@ -59,6 +62,8 @@ class Mark:
     uid: str
     check: str
     """A hash of cluster, namespace, name and uid of the owner."""
+    cluster_id: str = field(default="", compare=False)
+    """The id itself, where the mark has it: in tags, but not in comments."""
 
 
 UNREADABLE: Final = Mark("", "", "")
@@ -73,10 +78,12 @@ class Owner:
     """Empty for a cluster-scoped object."""
     name: str
     uid: str
+    lost_clusters: frozenset[str] = field(default=frozenset(), compare=False)
+    """The clusters whose object of this namespace and name is succeeded by this one. Not part of the mark."""
 
     def __post_init__(self) -> None:
         # These values are inserted into tags, comments and queries, so their syntax is checked here against injection.
-        if not _CLUSTER.fullmatch(self.cluster):
+        if not is_cluster_id(self.cluster):
             raise ValueError(f"not a cluster id: {self.cluster!r}")
         if not _UID.fullmatch(self.uid):
             raise ValueError(f"not a uid: {self.uid!r}")
@@ -84,17 +91,21 @@ class Owner:
             raise ValueError(f"not the name of an object: {self.namespace!r}, {self.name!r}")
 
     @classmethod
-    def of(cls, obj: JsonObject, cluster: str) -> Owner:
+    def of(cls, obj: JsonObject, cluster: str, lost_clusters: frozenset[str] = frozenset()) -> Owner:
         """The owner for an object. Raise ValueError if it has no name or uid yet."""
         namespace, name, uid = (
             str(dig(obj, "metadata", part) or "") for part in ("namespace", "name", "uid")
         )
-        return cls(cluster, namespace, name, uid)
+        return cls(cluster, namespace, name, uid, lost_clusters)
 
     @property
     def mark(self) -> Mark:
         check = fingerprint(self.cluster, self.namespace, self.name, self.uid)
-        return Mark(fingerprint(self.cluster), self.uid, check)
+        return Mark(fingerprint(self.cluster), self.uid, check, self.cluster)
+
+    def succeeds(self, mark: Mark, cluster: str) -> bool:
+        """Is it the mark of an object of this namespace and name in a cluster?"""
+        return mark.uid != "" and replace(self, cluster=cluster, uid=mark.uid).mark == mark
 
     def tags(self) -> dict[str, str]:
         """The mark as tags."""
@@ -107,6 +118,11 @@ class Owner:
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         comment = f"{_COMMENT_PREFIX}{mark.cluster}/{mark.uid}/{mark.check} {name}"
         return comment if len(comment) <= LONGEST_COMMENT else f"{comment[: LONGEST_COMMENT - 3]}..."
+
+
+def is_cluster_id(text: str) -> bool:
+    """May a cluster have this id?"""
+    return _CLUSTER.fullmatch(text) is not None
 
 
 def cluster_comment_prefix(cluster: str) -> str:
@@ -135,11 +151,17 @@ def parse_comment(comment: str | None) -> Mark | None:
     return Mark(*match.groups()) if match else UNREADABLE
 
 
+def is_owned(mark: Mark | None, owner: Owner) -> bool:
+    """Does a mark prove that something is the owner's, already or by inheritance?"""
+    return is_mine(mark, owner) in (Ownership.MINE, Ownership.INHERITED)
+
+
 def is_mine(mark: Mark | None, owner: Owner) -> Ownership:
     """Compare a mark with an owner, by the table at the top of the module."""
     if mark is None:
         return Ownership.UNMARKED
     if mark == owner.mark:
         return Ownership.MINE
-    is_former = mark.uid != "" and replace(owner, uid=mark.uid).mark == mark
-    return Ownership.FORMER if is_former else Ownership.OTHERS
+    if any(owner.succeeds(mark, cluster) for cluster in owner.lost_clusters):
+        return Ownership.INHERITED
+    return Ownership.FORMER if owner.succeeds(mark, owner.cluster) else Ownership.OTHERS

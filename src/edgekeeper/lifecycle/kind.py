@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
+import msgspec
+
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall
@@ -102,6 +104,8 @@ class ExternalKind(Protocol[BaseT, SnapshotT]):
     """The ownership mark, for messages: `its tags`."""
     declaration: ClassVar[Declaration]
     """The conditions. The informative ones include `Synced` and `Paused`."""
+    status_type: ClassVar[type[msgspec.Struct] | None] = None
+    """The type of the status. Fields that it does not have, of a later version, are kept; without a type none are."""
     conflicts: ClassVar[frozenset[str]] = frozenset()
     """Reasons of refusals that may be outdated, so that they are reported only after a live observation."""
     reported_waits: ClassVar[frozenset[str]] = frozenset()

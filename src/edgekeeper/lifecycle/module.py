@@ -32,6 +32,7 @@ from edgekeeper.cloud.cloudflare.accounts import Cloudflare
 from edgekeeper.core.conditions import READY
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.ownership import Owner
 from edgekeeper.core.readiness import Readiness, condition_readiness
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import Claims
@@ -94,6 +95,8 @@ class CommonOptions:
     """The Route 53 zones that objects may name; None for any."""
     hostnames: Mapping[str, tuple[str, ...]] | None = None
     """The domains below which objects may have hostnames, by namespace; None for any."""
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name in this one."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,15 @@ class KindOptions:
     intervals: Intervals = field(default_factory=Intervals)
     predecessor_namespace: str = ""
     """The namespace of the operator that the kind replaces: as long as it runs there, nothing is written."""
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name in this one."""
 
     @classmethod
     def of(cls, common: CommonOptions, **own: Any) -> Self:
         """The options of a kind. `own` are those that it adds."""
         return cls(
             cluster=common.cluster,
+            lost_clusters=common.lost_clusters,
             drift_policy=common.drift_policy,
             cleanup_timeout=common.cleanup_timeout,
             max_concurrent=common.max_concurrent,
@@ -122,6 +128,10 @@ class KindOptions:
             predecessor_namespace=common.namespace,
             **own,
         )
+
+    def owner_of(self, obj: JsonObject) -> Owner:
+        """An object as the owner of something in a cloud."""
+        return Owner.of(obj, self.cluster, self.lost_clusters)
 
 
 @dataclass(frozen=True)

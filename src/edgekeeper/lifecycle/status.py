@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from edgekeeper.core.clock import Clock, timestamp
 from edgekeeper.core.conditions import READY, Conditions, Declaration
 from edgekeeper.core.errors import Conflict, PassError, Stall
@@ -47,7 +49,7 @@ class StatusWriter:
             if outage:
                 self._mark_outage(obj, conditions, outage)
             marked = conditions.to_list()
-        status = self._complete(report.status, marked)
+        status = {**self._unknown(obj), **self._complete(report.status, marked)}
         return StatusWrite(_stamped(status, obj, report, self.clock.now()))
 
     def explain(self, request: Request, error: PassError) -> Outcome:
@@ -118,6 +120,13 @@ class StatusWriter:
 
     def _complete(self, status: JsonObject, conditions: list[Any]) -> JsonObject:
         return {**self.kind.derive(status, conditions), "conditions": conditions}
+
+    def _unknown(self, obj: JsonObject) -> JsonObject:
+        """Fields of the status that a later version has written, before it was rolled back to this one."""
+        if self.kind.status_type is None:
+            return {}
+        known = {field.encode_name for field in msgspec.structs.fields(self.kind.status_type)}
+        return {name: value for name, value in dig_object(obj, "status").items() if name not in known}
 
     def _is_already_reported(self, request: Request, error: PassError) -> bool:
         ready = Conditions.of(self.kind.declaration, request.object, self.clock.now()).before(READY)

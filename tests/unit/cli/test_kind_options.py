@@ -90,6 +90,13 @@ def test_variables_mean_the_same(variable: str, value: str) -> None:
     assert value in (settings.common.drift_policy, settings.common.cluster)
 
 
+def test_lost_clusters_are_named_by_flag_or_variable() -> None:
+    named = parsed("--adopt-from-cluster", "blue", "--adopt-from-cluster", "green").common
+    assert named.lost_clusters == parsed(EDGEKEEPER_ADOPT_FROM_CLUSTER="green blue").common.lost_clusters
+    assert named.lost_clusters == frozenset({"blue", "green"})
+    assert parsed().common.lost_clusters == frozenset()
+
+
 @pytest.mark.parametrize("policy", ["", "auto", "ENFORCE", "Report"])
 def test_drift_policy_is_spelled_exactly(policy: str) -> None:
     assert "is not one of 'enforce', 'report', 'suspend'" in complaint("--drift-policy", policy)
@@ -111,6 +118,7 @@ def test_drift_policy_is_spelled_exactly(policy: str) -> None:
         ("--cloudflare-api-base", "http://api.example.com", "an API token is only sent over https"),
         ("--drift-interval", "5", "'5' is not a duration"),
         ("--progress-interval", "0s", "'0s' is less than 1s"),
+        ("--adopt-from-cluster", "the old one", "'the old one' is not the id of a cluster"),
         ("--role", "gardener", "there is no role 'gardener': choose one of manager"),
     ],
 )

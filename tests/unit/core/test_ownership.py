@@ -99,6 +99,29 @@ def test_mark_of_an_earlier_object_of_the_same_name_is_told_from_others() -> Non
     assert is_mine(parse_comment(former.comment()), WEB) is Ownership.FORMER
 
 
+@given(OWNERS, OWNERS.map(lambda other: other.uid), st.booleans())
+def test_a_mark_is_inherited_exactly_from_the_namesake_in_a_named_cluster(
+    owner: Owner, uid: str, is_named: bool
+) -> None:
+    left = replace(owner, cluster="lost" if owner.cluster != "lost" else "gone", uid=uid)
+    heir = replace(owner, lost_clusters=frozenset({left.cluster if is_named else "a-third-one"}))
+    expected = Ownership.INHERITED if is_named else Ownership.OTHERS
+    assert is_mine(parse_tags(left.tags()), heir) is expected
+    assert is_mine(parse_comment(left.comment()), heir) is expected
+    name = "another" if owner.name != "another" else "yet-another"
+    assert is_mine(parse_tags(replace(left, name=name).tags()), heir) is Ownership.OTHERS
+    namespace = "another" if owner.namespace != "another" else "yet-another"
+    assert is_mine(parse_tags(replace(left, namespace=namespace).tags()), heir) is Ownership.OTHERS
+    assert heir.tags() == owner.tags(), "the clusters that it inherits from are no part of a mark"
+
+
+def test_mark_of_an_earlier_object_is_inherited_if_the_own_cluster_is_named() -> None:
+    former, heir = replace(WEB, uid="0" + UID[1:]), replace(WEB, lost_clusters=frozenset({WEB.cluster}))
+    assert is_mine(parse_tags(former.tags()), heir) is Ownership.INHERITED
+    assert is_mine(parse_tags(WEB.tags()), heir) is Ownership.MINE
+    assert is_mine(UNREADABLE, heir) is Ownership.OTHERS
+
+
 @pytest.mark.parametrize(
     "tags", [{}, {"team": "shop"}, {"edgekeeper.io/adopt": "true"}, {"edgekeeper.io/uid": ""}]
 )

@@ -138,6 +138,11 @@ class Acm:
         ask = AwsCall(op.LIST_CERTIFICATE_TAGS, arn, {"CertificateArn": arn}, _parse_tags)
         return await self._aws.find(ask, "ResourceNotFoundException")
 
+    async def tag(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Set tags of a certificate. Its other tags stay."""
+        request = {"CertificateArn": arn, "Tags": [{"Key": key, "Value": tags[key]} for key in sorted(tags)]}
+        await self._aws.call(AwsCall(op.TAG_CERTIFICATE, arn, request, lambda _: None))
+
     async def delete(self, arn: str) -> bool:
         """Delete a certificate that is not in use. Return False if it did not exist."""
         ask = AwsCall(op.DELETE_CERTIFICATE, arn, {"CertificateArn": arn}, lambda _: True)

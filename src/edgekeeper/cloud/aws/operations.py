@@ -62,6 +62,7 @@ LIST_CERTIFICATES: Final = _read("acm", "ListCertificates", rates.ACM_LIST, _LIS
 LIST_CERTIFICATE_TAGS: Final = _read("acm", "ListTagsForCertificate", rates.ACM)
 REQUEST_CERTIFICATE: Final = _write("acm", "RequestCertificate", rates.ACM_REQUEST, idempotent=True)
 """The idempotency token makes the second request the same as the first."""
+TAG_CERTIFICATE: Final = _write("acm", "AddTagsToCertificate", rates.ACM, idempotent=True)
 DELETE_CERTIFICATE: Final = _write("acm", "DeleteCertificate", rates.ACM, idempotent=True)
 
 CREATE_DOMAIN: Final = _write(

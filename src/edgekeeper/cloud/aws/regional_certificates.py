@@ -46,20 +46,24 @@ class RegionalCertificates:
         return best_certificate(valid, [domain])
 
     async def requested(self, region: str, domain: str, owner: Owner) -> str:
-        """The certificate for the domain that an owner has requested, by its tags; empty if there is none.
+        """The certificate for the domain that an owner has requested or inherits, by its tags; empty if there is none.
 
-        Found by a listing, for a request whose response was lost.
+        Found by a listing, for a request whose response was lost, or whose status was.
         """
         for one in await self._listed.get(region):
             is_fitting = one.names == (domain,) and one.status not in ("FAILED", "VALIDATION_TIMED_OUT")
-            if is_fitting and await self.is_owned(region, one.arn, owner):
+            owned = (Ownership.MINE, Ownership.INHERITED)
+            if is_fitting and await self.whose(region, one.arn, owner) in owned:
                 return one.arn
         return ""
 
-    async def is_owned(self, region: str, arn: str, owner: Owner) -> bool:
-        """Do the tags of a certificate name this owner?"""
-        tags = await self._acm(region).tags(arn)
-        return bool(tags) and is_mine(parse_tags(tags or {}), owner) is Ownership.MINE
+    async def whose(self, region: str, arn: str, owner: Owner) -> Ownership:
+        """Who owns a certificate, by its tags."""
+        return is_mine(parse_tags(await self._acm(region).tags(arn) or {}), owner)
+
+    async def tag(self, region: str, arn: str, tags: Mapping[str, str]) -> None:
+        """Set tags of a certificate. Its other tags stay."""
+        await self._acm(region).tag(arn, tags)
 
     async def request(self, region: str, domain: str, owner: Owner, tags: Mapping[str, str]) -> str:
         """Request a certificate that is validated by DNS. Asking again within an hour gives the same one."""

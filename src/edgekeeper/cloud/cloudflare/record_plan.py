@@ -64,6 +64,8 @@ class RecordChange:
     """Ids of records that are ours though they bear no mark: an operator that came before us wrote them."""
     others: str = ""
     """How the marks of all owners begin. Records with the mark of another one are not taken over, `adopt` or not."""
+    inherited: frozenset[str] = frozenset()
+    """Marks of the same owner in clusters that are lost. Records with one of them are ours, and get our mark."""
     release: bool = False
     """For a withdrawal: whether the records stay, without our mark."""
 
@@ -79,8 +81,14 @@ class RecordChange:
         return comment is not None and f"{comment} ".startswith(f"{self.mark} ")
 
     def owns(self, record: DnsRecord) -> bool:
-        """Whether a record is ours: by its mark, or because its id is known."""
-        return record.id in self.known or self.marks(record.comment)
+        """Whether a record is ours: by its mark, or because its id is known and it has no mark of another."""
+        is_known = record.id in self.known and not self.is_anothers(record)
+        return is_known or self.marks(record.comment) or self.inherits(record)
+
+    def inherits(self, record: DnsRecord) -> bool:
+        """Whether a record has the mark of the same owner in a lost cluster."""
+        comment = f"{record.comment or ''} "
+        return any(comment.startswith(f"{mark} ") for mark in self.inherited)
 
     def is_anothers(self, record: DnsRecord) -> bool:
         """Whether a record bears the mark of another owner."""
@@ -88,6 +96,7 @@ class RecordChange:
             bool(self.others)
             and (record.comment or "").startswith(self.others)
             and not self.marks(record.comment)
+            and not self.inherits(record)
         )
 
     @property
@@ -169,7 +178,7 @@ def _match_exactly(
 
 
 def _release(change: RecordChange, ours: Sequence[DnsRecord]) -> RecordPlan:
-    marked = [record for record in ours if change.marks(record.comment)]
+    marked = [record for record in ours if change.marks(record.comment) or change.inherits(record)]
     return RecordPlan(patches=tuple((record, {"comment": ""}) for record in marked))
 
 

@@ -17,7 +17,7 @@ from edgekeeper.cloud.aws.tenants import DistributionTenant
 from edgekeeper.controllers.cloudfront.guards import EVERYTHING, Guards
 from edgekeeper.core.annotations import DeletionPolicy, Wishes
 from edgekeeper.core.json import JsonObject, dig, dig_list
-from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
+from edgekeeper.core.ownership import Owner, is_owned, parse_tags
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.claims import (
     HOSTNAME,
@@ -44,6 +44,7 @@ class TenantProof:
 
     tenants: Tenants
     names: NameTemplate
+    lost_clusters: frozenset[str] = frozenset()
 
     async def __call__(self, claim: Claim) -> Proof:
         if claim.scope == TENANT_NAME:
@@ -60,7 +61,7 @@ class TenantProof:
         """
         mark = parse_tags(tenant.tags)
         if mark is not None:
-            return is_mine(mark, Owner.of(obj, self.names.cluster)) is Ownership.MINE
+            return is_owned(mark, Owner.of(obj, self.names.cluster, self.lost_clusters))
         return dig(obj, "status", "id") == tenant.id and self.names.name_of(obj) == tenant.name
 
 

@@ -21,9 +21,11 @@ recorded phase, so reconciling continues correctly after a crash, a lost respons
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
+
+from msgspec import structs
 
 from edgekeeper.cloud.aws.dns.planning import awaiting_propagation, removing
 from edgekeeper.cloud.aws.error_table import DNS_CONFLICT, DOMAIN_CONFLICT, NAME_CONFLICT
@@ -48,7 +50,7 @@ from edgekeeper.controllers.cloudfront.desired import (
     settings_of,
     tags_of,
 )
-from edgekeeper.controllers.cloudfront.ownership import adoption, is_ours, own_tenant
+from edgekeeper.controllers.cloudfront.ownership import adoption, is_inherited, is_ours, own_tenant
 from edgekeeper.controllers.cloudfront.records import record_plan, unserved, unwanted
 from edgekeeper.controllers.cloudfront.refusals import moves_group, refuse_spec, refuse_uncovered
 from edgekeeper.controllers.cloudfront.removal import removal_steps
@@ -56,8 +58,10 @@ from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.delta import Difference, describe
 from edgekeeper.core.drift import Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
-from edgekeeper.core.errors import Stall
+from edgekeeper.core.errors import Stall, Wait
+from edgekeeper.core.ownership import parse_tags
 from edgekeeper.core.steps import UNCHANGED, Plan, Step
+from edgekeeper.lifecycle.adoption import inheritance_reason
 
 _NO_ENDPOINT: Final = "the account has no connection group yet; CloudFront creates one with the first tenant"
 _SURPLUS: Final = "no domain of the spec needs them"
@@ -99,8 +103,17 @@ def _plan(snapshot: Snapshot) -> Plan[Step]:
     if snapshot.tenant is None:
         return _plan_absent(snapshot)
     if snapshot.status.id != snapshot.tenant.id or not is_ours(snapshot, snapshot.tenant):
-        return Plan((adoption(snapshot, snapshot.tenant),))
+        return Plan((adoption(snapshot, snapshot.tenant), *_after_adoption(snapshot, snapshot.tenant)))
     return _plan_present(snapshot, snapshot.tenant)
+
+
+def _after_adoption(snapshot: Snapshot, tenant: TenantSummary) -> Sequence[Step]:
+    """The steps that follow the adoption of a tenant, for a preview; none if something is in their way by then."""
+    adopted = replace(snapshot, status=structs.replace(snapshot.status, id=tenant.id))
+    try:
+        return _plan_present(adopted, tenant).steps
+    except (Stall, Wait):
+        return ()
 
 
 def _drift(snapshot: Snapshot, *, matches: bool) -> Decision:
@@ -182,10 +195,13 @@ def _differences(snapshot: Snapshot, tenant: TenantSummary) -> tuple[Difference,
 
 
 def _maintenance(snapshot: Snapshot, tenant: TenantSummary, drift: Decision) -> Iterator[Step]:
+    if is_inherited(snapshot):
+        # Only the old tags prove that the records are ours as well, so they are adopted before the tags are rewritten.
+        yield from record_plan(snapshot).adopting(_reason_of_marking(snapshot))
     yield from _marking(snapshot)
     yield from record_plan(snapshot).forgetting()
-    if snapshot.may_adopt:
-        yield from record_plan(snapshot).adopting()
+    if snapshot.may_adopt and not is_inherited(snapshot):
+        yield from record_plan(snapshot).adopting("the object has edgekeeper.io/adopt set")
     yield from _attachment(snapshot)
     if drift.push:
         yield from _pushing(snapshot, tenant, drift)
@@ -206,10 +222,16 @@ def _marking(snapshot: Snapshot) -> Iterator[Step]:
     for wanted in (snapshot.owner.tags(), tags_of(snapshot.spec, snapshot.owner)):
         missing = {key: value for key, value in wanted.items() if details.tags.get(key) != value}
         if missing:
-            yield do.MarkTenant(
-                details.arn, missing, details.tags, reason="its tags differ from those it should have"
-            )
+            inherited = details.id if is_inherited(snapshot) else ""
+            reason = _reason_of_marking(snapshot)
+            yield do.MarkTenant(details.arn, missing, details.tags, inherited, reason=reason)
             return
+
+
+def _reason_of_marking(snapshot: Snapshot) -> str:
+    if snapshot.details is not None and is_inherited(snapshot):
+        return inheritance_reason(parse_tags(snapshot.details.tags))
+    return "its tags differ from those it should have"
 
 
 def _attachment(snapshot: Snapshot) -> Iterator[Step]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
-from edgekeeper.api.cloudfront import read_tenant
+from edgekeeper.api.cloudfront import DistributionTenantStatus, read_tenant
 from edgekeeper.cloud.aws.dns.reporting import DNS_READY, DNS_REASONS
 from edgekeeper.cloud.aws.error_table import (
     DNS_ERROR,
@@ -47,6 +47,7 @@ class TenantKind(ExternalKind[Base, Snapshot]):
     name: ClassVar = "DistributionTenant"
     noun: ClassVar = "the tenant and its records"
     mark: ClassVar = "its tags"
+    status_type: ClassVar = DistributionTenantStatus
     declaration: ClassVar[Declaration] = DECLARATION
     conflicts: ClassVar = frozenset({NAME_CONFLICT, DOMAIN_CONFLICT})
     reported_waits: ClassVar = frozenset({DOMAIN_VALIDATION_PENDING, QUOTA_EXCEEDED})

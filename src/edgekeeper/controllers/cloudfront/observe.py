@@ -38,7 +38,7 @@ from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.drift import Policy
 from edgekeeper.core.errors import PassError, Stall
-from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
+from edgekeeper.core.ownership import Owner, Ownership, is_owned, parse_tags
 from edgekeeper.core.steps import Step
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.objects import KindObject
@@ -67,6 +67,8 @@ class Observer:
     guards: Guards
     cluster: str
     """The cluster id in the ownership tags."""
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name."""
     drift_policy: Policy = Policy.ENFORCE
 
     def begin(self, request: Request, wake: Callable[[], None]) -> Base:
@@ -111,7 +113,7 @@ class Observer:
     def _of_cluster(self, request: Request) -> Snapshot:
         """The part of the snapshot that follows from the object alone."""
         obj, wishes = read_tenant(request.object), Wishes.of(request.object)
-        owner = Owner.of(request.object, self.cluster)
+        owner = Owner.of(request.object, self.cluster, self.lost_clusters)
         return Snapshot(
             owner=owner,
             tenant_name=self.claims.tenant_name(request.object),
@@ -159,9 +161,7 @@ class Observer:
             if isinstance(tenant, DistributionTenant)
             else await self.account.tenants.details(tenant.id)
         )
-        is_marked = (
-            details is not None and is_mine(parse_tags(details.tags), snapshot.owner) is Ownership.MINE
-        )
+        is_marked = details is not None and is_owned(parse_tags(details.tags), snapshot.owner)
         return is_marked and not self.claims.with_tenant_name(tenant.name)
 
     async def _with_details(self, snapshot: Snapshot) -> Snapshot:
@@ -193,7 +193,7 @@ class Observer:
         For a tenant whose id is in the status only the hostname policy counts.
         """
         details, namespace = snapshot.details, snapshot.owner.namespace
-        if details is None or whose_tenant(snapshot) in (Ownership.MINE, Ownership.OTHERS):
+        if details is None or whose_tenant(snapshot) not in (Ownership.UNMARKED, Ownership.FORMER):
             return
         names = sorted(details.served)
         is_known = snapshot.status.id == details.id

@@ -13,7 +13,7 @@ from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
 from edgekeeper.core.steps import Step
-from edgekeeper.lifecycle.adoption import holder_message
+from edgekeeper.lifecycle.adoption import holder_message, inheritance_reason, may_adopt
 
 CREATION_WINDOW: Final = timedelta(minutes=1)
 """Largest difference between `status.creationStarted` and the creation time in AWS of a tenant that counts as ours."""
@@ -28,15 +28,18 @@ def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     """Does this object own the tenant?
 
     Its ownership tags decide. An untagged tenant is ours if the status has its id, its name is ours, and no other object
-    claims the name or one of its domains. A tenant tagged by an earlier object of this name is ours once it is adopted.
+    claims the name or one of its domains. A tenant tagged by an earlier object of this name, or by the one of a lost
+    cluster, is ours once its id is in the status; the latter also if the object is being deleted.
     """
     whose = whose_tenant(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
     is_claimed = snapshot.losses or any(rival.scope == TENANT_NAME for rival in snapshot.rivals)
     if whose is Ownership.UNMARKED and not is_claimed:
         return is_known or _is_begun(snapshot, tenant)
+    if whose is Ownership.INHERITED:
+        return (is_known or snapshot.deleting) and may_be_adopted(snapshot, tenant)
     if whose is Ownership.FORMER:
-        return is_known and _may_be_adopted(snapshot, tenant)
+        return is_known and may_be_adopted(snapshot, tenant)
     return whose is Ownership.MINE
 
 
@@ -44,6 +47,11 @@ def whose_tenant(snapshot: Snapshot) -> Ownership:
     """Ownership by the tags. Tags that were not read in this pass count as unmarked: the status decides then."""
     details = snapshot.details
     return is_mine(parse_tags(details.tags), snapshot.owner) if details else Ownership.UNMARKED
+
+
+def is_inherited(snapshot: Snapshot) -> bool:
+    """Has a lost cluster left the tenant, and does it still have the tags of that cluster?"""
+    return whose_tenant(snapshot) is Ownership.INHERITED
 
 
 def adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
@@ -56,14 +64,20 @@ def adoption(snapshot: Snapshot, tenant: TenantSummary) -> Step:
         raise Stall(DOMAIN_CONFLICT, f"tenant {tenant.name} ({tenant.id}) cannot be adopted: {lost}")
     if _is_begun(snapshot, tenant):
         return do.AdoptTenant(tenant, snapshot.status.id, reason="this object started its creation")
-    if _may_be_adopted(snapshot, tenant):
-        return do.AdoptTenant(tenant, snapshot.status.id, reason="the object has edgekeeper.io/adopt set")
-    raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {holder_message(whose)}")
+    mark = parse_tags(snapshot.details.tags) if snapshot.details else None
+    if may_be_adopted(snapshot, tenant):
+        wish = "the object has edgekeeper.io/adopt set"
+        is_inherited = whose is Ownership.INHERITED
+        reason = inheritance_reason(mark) if is_inherited else wish
+        return do.AdoptTenant(tenant, snapshot.status.id, is_inherited=is_inherited, reason=reason)
+    message = holder_message(whose, mark, snapshot.owner)
+    raise Stall(NAME_CONFLICT, f"tenant {tenant.name} ({tenant.id}) exists and {message}")
 
 
-def _may_be_adopted(snapshot: Snapshot, tenant: TenantSummary) -> bool:
-    is_free = whose_tenant(snapshot) in (Ownership.UNMARKED, Ownership.FORMER)
-    return snapshot.may_adopt and is_free and tenant.name == snapshot.tenant_name and not snapshot.losses
+def may_be_adopted(snapshot: Snapshot, tenant: TenantSummary) -> bool:
+    """May a tenant that is not ours become ours?"""
+    is_free = may_adopt(whose_tenant(snapshot), is_wished=snapshot.may_adopt)
+    return is_free and tenant.name == snapshot.tenant_name and not snapshot.losses
 
 
 def _is_begun(snapshot: Snapshot, tenant: TenantSummary) -> bool:

@@ -24,7 +24,7 @@ from edgekeeper.cloud.outbox import Owner as RecordOwner
 from edgekeeper.controllers.cloudfront import steps as do
 from edgekeeper.controllers.cloudfront.account import CloudFrontAccount
 from edgekeeper.controllers.cloudfront.certificates import PENDING
-from edgekeeper.controllers.cloudfront.ownership import is_ours
+from edgekeeper.controllers.cloudfront.ownership import is_ours, may_be_adopted
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall, Wait, reworded
 from edgekeeper.core.ownership import Ownership, is_mine, parse_tags
@@ -139,7 +139,8 @@ class Performer:
             return Wait(
                 _NOT_SHOWN_YET, NAME_CONFLICT, f"{refusal.message}; CloudFront does not return it yet"
             )
-        if is_ours(replace(snapshot, tenant=tenant), tenant) or snapshot.may_adopt:
+        seen = replace(snapshot, tenant=tenant)
+        if is_ours(seen, tenant) or snapshot.may_adopt or may_be_adopted(seen, tenant):
             return Conflict("the tenant exists and can be adopted")
         return reworded(refusal, f"{refusal.message} (it is {tenant.id})")
 

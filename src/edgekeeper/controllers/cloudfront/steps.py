@@ -59,6 +59,8 @@ class AdoptTenant(Step):
     tenant: TenantSummary
     known_id: str = ""
     """The id that the status has."""
+    is_inherited: bool = False
+    """Whether a lost cluster has left it. Then rewriting its tags completes the adoption, and is the event."""
 
     def __str__(self) -> str:
         return f"adopt tenant {self.tenant.id}"
@@ -66,8 +68,8 @@ class AdoptTenant(Step):
     def changes(self) -> tuple[Difference, ...]:
         return (Difference("status.id", self.known_id or ABSENT, self.tenant.id),)
 
-    def event(self) -> Event:
-        return Event("Normal", "Adopted", f"adopted tenant {self.tenant.id}: {self.reason}")
+    def event(self) -> Event | None:
+        return None if self.is_inherited else _adopted(self.tenant.id, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,17 @@ class MarkTenant(Step):
     tags: Mapping[str, str]
     present: Mapping[str, str]
     """The tags that the tenant has."""
+    inherited_id: str = ""
+    """The id of a tenant that a lost cluster has left; empty for any other."""
 
     def __str__(self) -> str:
         return f"tag {self.arn} with {', '.join(sorted(self.tags))}"
 
     def changes(self) -> tuple[Difference, ...]:
         return _tag_changes(self.tags, self.present)
+
+    def event(self) -> Event | None:
+        return _adopted(self.inherited_id, self.reason) if self.inherited_id else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +212,10 @@ def _request_changes(request: ManagedCertificateRequest | None) -> tuple[Differe
         "certificateTransparencyLoggingPreference": request.transparency_logging or None,
     }
     return compare({"managedCertificateRequest": fields}, {"managedCertificateRequest": {}})
+
+
+def _adopted(tenant_id: str, reason: str) -> Event:
+    return Event("Normal", "Adopted", f"adopted tenant {tenant_id}: {reason}")
 
 
 def _tag_changes(wanted: Mapping[str, str], present: Mapping[str, str]) -> tuple[Difference, ...]:

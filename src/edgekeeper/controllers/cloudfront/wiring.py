@@ -108,14 +108,23 @@ def tenant_kind(
 ) -> TenantKind:
     """Build the kind, and register its claims with those of all kinds."""
     tenants = tenant_claims(claims, account, options)
-    observer = Observer(account, memory, tenants, options.guards, options.cluster, options.drift_policy)
+    observer = Observer(
+        account,
+        memory,
+        tenants,
+        options.guards,
+        options.cluster,
+        options.lost_clusters,
+        options.drift_policy,
+    )
     return TenantKind(observer, Performer(account))
 
 
 def tenant_claims(claims: Claims, account: CloudFrontAccount, options: TenantOptions) -> TenantClaims:
     """Register the claims of DistributionTenants with those of all kinds."""
     names = NameTemplate(options.tenant_name_template, options.cluster)
-    return TenantClaims(claims, KIND, names, options.guards, TenantProof(account.tenants, names))
+    proof = TenantProof(account.tenants, names, options.lost_clusters)
+    return TenantClaims(claims, KIND, names, options.guards, proof)
 
 
 def _served(tenant: TenantSummary | None) -> frozenset[str]:

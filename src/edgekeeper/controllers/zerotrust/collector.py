@@ -9,6 +9,8 @@ Guarantees
       a list that is forbidden are no such answer: nothing is deleted.
     - Where more than `max(5, 10 %)` of all states have no route, none is collected until somebody confirms it by an
       annotation on the state.
+    - A state that was restored from a backup is not collected either without such a confirmation: its route may be about to
+      be restored.
     - Without the tenant the state stays, and says why.
 """
 
@@ -42,6 +44,7 @@ from edgekeeper.lifecycle.intervals import Intervals
 from edgekeeper.runtime.finalizers import has_finalizer, is_deleting
 
 MASS_DELETION: Final = "MassDeletion"
+RESTORED_STATE: Final = "RestoredState"
 CONFIRM: Final = "edgekeeper.io/confirm-deletion"
 SETTLING: Final = timedelta(seconds=30)
 """How long a route must be gone, so that the others that are gone are known, too."""
@@ -75,7 +78,7 @@ class Collector:
             return requeue(self.intervals.steady)
         task = self.cluster.task(route)
         if task is None or not (task.is_deletion and task.is_completed):
-            self._hold_back(route, confirmed)
+            self._hold_back(route, state, confirmed)
             if left := self._settling(route):
                 return requeue(left)
         return await self._withdraw(route, state, task)
@@ -98,10 +101,18 @@ class Collector:
         left = SETTLING - timedelta(seconds=self.clock.monotonic() - since)
         return max(left, timedelta(0))
 
-    def _hold_back(self, route: Key, confirmed: object) -> None:
+    def _hold_back(self, route: Key, state: StateObject | None, confirmed: object) -> None:
         self.gone.setdefault(route, self.clock.monotonic())
         total = len(self.cluster.states.keys())
-        if len(self.gone) <= max(_BRAKE_COUNT, _BRAKE_SHARE * total) or str(confirmed).casefold() == "true":
+        if str(confirmed).casefold() == "true":
+            return
+        if state is not None and state.is_restored:
+            raise Stall(
+                RESTORED_STATE,
+                f"this state was restored from a backup, and HTTPRoute {route} does not exist: restore the route; or if it is "
+                f'gone for good, annotate this ConfigMap with {CONFIRM}: "true" to withdraw what it lists',
+            )
+        if len(self.gone) <= max(_BRAKE_COUNT, _BRAKE_SHARE * total):
             return
         raise Stall(
             MASS_DELETION,

@@ -25,6 +25,7 @@ from edgekeeper.controllers.zerotrust.decide_names import (
     withdraw_records,
     withdraw_rules,
 )
+from edgekeeper.controllers.zerotrust.ownership import inherited_things, items_of_others
 from edgekeeper.controllers.zerotrust.refusals import check
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.tokens import publish_token, withdraw_tokens
@@ -52,14 +53,23 @@ def decide(snapshot: Snapshot) -> Plan[Step]:
 def work(snapshot: Snapshot) -> tuple[Step, ...]:
     """What is not as wanted, for one who only looks."""
     check(snapshot)
-    return tuple(_work(snapshot))
+    return (*_adoption(snapshot), *_work(snapshot))
 
 
 def _claim(snapshot: Snapshot) -> Iterator[Step]:
     status, subject = snapshot.subject.status, snapshot.subject
     is_claimed = status.phase in ("InProgress", "Failed") and status.observed_generation == subject.generation
-    if not is_claimed or status.worker_pod != snapshot.worker:
+    adoption = tuple(_adoption(snapshot))
+    if not adoption and (not is_claimed or status.worker_pod != snapshot.worker):
         yield do.Claim(snapshot.worker, reason="nobody carries it out")
+    yield from adoption
+
+
+def _adoption(snapshot: Snapshot) -> Iterator[Step]:
+    if things := tuple(inherited_things(snapshot)):
+        clusters = ", ".join(cluster.id for cluster in snapshot.lost)
+        reason = f"the route of this name in a lost cluster ({clusters}) has left it"
+        yield do.Adopt(snapshot.worker, things, reason=reason)
 
 
 def _work(snapshot: Snapshot) -> Iterator[Step]:
@@ -72,6 +82,9 @@ def _work(snapshot: Snapshot) -> Iterator[Step]:
     if not snapshot.subject.is_withdrawal:
         yield from publish_rules(snapshot)
         yield from publish_records(snapshot)
+    if foreign := items_of_others(snapshot):
+        yield do.Forget(foreign, reason="another cluster publishes it")
+        return
     yield from withdraw_records(snapshot)
     yield from withdraw_rules(snapshot)
     yield from withdraw_applications(snapshot)

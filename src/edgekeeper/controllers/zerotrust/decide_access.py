@@ -43,7 +43,7 @@ def publish_application(snapshot: Snapshot) -> Iterator[Step]:
         yield from withdraw_rules(snapshot)
         covered = subject.hostnames
     live, tag = snapshot.application, cluster_tag(snapshot.cluster)
-    tags = {*(live.tags if live else ()), tag}
+    tags = {tag, *(one for one in (live.tags if live else ()) if one not in snapshot.tags)}
     settings = application_settings(subject.spec, snapshot.access, covered, tags)
     policies = _wanted_policies(snapshot)
     if live is None:
@@ -137,15 +137,15 @@ def _shown(policy: JsonObject) -> str:
 
 
 def withdraw_applications(snapshot: Snapshot) -> Iterator[Step]:
-    subject, tag = snapshot.subject, cluster_tag(snapshot.cluster)
+    subject, tags = snapshot.subject, snapshot.tags
     recorded = {item.id: item for item in snapshot.items("AccessApplication")}
     names = {id_: item.name for id_, item in recorded.items()}
     for id_, live in snapshot.surplus.items():
-        if live is None or is_own(live, names, subject, tag):
+        if live is None or is_own(live, names, subject, tags):
             if not (subject.is_withdrawal and subject.spec.orphan):
                 yield do.DeleteApplication(id_, live.domain if live else names[id_], reason=SURPLUS)
-            elif live is not None and tag in live.tags and live.policies:
-                yield _unmarked(live, tag)
+            elif live is not None and not tags.isdisjoint(live.tags) and live.policies:
+                yield _unmarked(live, tags)
             else:
                 yield do.Forget((recorded[id_],), reason="it is left as it is")
         else:
@@ -160,9 +160,9 @@ def withdraw_applications(snapshot: Snapshot) -> Iterator[Step]:
             yield do.Forget((item,), reason="it is not ours any more")
 
 
-def _unmarked(live: Application, tag: str) -> Step:
-    """Take our tag off an application, and leave everything else as it is."""
-    tags = sorted(one for one in live.tags if one != tag)
+def _unmarked(live: Application, ours: frozenset[str]) -> Step:
+    """Take our tags off an application, and leave everything else as it is."""
+    tags = sorted(one for one in live.tags if one not in ours)
     policies = tuple({"id": one.id, "precedence": one.precedence or 1} for one in live.policies)
     difference = Difference("tags", sorted(live.tags), tags)
     return do.PutApplication(

@@ -73,13 +73,8 @@ def withdraw_rules(snapshot: Snapshot) -> Iterator[Step]:
 
 
 def wanted_change(snapshot: Snapshot, zone: str, hostname: str) -> RecordChange:
-    return record_change(
-        snapshot.cluster,
-        snapshot.subject.spec,
-        hostname,
-        wanted_records(snapshot.subject.spec),
-        known_records(snapshot, zone, hostname),
-    )
+    wanted = wanted_records(snapshot.subject.spec)
+    return record_change(snapshot, hostname, wanted, known_records(snapshot, zone, hostname))
 
 
 def publish_records(snapshot: Snapshot) -> Iterator[Step]:
@@ -97,13 +92,7 @@ def withdraw_records(snapshot: Snapshot) -> Iterator[Step]:
     by_zone: dict[str, dict[str, RecordChange]] = {}
     lost: list[InventoryItem] = []
     for item in surplus:
-        change = record_change(
-            snapshot.cluster,
-            snapshot.subject.spec,
-            item.name,
-            (),
-            known_records(snapshot, item.parent, item.name),
-        )
+        change = record_change(snapshot, item.name, (), known_records(snapshot, item.parent, item.name))
         if plan_change(change, snapshot.records.get((item.parent, item.name), ())).size:
             by_zone.setdefault(item.parent, {})[item.name] = change
         elif item.id:

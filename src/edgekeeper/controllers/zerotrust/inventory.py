@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from edgekeeper.api.zerotrust_task import InventoryItem
+from edgekeeper.controllers.zerotrust.ownership import is_inherited_mark
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, Subject, TokenSecret
 from edgekeeper.controllers.zerotrust.wanted_records import bears_mark
 
@@ -140,7 +141,8 @@ def _present_secret(snapshot: Snapshot, secret: TokenSecret) -> InventoryItem:
 def _present_records(snapshot: Snapshot) -> Iterator[InventoryItem]:
     for (zone, name), records in snapshot.records.items():
         for record in records:
-            if bears_mark(record.comment, snapshot.cluster, snapshot.subject.spec):
+            is_ours = bears_mark(record.comment, snapshot.cluster, snapshot.subject.spec)
+            if is_ours or is_inherited_mark(snapshot, record.comment or ""):
                 yield InventoryItem("DnsRecord", record.id, name, zone, record.type, record.content)
 
 

@@ -28,6 +28,7 @@ from edgekeeper.controllers.zerotrust.inventory import known_inventory
 from edgekeeper.controllers.zerotrust.observe_access import AccessObserver
 from edgekeeper.controllers.zerotrust.observe_names import NameObserver
 from edgekeeper.controllers.zerotrust.observe_tokens import TokenObserver
+from edgekeeper.controllers.zerotrust.owner import LostCluster
 from edgekeeper.controllers.zerotrust.resolve import Teams, resolve_access, resolve_zones
 from edgekeeper.controllers.zerotrust.snapshot import (
     ResolvedAccess,
@@ -58,6 +59,8 @@ class Observer:
     clock: Clock
     secrets: TokenSecrets
     doubts: Doubts
+    lost: tuple[LostCluster, ...] = ()
+    """The clusters whose routes are replaced by ours of the same namespace and name."""
     teams: Teams = field(default_factory=Teams)
 
     async def observe(self, base: Base, *, live: bool) -> Snapshot:
@@ -72,12 +75,13 @@ class Observer:
             Sight.LIVE if live else Sight.CACHED,
             known_inventory(subject),
             base.writes,
+            lost=self.lost,
         )
         if subject.is_complete:
             return snapshot
         await self._settle_doubts(account)
         snapshot = await self._resolved(snapshot)
-        access, names = AccessObserver(self.cluster), NameObserver(self.cluster)
+        access, names = AccessObserver(), NameObserver()
         snapshot = await TokenObserver(self.secrets).with_tokens(snapshot, live=live)
         snapshot = await access.with_applications(snapshot, live=live)
         snapshot = await access.with_policies(snapshot, live=live)

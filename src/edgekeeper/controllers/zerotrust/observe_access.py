@@ -11,7 +11,6 @@ from edgekeeper.cloud.cloudflare.accounts import Account
 from edgekeeper.cloud.cloudflare.models import Application, Policy
 from edgekeeper.cloud.mirror import Mirror
 from edgekeeper.controllers.zerotrust.inventory import merged
-from edgekeeper.controllers.zerotrust.owner import cluster_tag
 from edgekeeper.controllers.zerotrust.ownership import choose_application
 from edgekeeper.controllers.zerotrust.policy_documents import token_policy_name
 from edgekeeper.controllers.zerotrust.resolve import listed
@@ -25,8 +24,6 @@ from edgekeeper.controllers.zerotrust.snapshot import (
 class AccessObserver:
     """Observes applications and policies."""
 
-    cluster: str
-
     async def with_applications(self, snapshot: Snapshot, *, live: bool) -> Snapshot:
         subject, account = snapshot.subject, snapshot.account
         items = snapshot.items("AccessApplication")
@@ -38,9 +35,7 @@ class AccessObserver:
         found = self._candidates(account, subject, items)
         if live:
             found = await read_live(found, account.access.application, account.applications)
-        ours, rivals = choose_application(
-            snapshot, [one for one in found.values() if one], cluster_tag(self.cluster)
-        )
+        ours, rivals = choose_application(snapshot, [one for one in found.values() if one])
         wanted = ours if subject.wants_application else None
         known = [item for item in items if item.id]
         surplus = {item.id: found.get(item.id) for item in known if wanted is None or item.id != wanted.id}
@@ -49,21 +44,21 @@ class AccessObserver:
             snapshot,
             application=wanted,
             rivals=rivals if subject.wants_application else (),
-            shared=self._shared(account, subject),
+            shared=self._shared(snapshot),
             surplus={id_: one for id_, one in surplus.items() if not (live and one is None)},
             inventory=tuple(item for item in snapshot.inventory if item not in gone),
         )
 
     def _identified(self, snapshot: Snapshot) -> Snapshot:
         """With the ids of applications that were announced and exist; without those that neither exist nor are wanted."""
-        subject, tag = snapshot.subject, cluster_tag(self.cluster)
+        subject, tags = snapshot.subject, snapshot.tags
         inventory: list[InventoryItem] = []
         for item in snapshot.inventory:
             if item.kind != "AccessApplication" or item.id:
                 inventory.append(item)
                 continue
             found = snapshot.account.applications_by_uri.find(item.name)
-            made = [one for one in found if one.domain == item.name and tag in one.tags]
+            made = [one for one in found if one.domain == item.name and not tags.isdisjoint(one.tags)]
             inventory += [InventoryItem("AccessApplication", one.id, one.domain) for one in made]
             if not made and subject.wants_application and item.name in subject.hostnames:
                 inventory.append(item)
@@ -81,13 +76,14 @@ class AccessObserver:
                 found |= {one.id: one for one in account.applications_by_uri.find(hostname)}
         return found
 
-    def _shared(self, account: Account, subject: Subject) -> Application | None:
+    def _shared(self, snapshot: Snapshot) -> Application | None:
         """The application of another route that is to protect this one, if it is ours."""
-        if not subject.shared_domain:
+        domain, tags = snapshot.subject.shared_domain, snapshot.tags
+        if not domain:
             return None
-        tag = cluster_tag(self.cluster)
-        found = account.applications_by_uri.find(subject.shared_domain)
-        return next((one for one in found if one.domain == subject.shared_domain and tag in one.tags), None)
+        found = snapshot.account.applications_by_uri.find(domain)
+        ours = (one for one in found if one.domain == domain and not tags.isdisjoint(one.tags))
+        return next(ours, None)
 
     async def with_policies(self, snapshot: Snapshot, *, live: bool) -> Snapshot:
         """The reusable policy that lets the token in, and such policies that are not needed any more."""

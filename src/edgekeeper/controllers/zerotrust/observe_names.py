@@ -23,8 +23,6 @@ from edgekeeper.core.errors import Stall
 class NameObserver:
     """Observes tunnel rules and DNS records."""
 
-    cluster: str
-
     async def with_rules(self, snapshot: Snapshot, *, live: bool) -> Snapshot:
         subject, account = snapshot.subject, snapshot.account
         places = {
@@ -65,9 +63,7 @@ class NameObserver:
         """Do records of others seem to be where ours shall be?"""
         wanted = wanted_records(snapshot.subject.spec)
         for hostname, zone in snapshot.zones.items():
-            change = record_change(
-                self.cluster, snapshot.subject.spec, hostname, wanted, known_records(snapshot, zone, hostname)
-            )
+            change = record_change(snapshot, hostname, wanted, known_records(snapshot, zone, hostname))
             try:
                 plan_change(change, records[zone, hostname])
             except Stall:

@@ -9,7 +9,7 @@ from edgekeeper.api.zerotrust_task import InventoryItem
 from edgekeeper.cloud.cloudflare.models import ServiceToken
 from edgekeeper.controllers.zerotrust.inventory import merged
 from edgekeeper.controllers.zerotrust.observe_access import read_live
-from edgekeeper.controllers.zerotrust.ownership import choose_token, is_another_token
+from edgekeeper.controllers.zerotrust.ownership import choose_token, inherited_token, is_another_token
 from edgekeeper.controllers.zerotrust.resolve import listed
 from edgekeeper.controllers.zerotrust.snapshot import (
     Snapshot,
@@ -47,6 +47,9 @@ class TokenObserver:
         items = tuple(item for item in items if item not in foreign)
         known = {id_: one for id_, one in known.items() if id_ not in {item.id for item in foreign}}
         token, rivals = choose_token(subject, items, known, named)
+        inherited = await self._inherited(snapshot, rivals) if token is None else None
+        if inherited is not None:
+            token, rivals = inherited, ()
         surplus = {id_: one for id_, one in known.items() if token is None or id_ != token.id}
         gone = [item for item in items if live and item.id and surplus.get(item.id, item) is None]
         gone += [item for item in items if not item.id and item.name in announced]
@@ -56,14 +59,27 @@ class TokenObserver:
             for one in surplus.values()
             if one and one.name in announced
         ]
+        if inherited is not None:
+            # Programs may use its credentials, which were stored: so they stay valid for a while after a rotation.
+            found.append(InventoryItem("Secret", "", secret_name(subject), content=inherited.client_id))
         observed = replace(
             snapshot,
             token=token,
+            inherits_token=inherited is not None,
             rival_tokens=rivals,
             surplus_tokens={id_: one for id_, one in surplus.items() if not (live and one is None)},
             inventory=merged((item for item in snapshot.inventory if item not in gone), found),
         )
         return await self.with_secrets(observed)
+
+    async def _inherited(self, snapshot: Snapshot, named: tuple[ServiceToken, ...]) -> ServiceToken | None:
+        """The token that a lost cluster has left for the route."""
+        if not snapshot.lost or not named:
+            return None
+        account = snapshot.account
+        await listed(account.applications)
+        found = chain(*(account.applications_by_uri.find(name) for name in snapshot.subject.hostnames))
+        return inherited_token(snapshot, named, found)
 
     async def with_secrets(self, snapshot: Snapshot) -> Snapshot:
         wanted = snapshot.subject.spec.operations.service_token

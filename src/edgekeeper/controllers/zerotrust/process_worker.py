@@ -22,6 +22,7 @@ def cloudflare_worker(process: Process) -> CloudflareWorker:
 def worker_options(common: CommonOptions) -> WorkerOptions:
     return WorkerOptions(
         cluster=common.cluster,
+        lost_clusters=common.lost_clusters,
         namespace=common.namespace,
         worker=common.pod_name or UNKNOWN_POD,
         drift_interval=common.drift_interval,

@@ -10,8 +10,8 @@ from typing import Final
 from edgekeeper.cloud.cloudflare.application_index import uris_of
 from edgekeeper.cloud.cloudflare.record_plan import plan_change
 from edgekeeper.controllers.zerotrust.decide_names import hostname_changes, wanted_change
-from edgekeeper.controllers.zerotrust.owner import MARK_PREFIX, cluster_mark, cluster_tag
-from edgekeeper.controllers.zerotrust.ownership import is_anothers
+from edgekeeper.controllers.zerotrust.owner import MARK_PREFIX, cluster_mark, tag_in_comment
+from edgekeeper.controllers.zerotrust.ownership import anothers_tag, is_inherited_mark
 from edgekeeper.controllers.zerotrust.policy_documents import (
     own_policies,
 )
@@ -19,6 +19,7 @@ from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.tokens import refuse_token
 from edgekeeper.controllers.zerotrust.tunnel_rule_documents import are_written
 from edgekeeper.core.errors import Stall
+from edgekeeper.lifecycle.adoption import lost_cluster_remedy
 
 APPLICATION_CONFLICT: Final = "ApplicationConflict"
 APPLICATION_NOT_FOUND: Final = "ApplicationNotFound"
@@ -52,12 +53,12 @@ def _refuse_applications(snapshot: Snapshot) -> None:
                 f"the Access application of {subject.shared_domain} does not protect {hostname}: a wildcard stands for "
                 "one label",
             )
-    tag = cluster_tag(snapshot.cluster)
     for rival in snapshot.rivals:
-        if is_anothers(rival, tag):
+        if tag := anothers_tag(rival, snapshot.tags):
             raise Stall(
                 OWNED_BY_OTHER,
-                f"the Access application {rival.name!r} ({rival.id}) of {rival.domain} belongs to another cluster",
+                f"the Access application {rival.name!r} ({rival.id}) of {rival.domain} belongs to another cluster: its "
+                f"tag is {tag}; {lost_cluster_remedy(tag)}",
             )
         raise Stall(
             APPLICATION_CONFLICT,
@@ -73,10 +74,14 @@ def _refuse_records(snapshot: Snapshot) -> None:
         records = snapshot.records.get((zone, hostname), ())
         for record in records:
             comment = record.comment or ""
-            if comment.startswith(MARK_PREFIX) and not comment.startswith(cluster_mark(snapshot.cluster)):
+            is_ours = comment.startswith(cluster_mark(snapshot.cluster)) or is_inherited_mark(
+                snapshot, comment
+            )
+            if comment.startswith(MARK_PREFIX) and not is_ours:
                 raise Stall(
                     OWNED_BY_OTHER,
-                    f"the record {record.type} {hostname} belongs to another cluster: {comment}",
+                    f"the record {record.type} {hostname} belongs to another cluster: {comment}; "
+                    f"{lost_cluster_remedy(tag_in_comment(comment))}",
                 )
         plan_change(wanted_change(snapshot, zone, hostname), records)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, Literal
 
@@ -14,7 +15,7 @@ from edgekeeper.controllers.zerotrust.token_secrets import secret_name
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Event
-from edgekeeper.core.steps import Effect
+from edgekeeper.core.steps import Effect, Step
 from edgekeeper.lifecycle.kind import PAUSED, SYNCED, Pass, Report
 
 SUCCEEDED: Final = "All Cloudflare operations succeeded"
@@ -46,15 +47,20 @@ def report(result: Pass[Snapshot], conditions: Conditions) -> Report:
         after.subject, phase, SUCCEEDED if step is None else str(step), after.worker, result.now
     )
     inventory = refreshed(after)
-    told = [] if step is None or step.effect is not Effect.CHANGE else [_event(str(step), step.reason)]
+    told = list(_events(step))
     changed = msgspec.structs.replace(
         status, inventory=list(inventory), result=result_of(after, inventory) or status.result
     )
     return Report(_builtins(changed), told)
 
 
-def _event(done: str, reason: str) -> Event:
-    return Event("Normal", "Performed", f"{done}: {reason}")
+def _events(step: Step | None) -> Iterator[Event]:
+    if step is None:
+        return
+    if (event := step.event()) is not None:
+        yield event
+    elif step.effect is Effect.CHANGE:
+        yield Event("Normal", "Performed", f"{step}: {step.reason}")
 
 
 def with_phase(subject: Subject, phase: Phase, message: str, worker: str, now: datetime) -> TaskStatus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -12,11 +13,14 @@ from edgekeeper.api.zerotrust_task import CloudflareTask, InventoryItem, TaskSpe
 from edgekeeper.controllers.zerotrust.legacy_state import Left, written_ids
 from edgekeeper.controllers.zerotrust.route_index import key_of
 from edgekeeper.controllers.zerotrust.state import RouteState, read_state
+from edgekeeper.core.clock import parse_timestamp
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.kube.kinds import Key
 
 ANNOTATION_HASH: Final = f"{PREFIX}annotation-hash"
 FAILED: Final = "TaskFailed"
+CLOCK_DIFFERENCE: Final = timedelta(minutes=10)
+"""How far the clocks of the operator and of the API server may be apart."""
 RELEASE: Final = "release"
 """In place of the hash of a task that withdraws hostnames of a route which is to keep the rest."""
 
@@ -36,6 +40,12 @@ class StateObject:
         """Raise Stall where the state cannot be read."""
         uid, version = (str(dig(config_map, "metadata", field) or "") for field in ("uid", "resourceVersion"))
         return cls(key_of(config_map), uid, version, config_map, read_state(config_map))
+
+    @property
+    def is_restored(self) -> bool:
+        """Is it a copy from a backup? Its content is older than the ConfigMap, then."""
+        written, created = self.state.last_sync_time, dig(self.tree, "metadata", "creationTimestamp")
+        return written is not None and parse_timestamp(str(created)) > written + CLOCK_DIFFERENCE
 
 
 @dataclass(frozen=True, slots=True)

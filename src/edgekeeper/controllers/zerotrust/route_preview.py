@@ -17,9 +17,9 @@ from edgekeeper.controllers.zerotrust.process_worker import looking
 from edgekeeper.controllers.zerotrust.route_decide import decide
 from edgekeeper.controllers.zerotrust.route_facts import Observer
 from edgekeeper.controllers.zerotrust.route_index import TASK, TEMPLATE, TENANT, annotation
-from edgekeeper.controllers.zerotrust.route_objects import StateObject
+from edgekeeper.controllers.zerotrust.route_objects import StateObject, TaskObject
 from edgekeeper.controllers.zerotrust.route_situation import Facts
-from edgekeeper.controllers.zerotrust.route_steps import ChangeTask, CreateTask
+from edgekeeper.controllers.zerotrust.route_steps import AwaitTask, ChangeTask, CreateTask
 from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals, remains
 from edgekeeper.controllers.zerotrust.state import STATE_LABELS
 from edgekeeper.controllers.zerotrust.task_preview import TaskPreviews, once_listed
@@ -97,6 +97,11 @@ class RoutePreviewer:
             change = None if deleting else Change.SPEC_CHANGE
             steps = (step, *await self._steps(key, step.spec))
             return Preview(HTTP_ROUTE.kind, key, Verdict.CHANGES, policy, change, deleting, steps)
+        if isinstance(step, AwaitTask):
+            steps = (step, *await self._steps(key, _unfinished(step.task)))
+            is_pending = any(one.effect is Effect.CHANGE for one in steps)
+            verdict = Verdict.CHANGES if is_pending else Verdict.WAITING
+            return Preview(HTTP_ROUTE.kind, key, verdict, policy, None, deleting, steps)
         if step is not None:
             verdict = Verdict.WAITING if step.effect is Effect.WAIT else Verdict.CHANGES
             return Preview(HTTP_ROUTE.kind, key, verdict, policy, None, deleting, (step,))
@@ -124,6 +129,13 @@ def _applied(state: StateObject) -> TaskSpec | None:
     if applied is None:
         return None
     return msgspec.structs.replace(applied, action="reconcile", inventory=list(state.state.inventory))
+
+
+def _unfinished(task: TaskObject) -> TaskSpec | None:
+    """What a task is about, with all that exists because of it."""
+    if task.spec is None:
+        return None
+    return msgspec.structs.replace(task.spec, inventory=[*task.spec.inventory, *task.status.inventory])
 
 
 # What the cluster has

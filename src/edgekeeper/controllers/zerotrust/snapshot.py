@@ -25,6 +25,7 @@ from edgekeeper.cloud.cloudflare.record_plan import RecordChange
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.cloud.cloudflare.tunnel_writer import Rules
 from edgekeeper.cloud.outbox import News
+from edgekeeper.controllers.zerotrust.owner import LostCluster, cluster_tag, lost_tags
 from edgekeeper.core.drift import Policy as DriftPolicy
 from edgekeeper.core.steps import Sight
 from edgekeeper.kube.kinds import Key
@@ -158,6 +159,8 @@ class Snapshot:
     surplus: Mapping[str, Application | None] = field(default_factory=dict)
     """Applications in the inventory that are not wanted, by id; None where the mirror has none of that id."""
     token: ServiceToken | None = None
+    inherits_token: bool = False
+    """Has a lost cluster left the token, and is it not in the inventory yet?"""
     rival_tokens: tuple[ServiceToken, ...] = ()
     """Tokens of the wanted name that are not known to be ours."""
     surplus_tokens: Mapping[str, ServiceToken | None] = field(default_factory=dict)
@@ -171,6 +174,8 @@ class Snapshot:
     """The rules that are there, by tunnel and hostname: of all that are wanted or in the inventory."""
     records: Mapping[tuple[str, str], tuple[DnsRecord, ...]] = field(default_factory=dict)
     """The same of address records, by zone and hostname."""
+    lost: tuple[LostCluster, ...] = ()
+    """The clusters whose routes are replaced by ours of the same namespace and name."""
 
     @property
     def deleting(self) -> bool:
@@ -185,6 +190,17 @@ class Snapshot:
     @property
     def exists(self) -> bool:
         return True
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags of applications that are ours: that of this cluster, and those of lost ones."""
+        return frozenset({cluster_tag(self.cluster)}) | lost_tags(self.lost)
+
+    @property
+    def lost_marks(self) -> frozenset[str]:
+        """The marks of this route in lost clusters."""
+        route = self.subject.spec.httproute_ref
+        return frozenset(cluster.mark_of(route.namespace, route.name) for cluster in self.lost)
 
     def items(self, kind: str) -> tuple[InventoryItem, ...]:
         """The inventory of one kind."""

@@ -13,6 +13,7 @@ from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.controllers.zerotrust.snapshot import TokenSecret
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.json import JsonObject
+from edgekeeper.core.outcome import Event
 from edgekeeper.core.steps import Effect, Sight, Step
 
 
@@ -68,6 +69,19 @@ class Claim(_Recording):
 
     def __str__(self) -> str:
         return f"claim the task for {self.worker}"
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt(Claim):
+    """Claim the task, and record in the status what a lost cluster has left for the route. Later steps mark it as ours."""
+
+    things: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"adopt {', '.join(self.things)}"
+
+    def event(self) -> Event:
+        return Event("Normal", "Adopted", f"adopted {', '.join(self.things)}: {self.reason}")
 
 
 # Service tokens

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import msgspec
 
-from edgekeeper.api.zerotrust_task import CloudflareTask
+from edgekeeper.api.zerotrust_task import CloudflareTask, TaskStatus
 from edgekeeper.cloud.cloudflare.accounts import Cloudflare
 from edgekeeper.cloud.outbox import Owner
 from edgekeeper.controllers.zerotrust.credentials import TokenUsers
@@ -54,6 +54,7 @@ class TaskKind(ExternalKind[Base, Snapshot]):
     name: ClassVar = "CloudflareTask"
     noun: ClassVar = "what the task has published"
     mark: ClassVar = "our marks"
+    status_type: ClassVar = TaskStatus
     declaration: ClassVar[Declaration] = DECLARATION
     conflicts: ClassVar = frozenset(
         {

@@ -20,11 +20,13 @@ from typing import Final
 
 from edgekeeper.cloud.cloudflare.models import ServiceToken
 from edgekeeper.controllers.zerotrust import steps as do
+from edgekeeper.controllers.zerotrust.ownership import is_inherited_mark
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot, TokenSecret
 from edgekeeper.controllers.zerotrust.token_secrets import conflict, secret_name
 from edgekeeper.controllers.zerotrust.wanted_records import mark_of
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.steps import Step
+from edgekeeper.lifecycle.adoption import FLAG
 
 TOKEN_CONFLICT: Final = "ServiceTokenConflict"  # noqa: S105 - a reason
 DURATION: Final = "8760h"
@@ -56,7 +58,8 @@ def refuse_token(snapshot: Snapshot) -> None:
         ids = ", ".join(token.id for token in snapshot.rival_tokens)
         raise Stall(
             TOKEN_CONFLICT,
-            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it",
+            f"a service token {snapshot.rival_tokens[0].name} exists and is not known to be ours ({ids}): delete or rename it; "
+            f"or if this cluster was restored, an administrator can take over what it had with {FLAG} {snapshot.cluster}",
         )
     if snapshot.secret is not None and not is_own_secret(snapshot, snapshot.secret, snapshot.token):
         raise conflict(secret_name(snapshot.subject))
@@ -65,7 +68,8 @@ def refuse_token(snapshot: Snapshot) -> None:
 def is_own_secret(snapshot: Snapshot, secret: TokenSecret, token: ServiceToken | None) -> bool:
     """Is a Secret ours: by its mark, or because it has the credentials of a token that is ours?"""
     if secret.owner:
-        return secret.owner == mark_of(snapshot.cluster, snapshot.subject.spec)
+        own = mark_of(snapshot.cluster, snapshot.subject.spec)
+        return secret.owner == own or is_inherited_mark(snapshot, secret.owner)
     recorded = {item.id for item in snapshot.items("ServiceToken") if item.id}
     return token is not None and token.id in recorded and secret.client_id == token.client_id
 
@@ -87,8 +91,8 @@ def publish_token(snapshot: Snapshot) -> Iterator[Step]:
 def _stored(snapshot: Snapshot, token: ServiceToken) -> Iterator[Step]:
     secret, now = snapshot.secret, snapshot.now
     wanted = snapshot.subject.spec.operations.service_token
-    if secret is not None and not secret.owner:
-        mark = mark_of(snapshot.cluster, snapshot.subject.spec)
+    mark = mark_of(snapshot.cluster, snapshot.subject.spec)
+    if secret is not None and secret.owner != mark:
         yield do.MarkSecret(secret, mark, reason="it has the credentials of our token")
     grace = (parse_duration(wanted.rotation_grace) if wanted.rotation_grace else None) or GRACE
     if secret is None or secret.client_id != token.client_id or not secret.has_client_secret:
@@ -165,7 +169,7 @@ def withdraw_tokens(snapshot: Snapshot) -> Iterator[Step]:
         found = snapshot.surplus_secrets.get(item.name)
         if found is None:
             continue
-        if found.owner != mark:
+        if found.owner != mark and not is_inherited_mark(snapshot, found.owner):
             yield do.Forget((item,), reason="it is left as it is")
         elif leaves:
             yield do.MarkSecret(found, None, reason="it is left as it is")

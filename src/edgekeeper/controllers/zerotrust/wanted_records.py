@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from edgekeeper.api.zerotrust_task import TaskSpec
 from edgekeeper.cloud.cloudflare.record_plan import RecordChange, WantedRecord
 from edgekeeper.controllers.zerotrust.owner import MARK_PREFIX, is_marked, route_mark
+from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 
 
 def wanted_records(spec: TaskSpec) -> tuple[WantedRecord, ...]:
@@ -25,13 +26,13 @@ def wanted_records(spec: TaskSpec) -> tuple[WantedRecord, ...]:
 
 
 def record_change(
-    cluster: str,
-    spec: TaskSpec,
+    snapshot: Snapshot,
     hostname: str,
     wanted: tuple[WantedRecord, ...],
     known: Mapping[str, tuple[str, str]],
 ) -> RecordChange:
     """What the records of a hostname should be. `known` has type and content of records in the inventory, by id."""
+    cluster, spec = snapshot.cluster, snapshot.subject.spec
     route = spec.httproute_ref
     comment = route_mark(cluster, route.namespace, route.name)
     written = {(kind, content) for kind, content in known.values() if kind and content}
@@ -44,6 +45,7 @@ def record_change(
         adopt=spec.adopt,
         known=frozenset(known),
         others=MARK_PREFIX,
+        inherited=snapshot.lost_marks,
         release=spec.action == "delete" and spec.orphan,
     )
 

@@ -23,6 +23,7 @@ from edgekeeper.controllers.zerotrust.doubts import Doubts
 from edgekeeper.controllers.zerotrust.drift import DriftController, DriftReconciler
 from edgekeeper.controllers.zerotrust.metrics import WorkerMetrics
 from edgekeeper.controllers.zerotrust.observe import Observer
+from edgekeeper.controllers.zerotrust.owner import LostCluster
 from edgekeeper.controllers.zerotrust.perform import Performer, Submitted
 from edgekeeper.controllers.zerotrust.task_kind import TaskKind
 from edgekeeper.controllers.zerotrust.task_preview import TaskPreviews
@@ -62,6 +63,8 @@ class WorkerOptions:
     """How often the token and the tunnel of a tenant are looked at."""
     max_concurrent: int = 16
     intervals: Intervals = field(default_factory=Intervals)
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose routes are replaced by ours of the same namespace and name."""
 
 
 class CloudflareWorker:
@@ -77,7 +80,10 @@ class CloudflareWorker:
         self._tokens = ApiTokens()
         self._doubts = Doubts()
         secrets = TokenSecrets(services.client)
-        self._observer = Observer(options.cluster, options.worker, services.clock, secrets, self._doubts)
+        lost = tuple(LostCluster(id_) for id_ in sorted(options.lost_clusters))
+        self._observer = Observer(
+            options.cluster, options.worker, services.clock, secrets, self._doubts, lost
+        )
         self._secrets = secrets
         self._scope = Scope(namespaces=(options.namespace,))
         cloudflare.add_user(self._tokens.is_used)

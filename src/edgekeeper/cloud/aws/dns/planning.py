@@ -86,12 +86,12 @@ class RecordPlan:
             raise combined(refused)
         yield from steps
 
-    def adopting(self) -> Iterator[Step]:
-        """Adopt records of somebody else that equal wanted ones."""
+    def adopting(self, reason: str) -> Iterator[Step]:
+        """Adopt records that equal wanted ones and are in no inventory."""
         unmanaged = (record for record in self.wanted if self._is_unmanaged(record))
         records = tuple(msgspec.structs.replace(record, state="Written") for record in unmanaged)
         if records:
-            yield AdoptRecords(records, reason="the object has edgekeeper.io/adopt set")
+            yield AdoptRecords(records, reason=reason)
 
     def forgetting(self) -> Iterator[Step]:
         """Drop outdated inventory entries of places where the zone has the wanted record."""

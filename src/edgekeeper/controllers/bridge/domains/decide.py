@@ -29,13 +29,14 @@ from edgekeeper.core.delta import ABSENT, Difference, describe
 from edgekeeper.core.drift import Decision, detect_change
 from edgekeeper.core.drift import decide as decide_drift
 from edgekeeper.core.errors import Stall, Wait
-from edgekeeper.core.ownership import Ownership
+from edgekeeper.core.ownership import Ownership, parse_tags
 from edgekeeper.core.steps import UNCHANGED, Plan, Step
-from edgekeeper.lifecycle.adoption import holder_message
+from edgekeeper.lifecycle.adoption import holder_message, inheritance_reason
 
 INVALID_CERTIFICATE: Final = "InvalidCertificate"
 CERTIFICATE_FAILED: Final = "CertificateFailed"
 NOT_ALLOWED: Final = "NotAllowed"
+_LEFT: Final = "the object of this name in a lost cluster has left it"
 _ADOPT: Final = 'set spec.adoptExisting, or annotate the object with edgekeeper.io/adopt: "true"'
 
 
@@ -44,6 +45,7 @@ def decide(snapshot: Snapshot) -> Plan[Step]:
     if snapshot.deleting:
         return Plan(tuple(removal_steps(snapshot)))
     _refuse(snapshot)
+    _refuse_marked(snapshot)
     certificate = tuple(_certificate(snapshot))
     if certificate:
         return Plan(certificate, replace(UNCHANGED, push=True))
@@ -165,6 +167,8 @@ def _steps(snapshot: Snapshot, drift: Decision, changes: tuple[Difference, ...])
     is_changed = describe(changes)
     cause = "it was changed outside the operator" if drift.drift_detected else "the spec says so"
     reason = f"{cause}: {is_changed}" if snapshot.domain is not None and is_changed else cause
+    if snapshot.inherits:
+        yield from _inheriting(snapshot)
     if snapshot.domain is None:
         if drift.push:
             yield from _creating(snapshot, reason)
@@ -180,6 +184,20 @@ def _steps(snapshot: Snapshot, drift: Decision, changes: tuple[Difference, ...])
         yield from _mapping(snapshot, reason)
     yield from _records(snapshot, reason, push=drift.push)
     yield from _surplus_certificate(snapshot)
+
+
+def _inheriting(snapshot: Snapshot) -> Iterator[Step]:
+    """Adopt the records, the mapping and the certificate that a lost cluster has left.
+
+    The domain name follows: only its old tags prove that the rest is ours as well.
+    """
+    if snapshot.spec.dns_config.enabled:
+        _confirm_zone(snapshot)
+    yield from record_plan(snapshot).adopting(_LEFT)
+    if snapshot.mapping is not None and snapshot.own_mapping is None and snapshot.children is None:
+        yield do.RememberMapping(snapshot.mapping, reason=_LEFT)
+    if snapshot.inherits_certificate and snapshot.requested is not None:
+        yield do.TagCertificate(snapshot.requested.arn, snapshot.owner.tags(), reason=_LEFT)
 
 
 def _creating(snapshot: Snapshot, reason: str) -> Iterator[Step]:
@@ -200,17 +218,28 @@ def _taking(snapshot: Snapshot, domain: GatewayDomain) -> Generator[Step, None, 
         if is_requested(snapshot, DOMAIN):
             yield from lagging(snapshot, DOMAIN, f"ACK to adopt domain name {domain.name}")
         else:
-            yield do.TagDomain(domain.name, snapshot.owner.tags(), reason="the object may adopt it")
+            is_inherited = snapshot.whose is Ownership.INHERITED
+            reason = (
+                inheritance_reason(parse_tags(domain.tags)) if is_inherited else "the object may adopt it"
+            )
+            yield do.TagDomain(domain.name, snapshot.owner.tags(), reason=reason)
         return True
     _refuse_foreign(snapshot, domain)
     return False
 
 
+def _refuse_marked(snapshot: Snapshot) -> None:
+    """Raise Stall if the domain name has the mark of another, so that nothing is made for it: no certificate either."""
+    whose, domain = snapshot.whose, snapshot.domain
+    if domain is None or whose in (Ownership.UNMARKED, Ownership.MINE) or snapshot.may_take:
+        return
+    message = holder_message(whose, parse_tags(domain.tags), snapshot.owner)
+    raise Stall(DOMAIN_CONFLICT, f"domain name {domain.name} exists and {message}")
+
+
 def _refuse_foreign(snapshot: Snapshot, domain: GatewayDomain) -> None:
-    """Raise Stall if a domain name that is not ours is another's, or not as the spec says."""
-    whose, settings = snapshot.whose, snapshot.settings
-    if whose is not Ownership.UNMARKED:
-        raise Stall(DOMAIN_CONFLICT, f"domain name {domain.name} exists and {holder_message(whose)}")
+    """Raise Stall if a domain name without a mark is not as the spec says."""
+    settings = snapshot.settings
     changed = do.setting_changes(settings, domain.settings) if settings else ()
     if changed:
         raise Stall(
@@ -273,8 +302,8 @@ def _records(snapshot: Snapshot, reason: str, *, push: bool) -> Iterator[Step]:
     if snapshot.spec.dns_config.enabled:
         _confirm_zone(snapshot)
     yield from plan.forgetting()
-    if snapshot.may_adopt:
-        yield from plan.adopting()
+    if snapshot.may_adopt and not snapshot.inherits:
+        yield from plan.adopting("the object may adopt them")
     if push:
         # A CNAME goes before aliases of the same name come, since DNS allows no other record beside it.
         yield from plan.removing("no setting of the spec needs them")

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from edgekeeper.api.bridge import read_domain
+from edgekeeper.api.bridge import APIGatewayDomainStatus, read_domain
 from edgekeeper.cloud.aws.dns.reporting import DNS_READY, DNS_REASONS
 from edgekeeper.cloud.aws.dns.steps import AwaitPropagation
 from edgekeeper.cloud.aws.error_table import DOMAIN_CONFLICT
@@ -39,6 +39,7 @@ class DomainKind(ExternalKind[Base, Snapshot]):
     name: ClassVar = "APIGatewayDomain"
     noun: ClassVar = "the domain name, its mapping, its certificate and its records"
     mark: ClassVar = "its tags"
+    status_type: ClassVar = APIGatewayDomainStatus
     declaration: ClassVar[Declaration] = told.DECLARATION
     conflicts: ClassVar = frozenset({DOMAIN_CONFLICT})
     reported_waits: ClassVar = RECOVERABLE

@@ -6,6 +6,7 @@ looked up once for all objects that ask within a minute. For a spec that is refu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from edgekeeper.api.bridge import API_GATEWAY_DOMAIN, ApiRef, read_domain
@@ -55,7 +56,8 @@ class Observer:
     claims: Claims
     memory: Memory
     limits: Limits
-    cluster_id: str
+    owner_of: Callable[[JsonObject], Owner]
+    """An object as the owner of something in AWS."""
     drift_policy: Policy
     mode: str
     """`ack`, `direct` or `auto`."""
@@ -63,7 +65,7 @@ class Observer:
     def begin(self, request: Request, wake: Wake) -> Base:
         obj, wishes = request.object, Wishes.of(request.object)
         spec, status = read_domain(obj)
-        owner = Owner.of(obj, self.cluster_id)
+        owner = self.owner_of(obj)
         subject = KindObject(KIND, request.key, obj)
         zone = spec.dns_config.hosted_zone_id or status.hosted_zone_id
         places = places_for(zone, [spec.domain]) if zone else ()
@@ -97,6 +99,7 @@ class Observer:
         mappings = await gateway.mappings(snapshot.name) if domain is not None else ()
         snapshot = replace(snapshot, domain=domain, mappings=mappings)
         snapshot = replace(snapshot, requested=await self._requested(snapshot))
+        snapshot = replace(snapshot, inherits_certificate=await self._inherits_certificate(snapshot))
         if not snapshot.deleting:
             snapshot = await self._with_certificate(snapshot)
         return await self._with_zone(snapshot, base.subject)
@@ -159,7 +162,19 @@ class Observer:
         if found is None or child is not None or not is_unwanted:
             return found
         # It is about to be deleted, and others may write the status: its tags must say that it is ours.
-        return found if await certificates.is_owned(region, arn, snapshot.owner) else None
+        whose = await certificates.whose(region, arn, snapshot.owner)
+        is_inherited = snapshot.deleting and whose is Ownership.INHERITED
+        return found if whose is Ownership.MINE or is_inherited else None
+
+    async def _inherits_certificate(self, snapshot: Snapshot) -> bool:
+        """Does the certificate have the tags of a lost cluster? Asked until the domain name is marked as ours."""
+        requested, owner = snapshot.requested, snapshot.owner
+        if requested is None or not owner.lost_clusters or snapshot.is_managed or snapshot.deleting:
+            return False
+        if snapshot.children is not None:
+            return False  # ACK tags what it has requested
+        whose = await self.account.certificates.whose(snapshot.region, requested.arn, owner)
+        return whose is Ownership.INHERITED
 
     async def _with_certificate(self, snapshot: Snapshot) -> Snapshot:
         spec, certificates = snapshot.spec, self.account.certificates
@@ -217,13 +232,14 @@ class Observer:
         """The records without those of other objects, and without removing those of domain names that others have."""
 
         async def is_served(name: str) -> bool:
-            if name.startswith("_"):  # a record that validates a certificate
+            if snapshot.is_anothers:  # all our records belong to it, those that validate its certificate too
+                return True
+            if name == snapshot.name or name.startswith("_"):
                 return False
-            is_own = name == snapshot.name
-            domain = snapshot.domain if is_own else await self.gateway(snapshot.region).find_domain(name)
+            domain = await self.gateway(snapshot.region).find_domain(name)
             return domain is not None and is_mine(parse_tags(domain.tags), snapshot.owner) is Ownership.OTHERS
 
-        is_usable = snapshot.domain is not None and snapshot.whose is not Ownership.OTHERS
+        is_usable = snapshot.domain is not None and not snapshot.is_anothers
         served = {snapshot.name} if is_usable else set[str]()
         return await self._records.without_others(subject, snapshot.records, served, is_served)
 

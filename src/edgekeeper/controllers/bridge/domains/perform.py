@@ -55,7 +55,7 @@ class Performer:
                 return await self._apply(DOMAIN, snapshot)
             case do.WriteMapping() if snapshot.children is not None:
                 return await self._apply(MAPPING, snapshot)
-            case do.RequestCertificate() | do.DeleteCertificate():
+            case do.RequestCertificate() | do.TagCertificate() | do.DeleteCertificate():
                 return await self._certificate(step, snapshot)
             case do.WriteMapping() | do.DeleteMapping():
                 return await self._mapping(step, snapshot)
@@ -85,6 +85,9 @@ class Performer:
         if isinstance(step, do.DeleteCertificate):
             await certificates.delete(region, step.arn)
             return replace(snapshot, requested=None)
+        if isinstance(step, do.TagCertificate):
+            await certificates.tag(region, step.arn, step.tags)
+            return replace(snapshot, inherits_certificate=False)
         owner = snapshot.owner
         arn = await certificates.request(region, snapshot.name, owner, owner.tags())
         return replace(snapshot, requested=await certificates.find(region, arn))

@@ -42,7 +42,7 @@ def removal_steps(snapshot: Snapshot) -> Iterator[Step]:
     yield from removals
     if snapshot.child(MAPPING) is not None:
         yield from lagging_removal(snapshot, MAPPING, _DELETED)
-    elif (own := snapshot.own_mapping) is not None:
+    elif (own := snapshot.own_mapping) is not None and not snapshot.is_anothers:
         yield do.DeleteMapping(own, reason=_DELETED)
     yield from _domain(snapshot)
     yield from _certificate(snapshot)

@@ -192,7 +192,11 @@ class Reporter:
         elif not domain.available or isinstance(step, do.UpdateDomain | do.TagDomain):
             message = domain.status_message or f"API Gateway says {domain.status}"
             self.conditions.mark(DOMAIN_READY, False, "InProgress", message)
-        elif self._waits_for("domain name") or self._is_differing("certificateArn", "securityPolicy"):
+        elif (
+            self.after.inherits
+            or self._waits_for("domain name")
+            or self._is_differing("certificateArn", "securityPolicy")
+        ):
             self.conditions.mark(DOMAIN_READY, False, "InProgress", self._progress())
         else:
             whose = "" if self.after.is_managed else ", which was there before and is not managed"

@@ -24,6 +24,7 @@ from edgekeeper.core.errors import PassError
 from edgekeeper.core.json import JsonObject, dig, dig_object
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.core.steps import Sight
+from edgekeeper.lifecycle.adoption import may_adopt
 from edgekeeper.lifecycle.claims import Rival
 
 DOMAIN, MAPPING, CERTIFICATE = "DomainName", "APIMapping", "Certificate"
@@ -90,6 +91,8 @@ class Snapshot:
     """Is that certificate issued, and has it not expired?"""
     requested: Certificate | None = None
     """The certificate that was requested for this object, whether or not it is still asked for."""
+    inherits_certificate: bool = False
+    """Has a lost cluster left that certificate, and does it still have the tags of that cluster?"""
     domain: GatewayDomain | None = None
     mappings: tuple[ApiMapping, ...] = ()
     zone_id: str = ""
@@ -117,15 +120,29 @@ class Snapshot:
 
     @property
     def is_managed(self) -> bool:
-        """Is the domain name ours, so that it may be changed and deleted?"""
-        return self.domain is not None and self.whose is Ownership.MINE
+        """Is the domain name ours, so that it may be changed and deleted?
+
+        What a lost cluster has left is deleted with the object, too, but not changed before it is marked.
+        """
+        is_inherited = self.deleting and self.whose is Ownership.INHERITED
+        return self.domain is not None and (self.whose is Ownership.MINE or is_inherited)
 
     @property
     def may_take(self) -> bool:
         """May a domain name that is not ours become ours? So it is if the object may adopt it, or if ack-bridge made it."""
         if self.whose is Ownership.UNMARKED and self._is_inherited:
             return True
-        return self.may_adopt and self.whose in (Ownership.UNMARKED, Ownership.FORMER)
+        return may_adopt(self.whose, is_wished=self.may_adopt)
+
+    @property
+    def inherits(self) -> bool:
+        """Has a lost cluster left the domain name or its certificate, and is that not marked as ours yet?"""
+        return self.whose is Ownership.INHERITED or self.inherits_certificate
+
+    @property
+    def is_anothers(self) -> bool:
+        """Is the domain name that of another object, by its tags?"""
+        return self.whose is Ownership.OTHERS
 
     @property
     def _is_inherited(self) -> bool:

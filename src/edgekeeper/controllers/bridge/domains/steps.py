@@ -91,6 +91,20 @@ class TagDomain(_Change):
 
 
 @dataclass(frozen=True, slots=True)
+class TagCertificate(_Change):
+    """Set the ownership tags on a certificate that a lost cluster has left."""
+
+    arn: str
+    tags: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"tag certificate {self.arn} as belonging to the object"
+
+    def event(self) -> Event:
+        return Event("Normal", "Adopted", f"adopted certificate {self.arn}: {self.reason}")
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateDomain(_Change):
     """Change the certificate or the security policy of the domain name."""
 
@@ -123,7 +137,7 @@ class AwaitDomain(Step):
 
 @dataclass(frozen=True, slots=True)
 class RememberMapping(Step):
-    """Record in the status that a mapping is about to be created on a domain name that is not ours."""
+    """Record in the status that a mapping is ours: one that is about to be created, or that a lost cluster has left."""
 
     effect: ClassVar = Effect.RECORD
     at_once: ClassVar = True
@@ -132,7 +146,7 @@ class RememberMapping(Step):
     mapping: ApiMapping
 
     def __str__(self) -> str:
-        return "record in the status that a mapping is about to be created"
+        return f"record in the status that the mapping to {mapping_text(self.mapping)} belongs to the object"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from edgekeeper.controllers.bridge.rbac import DOMAINS, DOMAINS_ELSEWHERE
 from edgekeeper.controllers.bridge.relations import domain_details, domain_relations
 from edgekeeper.controllers.bridge.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject, dig
-from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
+from edgekeeper.core.ownership import is_owned, parse_tags
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import HOSTNAME, Claim, Claims, ClaimSource, Proof
@@ -95,7 +95,7 @@ def domain_kind(
         claims,
         memory,
         options.limits,
-        options.cluster,
+        options.owner_of,
         options.drift_policy,
         options.mode,
     )
@@ -104,9 +104,7 @@ def domain_kind(
         """Who has the domain name in AWS, by its tags?"""
         found = await observer.gateway("").find_domain(claim.value)
         mark = parse_tags(found.tags) if found is not None else None
-        return lambda obj: (
-            mark is not None and is_mine(mark, Owner.of(obj, options.cluster)) is Ownership.MINE
-        )
+        return lambda obj: mark is not None and is_owned(mark, options.owner_of(obj))
 
     claims.register(_claims_of(options, proof))
     claims.records.register(RecordSource(KIND, zones=_zones))

@@ -2,11 +2,14 @@
 
     absent                     added
     present, ours              removed and added again if it differs
-    present, not ours          equal: left as it is, unless the object may adopt it; otherwise a conflict
+    present, not ours          equal: left as it is, unless it may be adopted; otherwise a conflict
     ours, not in the spec      removed, also from a function that the spec does not name any more
 
 A statement is ours if the inventory has it as Written, or as Planned with exactly this content. It is in the inventory
 before it is added. A conflict concerns one permission: the others are applied.
+
+Statements have no mark, so that nothing tells which cluster has left one. While the operator recovers a lost cluster
+(`--adopt-from-cluster`), those that are exactly as the spec says are adopted.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from edgekeeper.core.drift import decide as decide_drift
 from edgekeeper.core.drift import detect_change
 from edgekeeper.core.errors import Stall, Wait
 from edgekeeper.core.steps import Plan, Step
+from edgekeeper.lifecycle.adoption import FLAG
 
 _REMEDY: Final = 'choose another statementId, or take it over with the annotation edgekeeper.io/adopt: "true"'
 
@@ -46,7 +50,9 @@ def decide(snapshot: Snapshot) -> Plan[Step]:
     inventory = recorded(snapshot, differing if drift.push else [])
     steps: list[Step] = []
     if inventory != snapshot.inventory:
-        steps.append(RecordStatements(inventory, reason="a statement is ours only if the status has it"))
+        taken = tuple(_adopted(snapshot))
+        reason = _reason_of_adoption(snapshot) if taken else "a statement is ours only if the status has it"
+        steps.append(RecordStatements(inventory, taken, reason=reason))
     if drift.push:
         reason = "they were changed outside the operator" if drift.drift_detected else "the spec says so"
         steps += _pushing(snapshot, differing, obsolete, reason)
@@ -89,7 +95,10 @@ def states(snapshot: Snapshot) -> tuple[PermissionState, ...]:
     return tuple(sorted(told, key=lambda state: state.statement_id))
 
 
-_UNMANAGED: Final = "it was there before, and stays when this object is deleted"
+_UNMANAGED: Final = (
+    "it was there before, and stays when this object is deleted; to take it over, annotate the object with "
+    f'edgekeeper.io/adopt: "true", or if a lost cluster has left it, run the operator with {FLAG}'
+)
 
 
 def recorded(snapshot: Snapshot, planned: list[Statement]) -> tuple[OwnedStatement, ...]:
@@ -101,7 +110,7 @@ def recorded(snapshot: Snapshot, planned: list[Statement]) -> tuple[OwnedStateme
         if snapshot.owns(entry) and not _is_replaced(snapshot, entry)
     ]
     places = {(entry.function, entry.statement_id) for entry in kept}
-    adopted = unmanaged(snapshot) if snapshot.may_adopt else []
+    adopted = _adopted(snapshot)
     found = [
         OwnedStatement(function, one.id, one.fingerprint) for one in snapshot.wanted if one.id in adopted
     ]
@@ -111,6 +120,17 @@ def recorded(snapshot: Snapshot, planned: list[Statement]) -> tuple[OwnedStateme
         if (function, one.id) not in places
     ]
     return tuple(sorted((*kept, *found, *new), key=lambda one: (one.function, one.statement_id)))
+
+
+def _adopted(snapshot: Snapshot) -> list[str]:
+    """Statements that are as wanted and become ours."""
+    return unmanaged(snapshot) if snapshot.may_adopt or snapshot.lost_clusters else []
+
+
+def _reason_of_adoption(snapshot: Snapshot) -> str:
+    if snapshot.may_adopt:
+        return "the object has edgekeeper.io/adopt set"
+    return f"they are as declared, and {FLAG} {', '.join(sorted(snapshot.lost_clusters))} allows it"
 
 
 def _refuse(snapshot: Snapshot) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from edgekeeper.api.lambda_permission import LambdaPermissionStatus
 from edgekeeper.controllers.bridge.cluster import REFERENCE_NOT_FOUND
 from edgekeeper.controllers.bridge.failures import (
     FUNCTION_NOT_FOUND,
@@ -35,6 +36,7 @@ class PermissionKind(ExternalKind[Base, Snapshot]):
     name: ClassVar = "LambdaPermission"
     noun: ClassVar = "the statements"
     mark: ClassVar = "their entries in the status"
+    status_type: ClassVar = LambdaPermissionStatus
     declaration: ClassVar[Declaration] = told.DECLARATION
     reported_waits: ClassVar = RECOVERABLE
 

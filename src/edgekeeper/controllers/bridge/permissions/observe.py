@@ -55,6 +55,7 @@ class Observer:
     claims: Claims
     memory: Memory
     drift_policy: Policy = Policy.ENFORCE
+    lost_clusters: frozenset[str] = frozenset()
     remembered: dict[str, Mapping[str, SeenPolicy]] = field(default_factory=dict)
     """Policies that the last pass of an object has read, by uid, if it only recorded what the next pass will write.
 
@@ -73,6 +74,7 @@ class Observer:
             may_adopt=wishes.adopt,
             may_correct=self.memory.corrections.may_correct_now(uid),
             deleting=request.deleting,
+            lost_clusters=self.lost_clusters,
             inventory=tuple(status.inventory),
         )
         subject = KindObject(KIND, request.key, obj)

@@ -43,6 +43,8 @@ class Snapshot:
     may_adopt: bool
     may_correct: bool
     deleting: bool
+    lost_clusters: frozenset[str] = frozenset()
+    """The clusters whose objects are replaced by those of the same namespace and name."""
     function: str = ""
     """The function, with its qualifier; empty while it is not known."""
     problem: Wait | None = None

@@ -20,9 +20,18 @@ class RecordStatements(Step):
     at_once: ClassVar = True
     answered: ClassVar = False
     inventory: tuple[OwnedStatement, ...]
+    adopted: tuple[str, ...] = ()
+    """Statements that were there before, and become the object's."""
 
     def __str__(self) -> str:
+        if self.adopted:
+            return f"adopt statements {', '.join(self.adopted)}"
         return "record in the status which statements belong to the object"
+
+    def event(self) -> Event | None:
+        if not self.adopted:
+            return None
+        return Event("Normal", "Adopted", f"adopted statements {', '.join(self.adopted)}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True)

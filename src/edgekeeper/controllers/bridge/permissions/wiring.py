@@ -47,7 +47,8 @@ def permission_kind(
 ) -> PermissionKind:
     """Build the kind, and register its claims with those of all kinds."""
     claims.register(ClaimSource(KIND, {STATEMENT: statements_of}))
-    return PermissionKind(Observer(account, cluster, claims, memory, options.drift_policy))
+    observer = Observer(account, cluster, claims, memory, options.drift_policy, options.lost_clusters)
+    return PermissionKind(observer)
 
 
 def permission_cluster() -> Cluster:
