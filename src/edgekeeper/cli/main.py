@@ -103,8 +103,7 @@ EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
     (
         "1",
-        "failed; the last line on standard error says why; of diff: something differs; of explain: not ready; "
-        "of import: something is not importable",
+        "failed; the last line on standard error says why; of diff: differences; of explain: not ready; of import: refusals",
     ),
     ("2", "wrong usage; of plan: changes are pending; of diff: failed"),
     ("3", "not everything became ready in time"),

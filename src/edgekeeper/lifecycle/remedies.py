@@ -136,7 +136,7 @@ COMMON: Final[tuple[Remedy, ...]] = (
         "NameConflict",
         "something of this name exists that this object does not own, or another object claims the name",
         'choose another name; adopt what nobody manages with the annotation `edgekeeper.io/adopt: "true"`; or delete the '
-        "other object",
+        "other object; if its mark names a cluster that is lost, take it over with `--adopt-from-cluster`",
     ),
     Remedy(
         "DomainConflict",

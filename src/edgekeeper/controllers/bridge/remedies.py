@@ -63,7 +63,8 @@ REMEDIES: Final[tuple[Remedy, ...]] = (
     Remedy(
         "DomainConflict",
         "the domain name exists in API Gateway and is not this object's, or another object claims it",
-        "set `spec.adoptExisting: true` to take over one that nobody manages; else remove the domain from one of the two",
+        "set `spec.adoptExisting: true` to take over one that nobody manages; else remove the domain from one of the two; "
+        "if its tags name a cluster that is lost, take it over with `--adopt-from-cluster`",
     ),
     Remedy(
         "NameConflict",

@@ -14,7 +14,7 @@ REMEDIES: Final[tuple[Remedy, ...]] = (
         "NameConflict",
         "a tenant of this name exists that this object does not own, or another object claims the name",
         'choose another name; adopt a tenant that nobody manages with `edgekeeper.io/adopt: "true"`; or delete the other '
-        "object",
+        "object; if its tags name a cluster that is lost, take it over with `--adopt-from-cluster`",
     ),
     Remedy(
         "DomainConflict",
