@@ -133,7 +133,8 @@ STEPS: Sequence[Step] = (
     step("get deployment web -o yaml"),
     step("get service web -o wide"),
     step("describe deployment web"),
-    step("describe service web"),
+    # The real server's check of allocated addresses runs every few minutes and may record an event just now.
+    step("describe service web --show-events=false"),
     step("diff -f app.yaml"),
     step("diff -f app-fast.yaml"),
     step("apply -f app-fast.yaml --dry-run=server"),
