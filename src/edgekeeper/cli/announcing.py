@@ -37,6 +37,7 @@ async def announce(operator: Operator, cluster: ClusterConfig) -> None:
         server=cluster.server,
         cluster=cluster.origin,
         cluster_id=options.common.cluster,
+        **({"adopt_from_clusters": sorted(lost)} if (lost := options.common.lost_clusters) else {}),
         **({"account": account} if account else {}),
         **({"account_error": problem} if problem else {}),
         **({"region": operator.access.clients.region} if operator.access else {}),

@@ -25,9 +25,13 @@ from tests.tenants.scene import Scene, playing
 CLUSTER = ClusterConfig("https://api.example.com", origin="context 'prod' of config")
 
 
-async def started(scene: Scene, runtime: RuntimeOptions, policy: Policy = Policy.ENFORCE) -> JsonObject:
+async def started(
+    scene: Scene, runtime: RuntimeOptions, policy: Policy = Policy.ENFORCE, lost: frozenset[str] = frozenset()
+) -> JsonObject:
     """The line that was said at the start."""
-    options = OperatorOptions(runtime, CommonOptions("blue", drift_policy=policy), signals=False)
+    options = OperatorOptions(
+        runtime, CommonOptions("blue", drift_policy=policy, lost_clusters=lost), signals=False
+    )
     transport, clients = InProcessTransport(scene.stage.plane), scene.estate.clients()
     async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
         with capture_logs() as lines:
@@ -72,3 +76,11 @@ async def test_account_that_is_not_told_is_unknown_and_delays_nothing(fault: Fau
         assert asyncio.get_running_loop().time() - began <= timedelta(seconds=6).total_seconds()
     assert line["account"] == "unknown"
     assert line["account_error"] == reason
+
+
+@virtual_time
+async def test_start_tells_which_clusters_are_lost() -> None:
+    async with playing(start=False) as scene:
+        assert "adopt_from_clusters" not in await started(scene, RuntimeOptions())
+        line = await started(scene, RuntimeOptions(), lost=frozenset({"red", "green"}))
+    assert line["adopt_from_clusters"] == ["green", "red"]

@@ -29,7 +29,8 @@ def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
 
     Its ownership tags decide. An untagged tenant is ours if the status has its id, its name is ours, and no other object
     claims the name or one of its domains. A tenant tagged by an earlier object of this name, or by the one of a lost
-    cluster, is ours once its id is in the status; the latter also if the object is being deleted.
+    cluster, is ours once its id is in the status. The latter is not deleted before it has our tags: until then its
+    records may not be in the inventory, and would lead nowhere.
     """
     whose = whose_tenant(snapshot)
     is_known = tenant.id == snapshot.status.id and tenant.name == snapshot.tenant_name
@@ -37,7 +38,8 @@ def is_ours(snapshot: Snapshot, tenant: TenantSummary) -> bool:
     if whose is Ownership.UNMARKED and not is_claimed:
         return is_known or _is_begun(snapshot, tenant)
     if whose is Ownership.INHERITED:
-        return (is_known or snapshot.deleting) and may_be_adopted(snapshot, tenant)
+        is_unmarked = snapshot.deleting and snapshot.may_tag
+        return is_known and not is_unmarked and may_be_adopted(snapshot, tenant)
     if whose is Ownership.FORMER:
         return is_known and may_be_adopted(snapshot, tenant)
     return whose is Ownership.MINE

@@ -26,7 +26,7 @@ from edgekeeper.controllers.cloudfront.desired import (
     tags_fingerprint,
     tags_of,
 )
-from edgekeeper.controllers.cloudfront.ownership import own_tenant
+from edgekeeper.controllers.cloudfront.ownership import is_inherited, own_tenant
 from edgekeeper.controllers.cloudfront.records import record_plan, unmanaged
 from edgekeeper.controllers.cloudfront.report_certificates import CERTIFICATE, mark_certificate
 from edgekeeper.controllers.cloudfront.snapshot import Snapshot
@@ -225,7 +225,7 @@ class Reporter:
         # An object with records has reported Creating while they were written.
         if tenant.in_progress or isinstance(step, do.CreateTenant | do.UpdateTenant):
             return False, "Deploying", f"tenant {tenant.id} is being deployed"
-        left = (step for step in self.result.plan.steps if step.pushes or isinstance(step, do.AdoptTenant))
+        left = (step for step in self.result.plan.steps if step.pushes or _adopts(step))
         if (next_push := next(left, None)) is not None:
             return False, "Deploying", f"{next_push}: {next_push.reason}"
         return True, "Deployed", DECLARATION.ready_message
@@ -256,6 +256,11 @@ class Reporter:
         return (is_change and self.result.plan.drift.drift_detected) or self.records.is_correction
 
 
+def _adopts(step: Step) -> bool:
+    """Does a step adopt a tenant, so that it is not ours before?"""
+    return isinstance(step, do.AdoptTenant) or (isinstance(step, do.MarkTenant) and bool(step.inherited_id))
+
+
 def _attachment(step: do.AttachCertificate) -> ApplyWrite:
     fields = {"spec": {"customizations": {"certificate": {"arn": step.arn}}}}
     return ApplyWrite(fields, CERTIFICATE_MANAGER)
@@ -279,8 +284,8 @@ def gone_events(snapshot: Snapshot) -> Iterator[Event]:
     """The events of a finished deletion, including those for records and tenants that the object does not own."""
     yield from deletion_events(snapshot.records, unmanaged(snapshot), "the tenant of another object")
     tenant, tenant_id = snapshot.tenant, snapshot.status.id
-    if tenant is not None and tenant.id == tenant_id:
-        message = f"tenant {tenant.name} ({tenant_id}) is not deleted: this object does not provably own it"
+    if tenant is not None and (tenant.id == tenant_id or is_inherited(snapshot)):
+        message = f"tenant {tenant.name} ({tenant.id}) is not deleted: this object does not provably own it"
         yield Event("Warning", "Orphaned", message)
     elif tenant_id:
         yield Event("Normal", "Deleted", f"tenant {tenant_id} is gone")

@@ -196,3 +196,21 @@ def test_released_record_stays_without_our_mark() -> None:
     plan = plan_change(RecordChange("a.example.com", "mark", release=True), [record])
     assert plan.patches == ((record, {"comment": ""}),)
     assert not plan.deletes
+
+
+def test_record_with_the_mark_of_another_is_not_ours_though_its_id_is_known() -> None:
+    theirs = _record("r1", "CNAME", "t.cfargotunnel.com", comment="cfzt:v1 o=ffffffffffff")
+    withdrawal = RecordChange(NAME, MARK, known=frozenset({"r1"}), others="cfzt:v1 ")
+    assert plan_change(withdrawal, [theirs]) == RecordPlan()
+
+
+def test_record_with_an_inherited_mark_gets_ours_and_is_withdrawn_with_us() -> None:
+    left = _record("r1", "CNAME", "t.cfargotunnel.com", comment="cfzt:v1 o=ffffffffffff shop/web")
+    mark = frozenset({"cfzt:v1 o=ffffffffffff"})
+    change = RecordChange(NAME, MARK, (TUNNEL,), others="cfzt:v1 ", inherited=mark)
+    ((record, fields),) = plan_change(change, [left]).patches
+    assert (record, fields["comment"]) == (left, MARK)
+    assert plan_change(RecordChange(NAME, MARK, others="cfzt:v1 ", inherited=mark), [left]).deletes == (left,)
+    longer = frozenset({"cfzt:v1 o=ffffffff"})
+    with pytest.raises(Stall, match="belongs to another owner"):
+        plan_change(RecordChange(NAME, MARK, (TUNNEL,), others="cfzt:v1 ", inherited=longer), [left])

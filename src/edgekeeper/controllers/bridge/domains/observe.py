@@ -162,9 +162,8 @@ class Observer:
         if found is None or child is not None or not is_unwanted:
             return found
         # It is about to be deleted, and others may write the status: its tags must say that it is ours.
-        whose = await certificates.whose(region, arn, snapshot.owner)
-        is_inherited = snapshot.deleting and whose is Ownership.INHERITED
-        return found if whose is Ownership.MINE or is_inherited else None
+        is_ours = await certificates.whose(region, arn, snapshot.owner) is Ownership.MINE
+        return found if is_ours else None
 
     async def _inherits_certificate(self, snapshot: Snapshot) -> bool:
         """Does the certificate have the tags of a lost cluster? Asked until the domain name is marked as ours."""

@@ -120,12 +120,8 @@ class Snapshot:
 
     @property
     def is_managed(self) -> bool:
-        """Is the domain name ours, so that it may be changed and deleted?
-
-        What a lost cluster has left is deleted with the object, too, but not changed before it is marked.
-        """
-        is_inherited = self.deleting and self.whose is Ownership.INHERITED
-        return self.domain is not None and (self.whose is Ownership.MINE or is_inherited)
+        """Is the domain name ours, so that it may be changed and deleted?"""
+        return self.domain is not None and self.whose is Ownership.MINE
 
     @property
     def may_take(self) -> bool:
