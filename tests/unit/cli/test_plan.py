@@ -271,7 +271,7 @@ async def test_plan_adopts_only_where_it_is_asked_for() -> None:
         (preview,) = await planned(scene, wish)
     assert refused.error is not None
     assert refused.error.reason == "NameConflict"
-    assert actions(preview) == ["AdoptTenant"]
+    assert actions(preview) == ["AdoptTenant", "MarkTenant"]
     assert paths(preview) == {"status.id"}
 
 

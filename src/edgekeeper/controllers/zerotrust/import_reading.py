@@ -90,7 +90,7 @@ def _of_flags(
 ) -> Source:
     if not _ACCOUNT.fullmatch(account) or not tunnel:
         raise Stall(
-            "InvalidFlags",
+            "ValidationFailed",
             "--account needs an id of 32 hexadecimal digits, and --tunnel an id, both together",
         )
     for key, obj in sorted(known.items()):

@@ -262,6 +262,11 @@ _ROUTES: Final = (
         'restore the routes; or, if it is meant, annotate their state ConfigMaps with `edgekeeper.io/confirm-deletion: "true"`',
     ),
     Remedy(
+        "RestoredState",
+        "a state was restored from a backup, and its HTTPRoute does not exist",
+        'restore the route; or, if it is gone for good, annotate the state ConfigMap with `edgekeeper.io/confirm-deletion: "true"`',
+    ),
+    Remedy(
         "StateUnreadable",
         "the state ConfigMap of the route has something that cannot be read",
         "restore the ConfigMap that the message names, or remove what was changed in it",
