@@ -271,9 +271,9 @@ async def test_plan_adopts_only_where_it_is_asked_for() -> None:
         (preview,) = await planned(scene, wish)
     assert refused.error is not None
     assert refused.error.reason == "NameConflict"
-    assert actions(preview) == ["AdoptTenant", "MarkTenant"]
-    assert "status.id" in paths(preview)
-    assert {path.partition("[")[0] for path in paths(preview) - {"status.id"}} == {"tags"}
+    assert actions(preview) == ["AdoptTenant", "MarkTenant"], "the adoption, and what follows it"
+    marks = {f"tags[edgekeeper.io/{one}]" for one in ("cluster", "namespace", "name", "uid")}
+    assert paths(preview) == {"status.id", *marks}
 
 
 # What a person must fix

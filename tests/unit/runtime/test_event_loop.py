@@ -58,7 +58,9 @@ async def _tls_buffer() -> int:
     """The size of the buffer that a connection really has."""
     loop, context = asyncio.get_running_loop(), ssl.create_default_context()
     protocol = sslproto.SSLProtocol(loop, asyncio.Protocol(), context, loop.create_future())
-    return len(getattr(protocol, "_ssl_buffer"))  # noqa: B009 - typeshed does not know it
+    size = len(protocol.get_buffer(-1))
+    protocol.connection_lost(None)
+    return size
 
 
 def test_tls_connections_of_asyncio_hold_a_small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
