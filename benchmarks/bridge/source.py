@@ -17,6 +17,8 @@ from typing import Final
 SOURCE: Final = Path(__file__).parents[2] / "src" / "edgekeeper"
 PERMISSION: Final = ("api/lambda_permission.py", "controllers/bridge/permissions/*.py")
 DOMAIN: Final = ("controllers/bridge/domains/*.py",)
+DOMAIN_IMPORT: Final = ("controllers/bridge/domains/import*.py",)
+"""Part of these: manifests for what exists, which reconciles nothing."""
 DOMAIN_API: Final = ("api/bridge.py",)
 SHARED: Final = ("controllers/bridge/*.py",)
 _UNCOUNTED: Final = {

@@ -238,8 +238,7 @@ class Observer:
             domain = await self.gateway(snapshot.region).find_domain(name)
             return domain is not None and is_mine(parse_tags(domain.tags), snapshot.owner) is Ownership.OTHERS
 
-        is_usable = snapshot.domain is not None and not snapshot.is_anothers
-        served = {snapshot.name} if is_usable else set[str]()
+        served = {snapshot.name} if snapshot.exists and not snapshot.is_anothers else set[str]()
         return await self._records.without_others(subject, snapshot.records, served, is_served)
 
     async def _zone_of(self, snapshot: Snapshot) -> str:

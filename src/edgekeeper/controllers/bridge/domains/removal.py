@@ -1,8 +1,8 @@
 """The steps of a deletion. Pure.
 
 records → mapping → domain name → certificate. The domain name goes as soon as Route 53 has accepted the removal of its
-records: nobody else gets its endpoint, so that a name server that still has a record gives nobody a chance. What is not provably ours stays, and so does everything if the spec says
-Retain: then only the ownership tags go.
+records: nobody else gets its endpoint, so that a name server that still has a record gives nobody a chance. What is not
+provably ours stays, and so does everything if the spec says Retain: then only the ownership tags go.
 """
 
 from __future__ import annotations
@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from edgekeeper.cloud.aws.dns.planning import (
-    blocked_deletion,
-    combined,
-    refused_removals,
-    removing,
-)
+from edgekeeper.cloud.aws.dns.planning import blocked_deletion, combined, refused_removals, removing
 from edgekeeper.controllers.bridge.domains import steps as do
 from edgekeeper.controllers.bridge.domains.children import lagging_removal
 from edgekeeper.controllers.bridge.domains.snapshot import CERTIFICATE, DOMAIN, MAPPING, Snapshot

@@ -144,10 +144,9 @@ class Snapshot:
     def _is_inherited(self) -> bool:
         """Does an object of ACK that belongs to ours stand for exactly this domain name? Then ack-bridge created it."""
         child, domain = self.child(DOMAIN), self.domain
-        is_ours = child is not None and child.is_ours
-        return (
-            is_ours and child is not None and domain is not None and metadata(child.tree, "arn") == domain.arn
-        )
+        if child is None or domain is None or not child.is_ours:
+            return False
+        return metadata(child.tree, "arn") == domain.arn
 
     @property
     def is_refused(self) -> bool:

@@ -103,7 +103,7 @@ _UNMANAGED: Final = (
 
 def recorded(snapshot: Snapshot, planned: list[Statement]) -> tuple[OwnedStatement, ...]:
     """The inventory as it should be: without what is gone, and with what is about to be written."""
-    wanted, function = {one.id: one for one in planned}, snapshot.function
+    function = snapshot.function
     kept = [
         _as_present(snapshot, entry)
         for entry in snapshot.inventory
@@ -116,7 +116,7 @@ def recorded(snapshot: Snapshot, planned: list[Statement]) -> tuple[OwnedStateme
     ]
     new = [
         OwnedStatement(function, one.id, one.fingerprint, "Planned")
-        for one in wanted.values()
+        for one in planned
         if (function, one.id) not in places
     ]
     return tuple(sorted((*kept, *found, *new), key=lambda one: (one.function, one.statement_id)))

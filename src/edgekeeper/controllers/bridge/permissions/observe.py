@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from edgekeeper.api.lambda_permission import (
     LAMBDA_PERMISSION,
     FunctionRef,
+    LambdaPermissionSpec,
     OwnedStatement,
     Permission,
     read_permission,
@@ -77,13 +78,9 @@ class Observer:
             lost_clusters=self.lost_clusters,
             inventory=tuple(status.inventory),
         )
-        subject = KindObject(KIND, request.key, obj)
-        if request.deleting:
-            return Base(subject, snapshot)
-        return Base(
-            subject,
-            self._with_wishes(snapshot, request.key.namespace, spec.function_ref, spec.permissions),
-        )
+        if not request.deleting:
+            snapshot = self._with_wishes(snapshot, request.key.namespace, spec)
+        return Base(KindObject(KIND, request.key, obj), snapshot)
 
     async def observe(self, base: Base) -> Snapshot:
         snapshot = replace(base.snapshot, inventory=self._own_entries(base))
@@ -136,16 +133,14 @@ class Observer:
 
         return tuple(entry for entry in base.snapshot.inventory if not is_anothers(entry))
 
-    def _with_wishes(
-        self, snapshot: Snapshot, namespace: str, ref: FunctionRef, permissions: list[Permission]
-    ) -> Snapshot:
+    def _with_wishes(self, snapshot: Snapshot, namespace: str, spec: LambdaPermissionSpec) -> Snapshot:
         """Add the function and the statements of the spec, as far as what they refer to is known."""
         try:
-            snapshot = replace(snapshot, function=self._function(namespace, ref))
+            snapshot = replace(snapshot, function=self._function(namespace, spec.function_ref))
         except Wait as wait:
             snapshot = replace(snapshot, problem=wait)
         wanted, pending = list[Statement](), dict[str, Wait]()
-        for permission in permissions:
+        for permission in spec.permissions:
             try:
                 wanted.append(self._statement(namespace, permission))
             except Wait as wait:
