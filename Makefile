@@ -55,6 +55,7 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/lint-imports
 	$(BIN)/python tools/lock.py --check
 	$(BIN)/python tools/chart.py --check
+	$(BIN)/python tools/troubleshooting.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
 crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a third of the others; PLANS=all for all

@@ -16,6 +16,7 @@ from edgekeeper.cli.help import Command, CommandEntry, CommandGroup, Extra, Sect
 from edgekeeper.cli.process import settle_garbage_collection
 from edgekeeper.cli.terminal import wants_colour
 
+PROGRAM = "edgekeeper"
 LOCAL = Extra("local", package="kubesim")
 SECTIONS = (
     Section(
@@ -36,6 +37,23 @@ SECTIONS = (
             CommandEntry("plan", "edgekeeper.cli.plan:plan", "Show what would be done, and change nothing."),
             CommandEntry(
                 "crds", "edgekeeper.cli.crds:crds", "Print the CustomResourceDefinitions of all kinds."
+            ),
+        ),
+    ),
+    Section(
+        "Look at it",
+        (
+            CommandEntry("get", "edgekeeper.cli.get:get", "List objects of all kinds in one table."),
+            CommandEntry(
+                "explain", "edgekeeper.cli.explain:explain", "Say why an object is not ready, and what to do."
+            ),
+            CommandEntry(
+                "events", "edgekeeper.cli.events:events", "Show events about objects, in the order of time."
+            ),
+            CommandEntry(
+                "doctor",
+                "edgekeeper.cli.doctor:doctor",
+                "Check credentials, rights, definitions, clocks and connections.",
             ),
         ),
     ),
@@ -74,10 +92,14 @@ EXAMPLES = (
     ("edgekeeper up", "run the embedded control plane until Ctrl-C"),
     ("edgekeeper up --apply examples/quickstart --wait", "apply manifests, exit when all objects are ready"),
     ("edgekeeper plan -f shop.yaml", "show what a manifest would change"),
+    ("edgekeeper explain dt/shop -n edge", "say why an object is not ready, and what to do"),
 )
 EXIT_CODES = (
     ("0", "done; a server that was asked to stop has stopped"),
-    ("1", "failed; the last line on standard error says why; of diff: something differs"),
+    (
+        "1",
+        "failed; the last line on standard error says why; of diff: something differs; of explain: not ready",
+    ),
     ("2", "wrong usage; of plan: changes are pending; of diff: failed"),
     ("3", "not everything became ready in time"),
     ("130, 143", "interrupted (Ctrl-C), terminated before the work was done"),
@@ -108,13 +130,16 @@ def cli(ctx: click.Context, debug: bool) -> None:
         click.echo(ctx.get_help())
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code. Errors are printed, with `--debug` including the traceback."""
+def run(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
+    """Run a command line and return its exit code. Errors are printed, with `--debug` including the traceback.
+
+    `program` is what people have typed to start it.
+    """
     invocation = Invocation()
     try:
         outcome = cli.main(
             arguments,
-            prog_name="edgekeeper",
+            prog_name=program,
             obj=invocation,
             color=wants_colour(sys.stdout),
             max_content_width=110,
@@ -125,24 +150,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the outermost boundary: users get one line, not a traceback
         if invocation.debug:
             traceback.print_exc()
-        return _report(error)
+        return _report(error, program)
     return outcome if isinstance(outcome, int) else ExitCode.OK
 
 
-def _report(error: Exception) -> int:
+def _report(error: Exception, program: str) -> int:
     """Print the error and its remedy as one line on standard error, and return the exit code."""
-    message, code = _explain(error)
+    message, code = _explain(error, program)
     prefix = click.style("error:", fg="red", bold=True)
-    click.echo(f"edgekeeper: {prefix} {message}", err=True, color=wants_colour(sys.stderr))
+    click.echo(f"{program}: {prefix} {message}", err=True, color=wants_colour(sys.stderr))
     return code
 
 
-def _explain(error: Exception) -> tuple[str, int]:
+def _explain(error: Exception, program: str) -> tuple[str, int]:
     match error:
         case CommandError():
             return str(error), error.code
         case click.UsageError():
-            path, command = (error.ctx.command_path, error.ctx.command) if error.ctx else ("edgekeeper", cli)
+            path, command = (error.ctx.command_path, error.ctx.command) if error.ctx else (program, cli)
             code = command.usage_code if isinstance(command, Command) else ExitCode.USAGE
             return f"{_one_line(error.format_message())}; see '{path} --help'", code
         case click.ClickException():
@@ -151,7 +176,7 @@ def _explain(error: Exception) -> tuple[str, int]:
             return _one_line(str(error)), ExitCode.FAILED
         case _:
             description = f"{type(error).__name__}: {_one_line(str(error))}"
-            return f"unexpected {description}; 'edgekeeper --debug …' shows where", ExitCode.FAILED
+            return f"unexpected {description}; '{program} --debug …' shows where", ExitCode.FAILED
 
 
 def _one_line(text: str) -> str:

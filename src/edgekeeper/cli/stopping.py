@@ -68,3 +68,19 @@ def stop_on_signals() -> Iterator[StopRequest]:
         yield request
     finally:
         restore()
+
+
+async def until_stopped(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` until it ends or a signal arrives, which is how a command ends that has no end of its own."""
+    with stop_on_signals() as stop:
+        task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not task.done():
+            task.cancel()
+        await asyncio.gather(stopped, return_exceptions=True)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise

@@ -38,8 +38,11 @@ from edgekeeper.lifecycle.claims import Claims
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
 from edgekeeper.lifecycle.controller import CLEANUP_TIMEOUT
 from edgekeeper.lifecycle.intervals import Intervals
+from edgekeeper.lifecycle.predecessor import PreviousOperator
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.lifecycle.rbac import Rule
+from edgekeeper.lifecycle.relations import Details, Reader, Relation
+from edgekeeper.lifecycle.remedies import Remedy
 from edgekeeper.runtime.contract import Services
 from edgekeeper.runtime.controller import Controller
 
@@ -207,6 +210,12 @@ class KindModule(ABC):
     """Fields of the spec that the controller writes, each with the field of the status that has the same value."""
     rules: ClassVar[tuple[Rule, ...]] = ()
     """The RBAC rules that the controller needs. Those that every process needs are not repeated."""
+    remedies: ClassVar[tuple[Remedy, ...]] = ()
+    """What the reasons in its conditions mean. Those of all kinds are not repeated."""
+    predecessor: ClassVar[PreviousOperator | None] = None
+    """The operator that the kind replaces, which must not run at the same time."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Further names of a kind of others, for commands."""
 
     def is_enabled(self, values: FlagValues) -> bool:
         """Whether the flags of the kind let its controller run."""
@@ -235,6 +244,18 @@ class KindModule(ABC):
     def readiness(self, obj: JsonObject) -> Readiness:
         """Whether an object is ready, for `edgekeeper up --wait`: by default its condition Ready says so."""
         return condition_readiness(obj, READY)
+
+    def concerns(self, obj: JsonObject) -> bool:
+        """Whether the controller has anything to do with an object of a kind of others."""
+        return True
+
+    def details(self, obj: JsonObject) -> Details:
+        """What `edgekeeper get -o wide` shows of an object."""
+        return Details()
+
+    async def relations(self, obj: JsonObject, reader: Reader) -> Sequence[Relation]:
+        """The objects that an object depends on, for `edgekeeper explain`: the most likely cause first."""
+        return ()
 
 
 class PlannableModule(KindModule):

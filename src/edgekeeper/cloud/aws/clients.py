@@ -140,10 +140,15 @@ class AwsClients:
         await self._close([key for key in self._making if key[2] == role])
 
     async def confirm(self) -> None:
-        """Make the first client. Raise AwsConfigError where none can be made until somebody corrects the settings."""
+        """Make the first client. Raise AwsConfigError where none can be made until somebody corrects the settings.
+
+        Where there are no credentials, none is made: they may come later, and calls say that they are missing.
+        """
         try:
             validate_region_name(self.region)
             await self.warm_up("cloudfront")
+        except NoCredentialsError:
+            return
         except ProfileNotFound as error:
             raise AwsConfigError(
                 f"the AWS profile {self._sessions[OWN].profile!r} does not exist: create it in ~/.aws/config, or choose "

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.definition import CustomKind
+from edgekeeper.controllers.cloudfront.details import tenant_details
 from edgekeeper.controllers.cloudfront.guards import Guards
+from edgekeeper.controllers.cloudfront.predecessor import CLOUDFRONT_TENANT_OPERATOR
 from edgekeeper.controllers.cloudfront.rbac import ELSEWHERE, TENANTS
+from edgekeeper.controllers.cloudfront.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims_elsewhere import KindElsewhere
@@ -28,6 +31,7 @@ from edgekeeper.lifecycle.module import (
 )
 from edgekeeper.lifecycle.naming import parse_template
 from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.lifecycle.relations import Details
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.sources import Mapped
 
@@ -47,6 +51,8 @@ class TenantModule(PlannableModule, ClaimingModule):
     examples: ClassVar = ("quickstart/20-tenants.yaml",)
     rules: ClassVar = TENANTS
     rules_elsewhere: ClassVar = ELSEWHERE
+    remedies: ClassVar = REMEDIES
+    predecessor: ClassVar = CLOUDFRONT_TENANT_OPERATOR
     written_fields: ClassVar = (
         (("spec", "customizations", "certificate", "arn"), ("status", "certificateArn")),
     )
@@ -83,6 +89,9 @@ class TenantModule(PlannableModule, ClaimingModule):
 
         register_elsewhere(process.claims, KIND, tenant_options(process.options, values).guards)
         return KindElsewhere(KIND, (Mapped(KIND, lambda _: ()),))
+
+    def details(self, obj: JsonObject) -> Details:
+        return tenant_details(obj)
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

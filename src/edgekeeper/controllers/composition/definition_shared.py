@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from edgekeeper.controllers.composition.definition_options import CompositionOptions, Mode
+from edgekeeper.controllers.composition.predecessor import KRO
 from edgekeeper.controllers.composition.registry import GraphRegistry
 from edgekeeper.controllers.composition.served_schemas import ServedCompiler, ServedSchemas, graph_options
-from edgekeeper.lifecycle.predecessor import ANY_NAMESPACE, Predecessor, PreviousOperator
+from edgekeeper.lifecycle.predecessor import ANY_NAMESPACE, Predecessor
 from edgekeeper.runtime.contract import Services
-
-KRO: Final = PreviousOperator(
-    "kro", lease_name="6f0f64a5.kro.run", deployment_labels="app.kubernetes.io/name=kro"
-)
 
 
 @dataclass(frozen=True)

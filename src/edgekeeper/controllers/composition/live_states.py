@@ -50,6 +50,8 @@ class LiveInstance:
     states: dict[str, str]
     messages: dict[str, str]
     """Only of resources that have something to say."""
+    objects: dict[str, tuple[Address, ...]]
+    """By resource, the objects that it consists of, as far as they can be named."""
 
 
 async def read_instance(
@@ -71,7 +73,8 @@ async def read_instance(
         )
     plan = await _plan(client, compilation.graph, found, instance)
     messages = {node: result.message for node, result in plan.nodes.items() if result.message}
-    return LiveInstance(compilation.graph, found, key, instance, _states(plan), messages)
+    objects = {node: tuple(one.address for one in result.objects) for node, result in plan.nodes.items()}
+    return LiveInstance(compilation.graph, found, key, instance, _states(plan), messages, objects)
 
 
 async def _spec_of(client: KubeClient, kind: str) -> DefinitionSpec:

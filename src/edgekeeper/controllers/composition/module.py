@@ -28,7 +28,9 @@ from edgekeeper.controllers.composition.definition_options import (
     parse_mode,
     parse_seconds,
 )
+from edgekeeper.controllers.composition.predecessor import KRO
 from edgekeeper.controllers.composition.rbac import DEFINITIONS, REVISIONS
+from edgekeeper.controllers.composition.remedies import REMEDIES
 from edgekeeper.lifecycle.module import Cloud, CommonOptions, Flag, FlagValues, KindModule, Process, Role
 from edgekeeper.runtime.controller import Controller
 
@@ -121,6 +123,8 @@ class CompositionModule(KindModule):
 
     role: ClassVar = Role.MANAGER
     clouds: ClassVar = frozenset[Cloud]()
+    remedies: ClassVar = REMEDIES
+    predecessor: ClassVar = KRO
 
     def is_enabled(self, values: FlagValues) -> bool:
         return values.get("composition") != Mode.OFF

@@ -12,11 +12,20 @@ from edgekeeper.api.definition import CustomKind
 from edgekeeper.api.zerotrust import ZERO_TRUST_TENANT
 from edgekeeper.api.zerotrust_task import CLOUDFLARE_TASK
 from edgekeeper.controllers.zerotrust import rbac
+from edgekeeper.controllers.zerotrust.predecessor import CLOUDFLARE_ZERO_TRUST_OPERATOR
+from edgekeeper.controllers.zerotrust.relations import (
+    task_details,
+    task_relations,
+    tenant_details,
+    tenant_relations,
+)
+from edgekeeper.controllers.zerotrust.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.readiness import Readiness
 from edgekeeper.kube.kinds import CONFIG_MAP, Key, Kind
 from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, PlannableModule, Process, Role
 from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.lifecycle.relations import Details, Reader, Relation
 from edgekeeper.runtime.controller import Controller
 
 if TYPE_CHECKING:
@@ -28,6 +37,8 @@ class CloudflareWorkerModule(KindModule):
 
     role: ClassVar = Role.CLOUDFLARE_WORKER
     clouds: ClassVar = frozenset({Cloud.CLOUDFLARE})
+    remedies: ClassVar = REMEDIES
+    predecessor: ClassVar = CLOUDFLARE_ZERO_TRUST_OPERATOR
 
 
 class TaskModule(CloudflareWorkerModule):
@@ -39,6 +50,12 @@ class TaskModule(CloudflareWorkerModule):
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return _worker(process).tasks(process.services)
+
+    def details(self, obj: JsonObject) -> Details:
+        return task_details(obj)
+
+    async def relations(self, obj: JsonObject, reader: Reader) -> Sequence[Relation]:
+        return task_relations(obj)
 
     def readiness(self, obj: JsonObject) -> Readiness:
         phase = str(dig(obj, "status", "phase") or "Pending")
@@ -66,6 +83,12 @@ class TenantModule(CloudflareWorkerModule, PlannableModule):
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return _worker(process).tenants(process.services)
+
+    def details(self, obj: JsonObject) -> Details:
+        return tenant_details(obj)
+
+    async def relations(self, obj: JsonObject, reader: Reader) -> Sequence[Relation]:
+        return tenant_relations(obj)
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

@@ -19,6 +19,9 @@ from edgekeeper.controllers.zerotrust.kube_worker import (
     task_collector,
     template_controller,
 )
+from edgekeeper.controllers.zerotrust.predecessor import CLOUDFLARE_ZERO_TRUST_OPERATOR
+from edgekeeper.controllers.zerotrust.relations import route_details, route_relations
+from edgekeeper.controllers.zerotrust.remedies import REMEDIES
 from edgekeeper.controllers.zerotrust.route_index import is_annotated
 from edgekeeper.controllers.zerotrust.route_report import MESSAGE, READY, REASON
 from edgekeeper.controllers.zerotrust.state_controller import STATE_CONTROLLER, TASK_COLLECTOR
@@ -40,6 +43,7 @@ from edgekeeper.lifecycle.module import (
     kind_of,
 )
 from edgekeeper.lifecycle.preview import Preview
+from edgekeeper.lifecycle.relations import Details, Reader, Relation
 from edgekeeper.runtime.controller import Controller
 
 
@@ -47,6 +51,8 @@ class KubeWorkerModule(KindModule):
     """A controller of the role kube-worker. None of them calls a cloud."""
 
     role: ClassVar = Role.KUBE_WORKER
+    remedies: ClassVar = REMEDIES
+    predecessor: ClassVar = CLOUDFLARE_ZERO_TRUST_OPERATOR
     clouds: ClassVar = frozenset[Cloud]()
 
 
@@ -55,6 +61,7 @@ class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
 
     name: ClassVar = ROUTE_CONTROLLER
     foreign_kind: ClassVar[Kind | None] = HTTP_ROUTE
+    aliases: ClassVar = ("route", "routes")
     examples: ClassVar = ("zero-trust/30-routes.yaml",)
     rules: ClassVar = rbac.ROUTES
     rules_elsewhere: ClassVar = rbac.ROUTES_ELSEWHERE
@@ -79,6 +86,15 @@ class RouteModule(KubeWorkerModule, PlannableModule, ClaimingModule):
 
     def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
         return routes_elsewhere(process.claims, kube_options(process.options, values))
+
+    def concerns(self, obj: JsonObject) -> bool:
+        return is_annotated(obj)
+
+    def details(self, obj: JsonObject) -> Details:
+        return route_details(obj)
+
+    async def relations(self, obj: JsonObject, reader: Reader) -> Sequence[Relation]:
+        return await route_relations(obj, reader)
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

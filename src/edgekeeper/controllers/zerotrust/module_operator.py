@@ -11,6 +11,7 @@ from edgekeeper.controllers.zerotrust import operator_config, operator_workers_r
 from edgekeeper.controllers.zerotrust.operator_config_preview import preview_configs
 from edgekeeper.controllers.zerotrust.operator_config_reconciler import OperatorConfigController
 from edgekeeper.controllers.zerotrust.operator_workers_reconciler import WorkersController
+from edgekeeper.controllers.zerotrust.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import DEPLOYMENT, Key, Kind
 from edgekeeper.lifecycle.module import Cloud, FlagValues, KindModule, PlannableModule, Process, Role
@@ -27,6 +28,7 @@ class OperatorConfigModule(PlannableModule):
     clouds: ClassVar = frozenset[Cloud]()
     examples: ClassVar = ("zero-trust/50-operator-config.yaml",)
     rules: ClassVar = rbac.CONFIGS
+    remedies: ClassVar = REMEDIES
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         return OperatorConfigController(process.services, process.options)
@@ -44,6 +46,7 @@ class OperatorWorkersModule(KindModule):
     foreign_kind: ClassVar[Kind | None] = DEPLOYMENT
     role: ClassVar = Role.MANAGER
     rules: ClassVar = rbac.WORKERS
+    remedies: ClassVar = REMEDIES
     clouds: ClassVar = frozenset[Cloud]()
 
     def build(self, process: Process, values: FlagValues) -> Controller:

@@ -255,6 +255,7 @@ def test_credentials_that_come_later_are_found_without_a_restart() -> None:
         purse, session = _Purse(), new_session()
         session.register_component("credential_provider", purse)
         clients = AwsClients(session=session, http_session_class=session_class(AwsCloud(LoopClock())))
+        await clients.confirm()  # nothing is wrong with the settings: there may be credentials later
         for service in ("cloudfront", "route53", "cloudfront"):
             with pytest.raises(NoCredentialsError):
                 await clients.get(service)

@@ -16,13 +16,20 @@ from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.cloud.aws.dns.records import normalise_name
 from edgekeeper.controllers.bridge import ack
 from edgekeeper.controllers.bridge.cluster import Cluster
-from edgekeeper.controllers.bridge.controller import BridgeController, Surroundings, list_references
+from edgekeeper.controllers.bridge.controller import (
+    ACK_BRIDGE,
+    BridgeController,
+    Surroundings,
+    list_references,
+)
 from edgekeeper.controllers.bridge.domains.children import KINDS
 from edgekeeper.controllers.bridge.domains.kind import DomainKind
 from edgekeeper.controllers.bridge.domains.observe import KIND, Observer, apis_of, children_of
 from edgekeeper.controllers.bridge.domains.perform import Performer
 from edgekeeper.controllers.bridge.metrics import bridge_metrics
 from edgekeeper.controllers.bridge.rbac import DOMAINS, DOMAINS_ELSEWHERE
+from edgekeeper.controllers.bridge.relations import domain_details, domain_relations
+from edgekeeper.controllers.bridge.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.ownership import Owner, Ownership, is_mine, parse_tags
 from edgekeeper.kube.client import KubeClient
@@ -43,6 +50,7 @@ from edgekeeper.lifecycle.module import (
 )
 from edgekeeper.lifecycle.preview import Preview, Previewer, store_of
 from edgekeeper.lifecycle.record_claims import RecordSource, ZoneUse, status_zones
+from edgekeeper.lifecycle.relations import Details, Reader, Relation
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
 from edgekeeper.runtime.sources import Mapped
@@ -119,6 +127,8 @@ class DomainModule(PlannableModule, ClaimingModule):
     examples: ClassVar = ("bridge/30-domain.yaml",)
     rules: ClassVar = DOMAINS
     rules_elsewhere: ClassVar = DOMAINS_ELSEWHERE
+    remedies: ClassVar = REMEDIES
+    predecessor: ClassVar = ACK_BRIDGE
 
     @staticmethod
     def _mode(text: str) -> str:
@@ -144,6 +154,12 @@ class DomainModule(PlannableModule, ClaimingModule):
     def claims_elsewhere(self, process: Process, values: FlagValues) -> KindElsewhere:
         process.claims.register(_claims_of(DomainOptions.chosen(process.options, values), _proof_by_status))
         return KindElsewhere(KIND, (Mapped(KIND, lambda _: ()),))
+
+    def details(self, obj: JsonObject) -> Details:
+        return domain_details(obj)
+
+    async def relations(self, obj: JsonObject, reader: Reader) -> Sequence[Relation]:
+        return await domain_relations(obj, reader)
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]

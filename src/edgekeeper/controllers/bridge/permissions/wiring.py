@@ -10,7 +10,12 @@ from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION, PERMISSION_FINAL
 from edgekeeper.cloud.aws.account import AwsAccount
 from edgekeeper.controllers.bridge.ack import API, FUNCTION
 from edgekeeper.controllers.bridge.cluster import Cluster
-from edgekeeper.controllers.bridge.controller import BridgeController, Surroundings, list_references
+from edgekeeper.controllers.bridge.controller import (
+    ACK_BRIDGE,
+    BridgeController,
+    Surroundings,
+    list_references,
+)
 from edgekeeper.controllers.bridge.metrics import bridge_metrics
 from edgekeeper.controllers.bridge.permissions.kind import PermissionKind
 from edgekeeper.controllers.bridge.permissions.observe import (
@@ -22,12 +27,15 @@ from edgekeeper.controllers.bridge.permissions.observe import (
     statements_of,
 )
 from edgekeeper.controllers.bridge.rbac import PERMISSIONS
+from edgekeeper.controllers.bridge.relations import permission_details, permission_relations
+from edgekeeper.controllers.bridge.remedies import REMEDIES
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.claims import Claims, ClaimSource
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.lifecycle.module import Cloud, FlagValues, KindOptions, PlannableModule, Process
 from edgekeeper.lifecycle.preview import Preview, Previewer, store_of
+from edgekeeper.lifecycle.relations import Details, Reader, Relation
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
 
@@ -62,12 +70,20 @@ class PermissionModule(PlannableModule):
     clouds: ClassVar = frozenset({Cloud.AWS})
     examples: ClassVar = ("bridge/20-permission.yaml",)
     rules: ClassVar = PERMISSIONS
+    remedies: ClassVar = REMEDIES
+    predecessor: ClassVar = ACK_BRIDGE
 
     def build(self, process: Process, values: FlagValues) -> Controller:
         options, metrics = KindOptions.of(process.options), process.once(bridge_metrics)
         return permission_controller(
             Surroundings(process.services, process.aws, process.claims, metrics, options)
         )
+
+    def details(self, obj: JsonObject) -> Details:
+        return permission_details(obj)
+
+    async def relations(self, obj: JsonObject, reader: Reader) -> Sequence[Relation]:
+        return permission_relations(obj)
 
     async def preview(
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
