@@ -110,6 +110,8 @@ async def clouds(
     async with simulating(server, options) as simulation:
         console.print(f"A simulated AWS is at [bold]{simulation.url}[/]")
         console.print(f"A simulated Cloudflare is at [bold]{simulation.cloudflare.url}[/]")
+        if simulation.page_url:
+            console.print("The status page is at", Text(simulation.page_url, "bold"), soft_wrap=True)
         yield simulation
 
 
