@@ -34,6 +34,10 @@ MOST_SUBJECTS: Final = 20
 MOST_FIELDS: Final = 40
 """How many differences of one change are kept."""
 KUBERNETES: Final = "kubernetes"
+OWN_SECONDS: Final = 30.0
+"""How long after a write of ours a change of the spec counts as ours."""
+OPERATOR: Final = "operator"
+SOMEBODY: Final = "somebody, by the API server"
 
 Subject: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object."""
@@ -97,6 +101,8 @@ class Journal(Tracer):
         self._numbers = count(1)
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
         self._drifts: OrderedDict[Subject, tuple[str, list[ChangedField]]] = OrderedDict()
+        self._own_writes: OrderedDict[tuple[str, str], float] = OrderedDict()
+        """When the operator last wrote an object: its resource, and its name as calls have it."""
         self.on_entry: Callable[[Entry], None] = _ignore
 
     # Reading
@@ -147,13 +153,20 @@ class Journal(Tracer):
     def spec_changed(self, change: SpecChange) -> None:
         """Somebody has created, changed or deleted an object."""
         subject = (change.kind.kind, change.key.namespace, change.key.name)
+        wrote_at = self._own_writes.get((change.kind.plural, str(change.key)), float("-inf"))
+        is_own = self._clock.monotonic() - wrote_at < OWN_SECONDS
         steps = [Step("spec", "", changed_fields(change.differences))] if change.differences else []
-        self._add(
-            "somebody, through the API server", f"{change.kind.kind} {change.verb}", [subject], steps=steps
-        )
+        who = OPERATOR if is_own else "API server" if change.verb == "deleted" else SOMEBODY
+        self._add(who, f"{change.kind.kind} {change.verb}", [subject], steps=steps)
 
     def _count(self, record: CallRecord) -> None:
         """Count a call for the pass that makes it, or as one of a batch. Listings are nobody's."""
+        if record.target == KUBERNETES and record.mutating:
+            resource = record.operation.rpartition(" ")[2]
+            self._own_writes[resource, record.subject] = self._clock.monotonic()
+            self._own_writes.move_to_end((resource, record.subject))
+            while len(self._own_writes) > MOST_ENTRIES:
+                self._own_writes.popitem(last=False)
         current = notes()
         if isinstance(current, _PassRecord) and current.is_open:
             current.calls[record.target, record.operation, record.mutating] += 1
