@@ -126,8 +126,11 @@ def endpoints_file(
     endpoints = {"kubeconfig": str(kubeconfig.absolute()), "kubernetes": kubernetes}
     if simulation is not None:
         endpoints |= {"aws": simulation.url, "cloudflare": simulation.cloudflare.url}
+        if simulation.page_url:
+            endpoints["page"] = simulation.page_url
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.touch(0o600)  # the link to the status page has its token
     draft.write_text(f"{json.dumps(endpoints, indent=2)}\n")
     draft.replace(path)  # atomic: a reader never sees an incomplete file
     try:

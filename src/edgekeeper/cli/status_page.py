@@ -35,6 +35,7 @@ def add_status_page(operator: Operator) -> StatusPage:
     directory = Directory(services.informers, operator.options.modules)
     hub = Hub(directory.row, secrets.token_hex(4))
     directory.on_rows, directory.on_spec = hub.rows_changed, journal.spec_changed
+    directory.is_own_write = journal.is_own_write
     journal.on_entry = hub.entry_added
     site = Site(
         directory,

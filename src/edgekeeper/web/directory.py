@@ -23,7 +23,7 @@ from edgekeeper.core.delta import Difference, compare
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.log import get_logger
 from edgekeeper.diagnosis.catalog import KnownKind, composed_kind, known_kinds
-from edgekeeper.kube.informers import Informer, Informers
+from edgekeeper.kube.informer import Informer
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.kube.store import Change, Store
 from edgekeeper.lifecycle.module import KindModule
@@ -75,7 +75,8 @@ class SpecChange:
 class Directory:
     """The rows of all objects, by id."""
 
-    def __init__(self, informers: Informers, modules: Iterable[KindModule]) -> None:
+    def __init__(self, informers: Iterable[Informer], modules: Iterable[KindModule]) -> None:
+        """`informers` are those of the process, and may come and go."""
         self._informers = informers
         self._modules = {known.kind: known for known in known_kinds(modules)}
         self._composed: dict[Kind, KnownKind] = {}
@@ -89,6 +90,9 @@ class Directory:
         self.on_rows: Callable[[Collection[str]], None] = _ignore
         """Called with the ids of rows that were made, changed or removed."""
         self.on_spec: Callable[[SpecChange], None] = _ignore
+        """Called when somebody else than the operator has created, changed or deleted an object."""
+        self.is_own_write: Callable[[Kind, Key], bool] = _is_never_own
+        """Whether a change is a write of the operator."""
 
     # Reading
 
@@ -175,7 +179,7 @@ class Directory:
 
     def _note(self, kind: Kind, change: Change) -> None:
         self._mark(kind, change.key)
-        if not change.initial:
+        if not change.initial and not self.is_own_write(kind, change.key):
             known = self._modules.get(kind) or self._composed.get(kind)
             found = _spec_change(kind, change, known)
             if found is not None:
@@ -245,7 +249,11 @@ def _spec_change(kind: Kind, change: Change, known: KnownKind | None) -> SpecCha
         return SpecChange(kind, change.key, "marked for deletion")
     before, after = (dig_object(_decode(raw), "spec") for raw in (change.old, change.new))
     differences = compare(after, before)
-    return SpecChange(kind, change.key, "changed", differences) if differences else None
+    return SpecChange(kind, change.key, "spec changed", differences) if differences else None
+
+
+def _is_never_own(_: Kind, __: Key) -> bool:
+    return False
 
 
 def _ignore(_: object) -> None:

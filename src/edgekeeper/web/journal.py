@@ -26,6 +26,7 @@ from edgekeeper.core.notes import PassNotes, notes, noting
 from edgekeeper.core.outcome import Event
 from edgekeeper.core.redaction import redact_text
 from edgekeeper.core.tracing import Span, Tracer
+from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.web.directory import SpecChange
 
 MOST_ENTRIES: Final = 1_000
@@ -35,8 +36,7 @@ MOST_FIELDS: Final = 40
 """How many differences of one change are kept."""
 KUBERNETES: Final = "kubernetes"
 OWN_SECONDS: Final = 30.0
-"""How long after a write of ours a change of the spec counts as ours."""
-OPERATOR: Final = "operator"
+"""How long after a write of ours a change of the object may be its effect."""
 SOMEBODY: Final = "somebody, by the API server"
 
 Subject: TypeAlias = tuple[str, str, str]
@@ -150,14 +150,16 @@ class Journal(Tracer):
     async def close(self) -> None:
         await self._inner.close()
 
+    def is_own_write(self, kind: Kind, key: Key) -> bool:
+        """Whether a change of an object that was just seen is a write of the operator. Each write counts once."""
+        wrote_at = self._own_writes.pop((kind.plural, str(key)), None)
+        return wrote_at is not None and self._clock.monotonic() - wrote_at < OWN_SECONDS
+
     def spec_changed(self, change: SpecChange) -> None:
-        """Somebody has created, changed or deleted an object."""
+        """Somebody else has created, changed or deleted an object."""
         subject = (change.kind.kind, change.key.namespace, change.key.name)
-        wrote_at = self._own_writes.get((change.kind.plural, str(change.key)), float("-inf"))
-        is_own = self._clock.monotonic() - wrote_at < OWN_SECONDS
         steps = [Step("spec", "", changed_fields(change.differences))] if change.differences else []
-        who = OPERATOR if is_own else "API server" if change.verb == "deleted" else SOMEBODY
-        self._add(who, f"{change.kind.kind} {change.verb}", [subject], steps=steps)
+        self._add(SOMEBODY, change.verb, [subject], steps=steps)
 
     def _count(self, record: CallRecord) -> None:
         """Count a call for the pass that makes it, or as one of a batch. Listings are nobody's."""

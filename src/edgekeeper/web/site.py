@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,7 @@ from edgekeeper import __version__
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.core.json import JsonObject
 from edgekeeper.diagnosis.catalog import KnownKind
-from edgekeeper.kube.informers import Informers
+from edgekeeper.kube.informer import Informer
 from edgekeeper.kube.kinds import Key
 from edgekeeper.web.details import ObjectDetail, detail_of
 from edgekeeper.web.directory import Directory
@@ -67,7 +67,7 @@ class Site:
 
     directory: Directory
     journal: Journal
-    informers: Informers
+    informers: Iterable[Informer]
     budget: Budget
     plans: Plans | None = None
     graphs: Graphs | None = None

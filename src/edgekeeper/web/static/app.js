@@ -32,7 +32,10 @@ async function load({ isNew }) {
   mark(page === "object" ? "objects" : page || "overview");
   try {
     await PAGES[page]({ path, query, signal: request.signal, isNew });
-    if (isNew && page === "object") document.getElementById("main").focus({ preventScroll: false });
+    if (isNew && document.activeElement !== search) {
+      window.scrollTo(0, 0);
+      document.getElementById("main").focus({ preventScroll: true });
+    }
   } catch (error) {
     if (error.name !== "AbortError" && current === request) failed(error);
   }
