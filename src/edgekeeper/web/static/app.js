@@ -24,7 +24,7 @@ function split(hash) {
   return [name, [rest.join("/"), query]];
 }
 
-async function load({ isNew }) {
+async function load({ isNew, isMoved = false }) {
   const { page, path, query } = route();
   current?.abort();
   const request = new AbortController();
@@ -32,7 +32,7 @@ async function load({ isNew }) {
   mark(page === "object" ? "objects" : page || "overview");
   try {
     await PAGES[page]({ path, query, signal: request.signal, isNew });
-    if (isNew && document.activeElement !== search) {
+    if (isMoved && document.activeElement !== search) {
       window.scrollTo(0, 0);
       document.getElementById("main").focus({ preventScroll: true });
     }
@@ -184,6 +184,6 @@ document.addEventListener("keydown", (event) => {
 document.getElementById("keys").addEventListener("click", help);
 document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("main").focus(); });
 
-window.addEventListener("hashchange", () => load({ isNew: true }));
+window.addEventListener("hashchange", () => load({ isNew: true, isMoved: true }));
 live.start();
 load({ isNew: true });

@@ -25,12 +25,11 @@ export class Live {
     source.addEventListener("change", (event) => this.handlers.change(JSON.parse(event.data)));
     source.addEventListener("reset", () => this.handlers.refresh());
     source.addEventListener("error", () => {
+      // The browser reconnects by itself unless the server refuses.
       this.wasAway = true;
+      this.pollInstead();
       if (source.readyState === EventSource.CLOSED) {
-        this.pollInstead();
         setTimeout(() => this.source === source && this.start(), RETRY);
-      } else {
-        this.status("offline", "reconnecting");
       }
     });
   }
