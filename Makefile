@@ -18,7 +18,7 @@ BIN       := $(VENV)/bin
 READY     := $(VENV)/.ready
 DEV_READY := $(VENV)/.ready-dev
 DOCS_READY := $(DOCS_VENV)/.ready
-GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge
+GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge web
 SOURCES   := src packages tests tools benchmarks conftest.py
 PROJECTS  := . packages/kubecel packages/kubesim
 

@@ -224,14 +224,20 @@ async def test_browser_without_the_link_is_asked_for_the_token(devtools: int, up
         await page.wait("!document.getElementById('login').open && document.querySelector('.tiles')")
 
 
-async def test_pictures_for_the_documentation(page: Page, pictures: Path | None) -> None:
+async def test_pictures_for_the_documentation(page: Page, up: Up, pictures: Path | None) -> None:
     if pictures is None:
         pytest.skip("EDGEKEEPER_SCREENSHOTS names no directory")
+    await tenant(up, "catalog", **{"edgekeeper.io/drift-policy": "report"})
+    await tenant(up, "campaign", "E0CAMPAIGN")
+    await visit(page, "#/objects?q=catalog")
+    await page.wait("document.querySelector('tr[data-id] .state')?.dataset.state === 'ready'", 60)
+    await up.edit_in_aws("catalog", enabled=False)
+    await page.wait("document.querySelector('tr[data-id] .state')?.dataset.state === 'drifted'", 60)
     await page.resize(1200, 760)
     shots = (
         ("overview-light", "light", "#/"),
         ("overview-dark", "dark", "#/"),
-        ("object-light", "light", f"{TENANTS}/drifting"),
+        ("object-light", "light", f"{TENANTS}/catalog"),
         ("graph-dark", "dark", SERVICE_QUERY),
     )
     for name, scheme, address in shots:
@@ -240,7 +246,6 @@ async def test_pictures_for_the_documentation(page: Page, pictures: Path | None)
         if address == SERVICE_QUERY:
             await page.value("document.querySelector('tr[data-id] a.name').click()")
             await page.wait("document.querySelector('.graph img')?.naturalWidth > 100")
-            await page.value("document.querySelector('.graph').scrollIntoView({block: 'center'})")
         picture = await page.shoot()
         assert 10_000 < len(picture) < 200_000
         (pictures / f"status-{name}.png").write_bytes(picture)

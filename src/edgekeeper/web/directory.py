@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -194,7 +195,7 @@ class Directory:
         """Make the rows of everything that is marked."""
         self._changed.clear()
         while self._marked:
-            some = list(self._marked)[:SLICE]
+            some = list(islice(self._marked, SLICE))
             changed = [id_ for kind, key in some if (id_ := self._update(kind, key))]
             for place in some:
                 del self._marked[place]

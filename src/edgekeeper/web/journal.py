@@ -37,7 +37,7 @@ MOST_FIELDS: Final = 40
 KUBERNETES: Final = "kubernetes"
 OWN_SECONDS: Final = 30.0
 """How long after a write of ours a change of the object may be its effect."""
-SOMEBODY: Final = "somebody, by the API server"
+SOMEBODY: Final = "somebody, through the API server"
 
 Subject: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object."""

@@ -18,8 +18,9 @@ export async function object(context) {
     h("nav", { "aria-label": "Path", class: "small" }, h("a", { href: lastList(), "data-key": "back" }, "Objects"), ` / ${row.kind}`),
     h("h1", {}, `${row.kind} ${title(row)} `, badge(row.state)),
     waiting(data),
+    graphed(data, graph),
     h("div", { class: "columns" },
-      h("div", {}, conditions(data), drift(data.drift), planned(data, context), graphed(data, graph), section("Recent changes", changes(data.timeline, { link: false }))),
+      h("div", {}, conditions(data), drift(data), planned(data, context), section("Recent changes", changes(data.timeline, { link: false }))),
       h("div", {}, facts(data), resources(data.resources), raw(data.object))));
   for (const one of document.querySelectorAll("details[data-key]")) one.open = open.has(one.dataset.key);
 }
@@ -76,9 +77,9 @@ function resources(list) {
       one.detail && h("div", { class: "muted small" }, one.detail))))));
 }
 
-function drift(data) {
+function drift({ drift: data, row }) {
   if (!data) return null;
-  const when = data.at ? h("p", { class: "muted small" }, "Last seen ", ago(data.at), ".") : null;
+  const when = data.at ? h("p", { class: "muted small" }, row.drift ? "Seen " : "There is no drift now. Last seen ", ago(data.at), ".") : null;
   if (!(data.fields || []).length) return section("Drift", h("p", {}, `Changed outside the operator: ${data.summary}`), when);
   return section("Drift", when, diffTable("What was changed outside the operator", data.fields, "In the cloud", "Declared"));
 }
