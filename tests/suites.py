@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 BEDS = ("packages", "tests/conformance")
+ELSEWHERE = "tests/web"
+"""What neither suite has: `make web-test` runs it, which needs a browser."""
 """Where the exhaustive tests are."""
 SAMPLE = frozenset(
     {
@@ -82,13 +84,31 @@ SLOW_TESTS = {
     "tests/unit/cli/test_apart.py": ("test_operator_in_processes_of_its_own_keeps_the_cluster_of_another",),
     "tests/unit/cli/test_diff.py": ("test_cluster_that_does_not_answer_is_an_error",),
     "tests/unit/cli/test_up.py": ("test_up_killed_at_any_moment_goes_on_with_the_same_aws",),
+    "tests/unit/diagnosis/test_doctor.py": (
+        "test_clock_that_is_off_is_told_with_both_clouds_and_cluster",
+        "test_cluster_that_does_not_answer_leaves_the_clouds_to_be_checked",
+        "test_endpoint_that_cannot_be_reached_is_told_with_the_step_that_failed",
+        "test_failures_in_the_cluster_are_named_with_their_remedies",
+        "test_installation_in_order_has_no_failure",
+    ),
+    "tests/unit/diagnosis/test_explain.py": (
+        "test_instance_is_followed_to_the_resource_that_blocks_it",
+        "test_kinds_and_objects_that_are_not_there_are_named",
+        "test_object_that_nobody_looks_after_says_who_should",
+        "test_tenant_without_credentials_says_so",
+        "test_tenant_without_its_tunnel_says_which",
+    ),
+    "tests/unit/diagnosis/test_listing.py": (
+        "test_events_are_told_in_the_order_of_time",
+        "test_objects_of_all_kinds_are_in_one_table",
+    ),
     "tests/unit/kube/test_lease_failover.py": ("test_never_two_leaders_whatever_happens",),
     "tests/zerotrust/test_route_repairs.py": ("test_settled_fleet_writes_nothing_on_restart",),
     "tests/zerotrust_worker/test_drift.py": ("test_token_that_expires_soon_is_no_drift",),
     "tests/zerotrust_worker/test_economy.py": ("test_fleet_without_access_is_written_in_batches",),
     "tests/zerotrust_worker/test_service_tokens.py": ("test_token_is_refreshed_before_it_expires",),
 }
-"""Tests that take more than three seconds, and are left to continuous integration as well."""
+"""Tests that take more than three seconds, or of which similar ones run: left to continuous integration as well."""
 
 
 class Suite(StrEnum):
@@ -98,9 +118,11 @@ class Suite(StrEnum):
     REST = "rest"
 
 
-def suite_of(path: Path) -> Suite:
-    """The suite that a file of tests belongs to; of one that is `divided` only some cases."""
+def suite_of(path: Path) -> Suite | None:
+    """The suite that a file of tests belongs to, if any; of one that is `divided` only some cases."""
     within = _within(path)
+    if within.is_relative_to(ELSEWHERE):
+        return None
     is_bed = any(within.is_relative_to(bed) for bed in BEDS)
     is_left_out = (is_bed and str(within) not in SAMPLE) or str(within) in SLOW
     return Suite.REST if is_left_out else Suite.PRODUCT

@@ -15,6 +15,7 @@ from pathlib import Path
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.rbac import feature_of
 from edgekeeper.core.duration import format_duration
+from edgekeeper.core.outages import CAUSE_TEXTS
 from edgekeeper.lifecycle.module import PlannableModule
 from edgekeeper.lifecycle.remedies import COMMON, Remedy
 
@@ -62,11 +63,16 @@ def _section(title: str, remedies: Iterable[Remedy]) -> str:
 
 
 def _line(remedy: Remedy) -> str:
-    message = f"<br>`{remedy.message}…`" if remedy.message else ""
+    message = f"<br>`{_quoted(remedy.message)}`" if remedy.message else ""
     within = f", {format_duration(remedy.within)}" if remedy.within else ""
     waits = f"{remedy.waits_for}{within}" if remedy.waits_for else "you"
     cells = (f"`{remedy.reason}`{message}", remedy.cause, remedy.action, waits)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _quoted(message: str) -> str:
+    """A part of messages, as they have it: causes of outages begin them."""
+    return f"{message}: …" if message in CAUSE_TEXTS.values() else f"… {message} …"
 
 
 def main() -> int:

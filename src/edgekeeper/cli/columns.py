@@ -33,7 +33,7 @@ class Columns:
         listed = list(rows)
         if not self._widths:
             table = [[len(cell.text) for cell in row] for row in listed]
-            self._widths = [max(column) for column in zip(*table, map(len, self._headings), strict=True)]
+            self._widths = [max(column) for column in zip(*table, [*map(len, self._headings)], strict=True)]
             self._line([Cell(heading, "bold") for heading in self._headings])
         for row in listed:
             self._line(row)

@@ -21,8 +21,8 @@ from edgekeeper.kube.http import HttpTransport
 from edgekeeper.runtime.logs import configure
 
 Command: TypeAlias = Callable[..., Any]
-READING = ClientOptions(deadline=ATTEMPT, dry_run=True)
-"""What the client of a command that only reads may do: a write would not be sent."""
+READING = ClientOptions(deadline=ATTEMPT, retries=False, dry_run=True)
+"""Of the client of a command that only reads: one attempt, and a write would not be sent."""
 
 
 def cluster_options(command: Command) -> Command:

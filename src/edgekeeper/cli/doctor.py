@@ -62,7 +62,7 @@ _STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAILED: "red"
 @click.command(
     cls=Command,
     examples=[
-        ("kubectl exec deploy/edgekeeper -- edgekeeper doctor", "as the operator itself, with its options"),
+        ("kubectl exec deploy/edgekeeper -- python3 -m edgekeeper.cli doctor", "as the operator itself"),
         (
             "edgekeeper doctor --service-account edgekeeper-system/edgekeeper",
             "the rights of a ServiceAccount",
@@ -140,7 +140,7 @@ async def _examine(
     try:
         installation = assembled_installation(options, kinds, cluster, transport, clients, sender)
         around = replace(installation.around, subject=subject)
-        with _progress() as tell:
+        with progress() as tell:
             return await examine(replace(installation, around=around), limit=limit, tell=tell)
     finally:
         await sender.close()
@@ -164,7 +164,7 @@ def assembled_installation(
     if uses(Cloud.CLOUDFLARE, kinds.modules):
         cloudflare = Cloudflare(cloud, sender, clock, metrics, CloudflareOptions(kinds.cloudflare_url))
     return Installation(
-        KubeClient(transport, Calls(), clock, replace(READING, retries=False)),
+        KubeClient(transport, Calls(), clock, READING),
         clock,
         kinds.modules,
         DEFINITIONS,
@@ -216,7 +216,7 @@ def _described(error: ApiError, cluster: ClusterConfig) -> tuple[str, str]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
+def progress() -> Iterator[Callable[[str], None] | None]:
     """Show which checks are done, while they run, on a terminal."""
     if not is_interactive(sys.stderr):
         yield None

@@ -61,9 +61,9 @@ def events(  # noqa: PLR0913 - one parameter per option
     kubeconfig: Path | None,
     context: str | None,
 ) -> None:
-    """Show events about objects of edgekeeper, the oldest first.
+    """Show events about objects, in the order of time.
 
-    Each has the time when it happened last, the object, the reason, how many times it happened, and the message.
+    They are those about objects of edgekeeper, the oldest first. Each has the time when it happened last, the object, the reason, how many times it happened, and the message.
     """
     cluster = chosen_cluster(kubeconfig, context)
     place = chosen_namespace(cluster, namespace, everywhere=all_namespaces)

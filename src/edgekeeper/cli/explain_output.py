@@ -64,7 +64,8 @@ class Printer:
         age = short_age(problem.since, self._now)
         since = f" for {age}" if age and problem.source else ""
         reason = f" ({problem.reason})" if problem.source and problem.reason else ""
-        yield Text(f"{indent}{said}{since}{reason}: {problem.message}", "yellow")
+        message = f": {problem.message}" if problem.message else ""
+        yield Text(f"{indent}{said}{since}{reason}{message}", "yellow")
         remedy = problem.remedy
         if remedy is None or is_ready:
             return
@@ -77,6 +78,8 @@ class Printer:
 
 
 def _state(one: Explanation) -> str:
+    if not one.is_readable:
+        return "is not known"
     if not one.exists:
         return "does not exist"
     if one.is_ready:
@@ -127,7 +130,7 @@ def explanation_tree(one: Explanation) -> JsonObject:
         "kind": one.kind.kind,
         **_address(one),
         "role": one.role or None,
-        "exists": one.exists,
+        "exists": one.exists if one.is_readable else None,
         "ready": one.is_ready,
         "problems": [_problem_tree(problem) for problem in one.problems],
         "notes": list(one.notes) or None,

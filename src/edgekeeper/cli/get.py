@@ -124,12 +124,12 @@ async def _watch(cluster: ClusterConfig, request: ListRequest, output: Output) -
         await until_stopped(follow(watch_rows(client, SystemClock(), MODULES, request), output))
 
 
-async def follow(rows: AsyncGenerator[Row, None], output: Output) -> None:
+async def follow(changes: AsyncGenerator[list[Row], None], output: Output) -> None:
     """Print rows as they come."""
     try:
-        async with aclosing(rows) as told:
-            async for row in told:
-                output.print_one(row)
+        async with aclosing(changes) as told:
+            async for rows in told:
+                output.print_some(rows)
     except UnknownKindError as error:
         raise CommandError(str(error)) from error
 
@@ -153,16 +153,18 @@ class Output:
         else:
             click.echo("There are no objects.", err=True)
 
-    def print_one(self, row: Row) -> None:
-        """Print one of several: a document or line of its own."""
-        if self._form == "json":
-            click.echo(msgspec.json.encode(row_tree(row)).decode())
-        elif self._form == "yaml":
-            click.echo(f"---\n{_document(row_tree(row), self._form)}", nl=False)
-        elif self._form == "name":
-            click.echo(_name(row))
-        else:
-            self._columns.print([self._cells(row, datetime.now(UTC))])
+    def print_some(self, rows: Sequence[Row]) -> None:
+        """Print a part of the list: each row is a document or line of its own."""
+        if self._form not in ("json", "yaml", "name"):
+            self._columns.print([self._cells(row, datetime.now(UTC)) for row in rows])
+            return
+        for row in rows:
+            if self._form == "json":
+                click.echo(msgspec.json.encode(row_tree(row)).decode())
+            elif self._form == "yaml":
+                click.echo(f"---\n{_document(row_tree(row), self._form)}", nl=False)
+            else:
+                click.echo(_name(row))
 
     def _cells(self, row: Row, now: datetime) -> list[Cell]:
         state = (

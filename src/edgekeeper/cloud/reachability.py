@@ -85,4 +85,4 @@ async def probe(url: str) -> Reached:
     except TimeoutError as error:
         raise EndpointError(Step.CONNECTION, f"no answer within {PATIENCE.total_seconds():g} s") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise EndpointError(Step.ANSWER, f"no answer: {error or type(error).__name__}") from error
+        raise EndpointError(Step.ANSWER, f"no answer: {str(error) or type(error).__name__}") from error

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CREDENTIALS: Final = "aws credentials"
 PERMISSIONS: Final = "aws permissions"
 ROLE: Final = "aws role"
-ZONE: Final = "aws quota"
+ZONE: Final = "aws zone"
 _GET_ZONE_LIMIT: Final = Operation(
     "aws", "route53", "GetHostedZoneLimit", False, True, ROUTE53, operations.GET_ZONE.deadline
 )
@@ -149,17 +149,16 @@ async def _try_roles(access: AwsAccess, zones: Iterable[ZoneUse]) -> list[Result
 
 
 async def _try_role(access: AwsAccess, arn: str) -> Result:
-    name = f"{ROLE} {arn}"
     if not is_role_arn(arn):
-        return failed(name, f"{arn!r} is not the ARN of a role", "correct spec.dns.assumeRoleArn")
+        return failed(ROLE, f"{arn!r} is not the ARN of a role", "correct spec.dns.assumeRoleArn")
     try:
         await access.caller(role=Role(arn)).call(
             AwsCall(operations.GET_CALLER_IDENTITY, "", {}, lambda answer: str(answer["Arn"]))
         )
     except PassError as error:
         remedy = "allow sts:AssumeRole on the role to the operator, and the operator in the trust policy of the role"
-        return failed(name, error.message, remedy)
-    return ok(name, "can be assumed")
+        return failed(ROLE, f"{arn}: {error.message}", remedy)
+    return ok(ROLE, f"{arn} can be assumed")
 
 
 async def _try_zones(access: AwsAccess, zones: Iterable[ZoneUse]) -> list[Result]:
@@ -174,20 +173,19 @@ async def _try_zone(access: AwsAccess, use: ZoneUse) -> Result | None:
     zone = AwsCall(operations.GET_ZONE, use.zone, {"Id": use.zone}, lambda _: None)
     request = {"HostedZoneId": use.zone, "Type": "MAX_RRSETS_BY_ZONE"}
     limit = AwsCall(_GET_ZONE_LIMIT, use.zone, request, _count_and_limit)
-    name = f"aws zone {use.zone}"
     try:
         await caller.call(zone)
     except PassError as error:
         remedy = "correct the id of the hosted zone, or allow route53:GetHostedZone on it"
-        return failed(name, error.message, remedy)
+        return failed(ZONE, f"{use.zone}: {error.message}", remedy)
     try:
         count, most = await caller.call(limit)
     except PassError as error:
-        return ok(name, f"can be read; how many records it may have is not known: {error.message}")
-    words = f"{count} of {most} records"
+        return ok(ZONE, f"{use.zone} can be read; how many records it may have is not known: {error.message}")
+    words = f"{use.zone} has {count} of {most} records"
     if most and count >= most * _NEARLY:
-        return warning(name, words, "have the quota of records per hosted zone raised, or remove records")
-    return ok(name, words)
+        return warning(ZONE, words, "have the quota of records per hosted zone raised, or remove records")
+    return ok(ZONE, words)
 
 
 def _count_and_limit(answer: Any) -> tuple[int, int]:

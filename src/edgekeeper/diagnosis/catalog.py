@@ -22,6 +22,7 @@ from edgekeeper.controllers.composition.remedies import REMEDIES as COMPOSITION_
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.readiness import Readiness, condition_readiness
+from edgekeeper.diagnosis.reading import ClusterReader
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.module import KindModule, PlannableModule
 from edgekeeper.lifecycle.relations import Details, Reader
@@ -113,6 +114,8 @@ class Catalog:
     """All kinds that people may ask for."""
 
     kinds: tuple[KnownKind, ...]
+    note: str = ""
+    """Why kinds may be missing; empty if all are known."""
 
     def find(self, names: str) -> list[KnownKind]:
         """The kinds of a comma-separated list of names. Raise UnknownKindError for a name that is none."""
@@ -120,8 +123,9 @@ class Catalog:
         for name in (part.strip().lower() for part in names.split(",")):
             chosen = [one for one in self.kinds if name in ALL or name in one.names]
             if not chosen:
+                note = f"; {self.note}" if self.note else ""
                 raise UnknownKindError(
-                    f"there is no kind {name!r} among those of edgekeeper: {', '.join(self.spoken)}"
+                    f"there is no kind {name!r} among those of edgekeeper: {', '.join(self.spoken)}{note}"
                 )
             found |= {one.kind: one for one in chosen}
         return list(found.values())
@@ -140,9 +144,12 @@ class Catalog:
         return {(one.kind.group, one.kind.kind): one for one in self.kinds}
 
 
-async def read_catalog(modules: Iterable[KindModule], reader: Reader) -> Catalog:
+async def read_catalog(modules: Iterable[KindModule], reader: ClusterReader) -> Catalog:
     """The kinds of these modules and of the definitions in the cluster."""
-    return Catalog((*known_kinds(modules), *await composed_kinds(reader)))
+    kinds = (*known_kinds(modules), *await composed_kinds(reader))
+    is_denied = reader.denial(DEFINITION_KIND, "") is not None
+    note = "kinds of compositions are not known, because you may not list ResourceGraphDefinitions"
+    return Catalog(kinds, note if is_denied else "")
 
 
 def created(obj: JsonObject) -> datetime | None:

@@ -71,7 +71,7 @@ def _no_token(reader: ClusterReader, relation: Relation, name: str) -> Result:
         return warning(
             name,
             message,
-            "run it in a pod of the operator: kubectl exec deploy/edgekeeper -- edgekeeper doctor",
+            "run it in a pod of the operator: kubectl exec deploy/edgekeeper -- python3 -m edgekeeper.cli doctor",
         )
     message = f"Secret {relation.key} does not exist, or has no key {relation.parts[0]!r}"
     return failed(name, message, relation.remedy)

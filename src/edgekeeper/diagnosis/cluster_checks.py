@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
+from edgekeeper.controllers.bridge.controller import ACK_BRIDGE_NAMESPACE
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.diagnosis.catalog import Catalog
 from edgekeeper.diagnosis.checks import Result, failed, ok, warning
-from edgekeeper.diagnosis.operators import Holder, our_leases, running_predecessors
+from edgekeeper.diagnosis.operators import Holder, leases_of, running_predecessors
 from edgekeeper.diagnosis.reading import ClusterReader
 from edgekeeper.diagnosis.rows import Row, row_of
 from edgekeeper.kube.kinds import SERVICE, VALIDATING_WEBHOOKS, Key, Kind
@@ -26,10 +27,12 @@ _SERVICE_LABEL: Final = "kubernetes.io/service-name"
 _SHOWN: Final = 5
 
 
-async def check_leases(reader: ClusterReader, namespace: str, now: datetime) -> list[Result]:
+async def check_leases(
+    reader: ClusterReader, namespace: str, roles: Iterable[str], now: datetime
+) -> list[Result]:
     """Whether an operator runs, by its Leases."""
-    leases = await our_leases(reader, now, namespace)
-    if leases:
+    leases = await leases_of(reader, now, namespace, roles)
+    if leases or reader.denials:
         return [_judge_lease(lease, now) for lease in leases]
     message = (
         f"namespace {namespace} has no Lease of edgekeeper: no operator with leader election has run there"
@@ -48,11 +51,16 @@ def _judge_lease(lease: Holder, now: datetime) -> Result:
 
 
 async def check_predecessors(
-    reader: ClusterReader, modules: Iterable[KindModule], now: datetime
+    reader: ClusterReader, modules: Iterable[KindModule], namespace: str, now: datetime
 ) -> list[Result]:
-    """Whether an operator runs that must not run beside this one."""
+    """Whether an operator runs that must not run beside this one: anywhere, or where the operator itself looks for them."""
     operators = dict.fromkeys(module.predecessor for module in modules if module.predecessor is not None)
     running = await running_predecessors(reader, now, operators)
+    if reader.denials:
+        reader.denials.clear()
+        running = await running_predecessors(reader, now, operators, (namespace, ACK_BRIDGE_NAMESPACE))
+    if not running and reader.denials:
+        return []
     if not running:
         return [ok(PREDECESSOR, f"none of {', '.join(one.name for one in operators)} is running")]
     remedy = "scale it to zero: until then edgekeeper writes nothing for its kinds"
@@ -92,6 +100,8 @@ def _judge_quotas(rows: list[Row]) -> Iterator[Result]:
 async def check_webhook(reader: ClusterReader, service: str, namespace: str) -> list[Result]:
     """Whether admission webhooks, where they are enabled, are registered and lead somewhere."""
     configuration = await reader.get(VALIDATING_WEBHOOKS, Key("", service))
+    if configuration is None and reader.denials:
+        return []
     if configuration is None:
         message = f"ValidatingWebhookConfiguration {service} does not exist"
         return [
@@ -118,9 +128,11 @@ def _webhook_problems(configuration: JsonObject) -> Iterator[str]:
 
 
 async def _service_problems(reader: ClusterReader, key: Key) -> list[str]:
-    if await reader.get(SERVICE, key) is None:
+    if await reader.get(SERVICE, key) is None and not reader.denials:
         return [f"Service {key} of the webhooks does not exist"]
     slices = await reader.select(ENDPOINTS, key.namespace, f"{_SERVICE_LABEL}={key.name}")
+    if reader.denials:
+        return []
     ready = [
         endpoint
         for one in slices

@@ -8,20 +8,22 @@ from typing import Any, Final
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.diagnosis.checks import Result, failed, ok, warning
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, Key
-from edgekeeper.lifecycle.relations import Reader
+from edgekeeper.diagnosis.reading import ClusterReader
+from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION
 
 NAME: Final = "definitions"
 INSTALL: Final = "edgekeeper crds | kubectl apply -f -"
 _SHOWN: Final = 3
 
 
-async def check_definitions(reader: Reader, kinds: Sequence[CustomKind]) -> list[Result]:
+async def check_definitions(reader: ClusterReader, kinds: Sequence[CustomKind]) -> list[Result]:
     """One result for each definition that is missing or differs, or one for all."""
-    found: list[Result] = []
-    for kind in kinds:
-        installed = await reader.get(CUSTOM_RESOURCE_DEFINITION, Key("", kind.name))
-        found += judge_definition(kind, installed)
+    installed = {
+        str(dig(one, "metadata", "name")): one for one in await reader.select(CUSTOM_RESOURCE_DEFINITION)
+    }
+    if reader.denial(CUSTOM_RESOURCE_DEFINITION, "") is not None:
+        return []  # what may not be read is told by whoever reads
+    found = [result for kind in kinds for result in judge_definition(kind, installed.get(kind.name))]
     count = len(kinds)
     return found or [
         ok(NAME, f"all {count} CustomResourceDefinitions are installed and as this version ships them")

@@ -38,7 +38,7 @@ from edgekeeper.diagnosis.reading import ClusterReader
 from edgekeeper.diagnosis.right_checks import Surroundings, check_rights
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import ApiError
-from edgekeeper.lifecycle.module import KindModule, kind_of
+from edgekeeper.lifecycle.module import KindModule, Role, kind_of
 from edgekeeper.lifecycle.rbac import Rule
 
 if TYPE_CHECKING:
@@ -90,11 +90,14 @@ def _cluster_checks(one: Installation) -> list[Check]:
         Check("definitions", partial(_read, one, lambda reader: check_definitions(reader, one.definitions))),
         Check("rights", partial(_rights, one)),
         Check(
-            "operator", partial(_read, one, lambda reader: check_leases(reader, namespace, one.clock.now()))
+            "operator",
+            partial(_read, one, lambda reader: check_leases(reader, namespace, Role, one.clock.now())),
         ),
         Check(
             "previous operators",
-            partial(_read, one, lambda reader: check_predecessors(reader, one.modules, one.clock.now())),
+            partial(
+                _read, one, lambda reader: check_predecessors(reader, one.modules, namespace, one.clock.now())
+            ),
         ),
         Check("objects", partial(_objects, one)),
     ]

@@ -25,6 +25,7 @@ from edgekeeper.diagnosis.operators import our_leases, running_predecessors
 from edgekeeper.diagnosis.problems import Problem, problems_of
 from edgekeeper.diagnosis.reading import ClusterReader
 from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.errors import ForbiddenError
 from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.lifecycle.relations import Details, Relation
 from edgekeeper.lifecycle.remedies import Remedy
@@ -53,6 +54,8 @@ class Explanation:
     details: Details = field(default_factory=Details)
     notes: tuple[str, ...] = ()
     is_ready: bool = False
+    is_readable: bool = True
+    """Whether it may be read; if not, nothing else is known about it."""
 
     @property
     def title(self) -> str:
@@ -67,7 +70,7 @@ class Explanation:
     @property
     def is_trouble(self) -> bool:
         """Whether it may keep what depends on it from being ready."""
-        return not self.exists or (bool(self.problems) and not self.is_ready)
+        return self.is_readable and (not self.exists or (bool(self.problems) and not self.is_ready))
 
     @property
     def remedy(self) -> str:
@@ -120,7 +123,7 @@ class Explainer:
         relations = list(await self._relations(known, obj))
         causes = [await self._follow(relation, depth + 1) for relation in relations]
         rivals = [await self._follow(rival, depth + 1) for rival in self._rivals(known, problems)]
-        return [cause for cause in causes if cause is not None and cause.is_trouble] + [
+        return [one for one in causes if one is not None and (one.is_trouble or not one.is_readable)] + [
             rival for rival in rivals if rival is not None
         ]
 
@@ -139,8 +142,8 @@ class Explainer:
             live = await read_instance(
                 self.reader.client, self._clock, known.kind.kind, key.name, key.namespace
             )
-        except UnknownInstanceError:
-            return [definition]
+        except (UnknownInstanceError, ForbiddenError):
+            return [definition]  # the message of the instance names the resource that blocks it
         found = [
             Relation(address.kind, address.key, f"resource {node}")
             for node, state in live.states.items()
@@ -179,7 +182,7 @@ class Explainer:
         namespace = relation.key.namespace
         if self.reader.denial(relation.kind, namespace) is not None:
             note = f"you may not read {relation.kind.plural} in {namespace}: whether it exists is not known"
-            return Explanation(relation.kind, relation.key, relation.role, notes=(note,), is_ready=True)
+            return Explanation(relation.kind, relation.key, relation.role, notes=(note,), is_readable=False)
         if not relation.is_required:
             return None
         message = f"{relation.kind.kind} {relation.key} does not exist"
@@ -222,8 +225,8 @@ def _is_unattended(obj: JsonObject, explanation: Explanation) -> bool:
     """Whether the operator has said nothing about the present generation of an object."""
     generation = dig(obj, "metadata", "generation")
     observed = [dig(one, "observedGeneration") for one in dig_list(obj, "status", "conditions")]
-    reasons = {problem.reason for problem in explanation.problems}
-    return generation not in observed or _PENDING in reasons
+    is_outdated = bool(observed) and generation not in observed
+    return is_outdated or any(problem.reason == _PENDING for problem in explanation.problems)
 
 
 def _notes(obj: JsonObject) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
     request = ListRequest("dt,routes", ("shop",), namespace="edge")
     rows = await list_rows(client, modules, request)
-    async for row in watch_rows(client, clock, modules, request): …
+    async for rows in watch_rows(client, clock, modules, request): …
 
 A watch follows all chosen kinds, and kinds of compositions that are defined meanwhile. Nothing is polled.
 """
@@ -112,14 +112,14 @@ def _confirm(reader: ClusterReader, known: KnownKind, request: ListRequest) -> N
 
 async def watch_rows(
     client: KubeClient, clock: Clock, modules: Sequence[KindModule], request: ListRequest
-) -> AsyncGenerator[Row, None]:
-    """A row for each object that there is, and one for each change that is visible in it, until the caller stops."""
+) -> AsyncGenerator[list[Row], None]:
+    """The objects that there are, sorted, and then each change that is visible in a row, until the caller stops."""
     catalog = await read_catalog(modules, ClusterReader(client))
     catalog.find(request.kinds)
     watching = _Watching(client, clock, catalog, request)
-    async with aclosing(watching.rows()) as rows:
-        async for row in rows:
-            yield row
+    async with aclosing(watching.rows()) as told:
+        async for rows in told:
+            yield rows
 
 
 class _Watching:
@@ -133,17 +133,23 @@ class _Watching:
         self._told: dict[tuple[Kind, Key], Row] = {}
         self._followed: set[Kind] = set()
 
-    async def rows(self) -> AsyncGenerator[Row, None]:
+    async def rows(self) -> AsyncGenerator[list[Row], None]:
         for known in self._catalog.find(self._request.kinds):
             self._follow(known)
         definitions = self._informers.acquire(DEFINITION_KIND)
         definitions.subscribe(self._defined)
         await self._informers.start()
         try:
+            await self._informers.wait_settled()
+            yield sorted(self._taken(), key=lambda row: row.sorted_by)
             while True:
-                yield await self._queue.get()
+                yield [await self._queue.get()]
         finally:
             await self._informers.stop()
+
+    def _taken(self) -> list[Row]:
+        """What was told so far, and is not taken yet."""
+        return [self._queue.get_nowait() for _ in range(self._queue.qsize())]
 
     def _follow(self, known: KnownKind) -> None:
         if known.kind in self._followed:

@@ -6,7 +6,7 @@ duration, and some minutes for clocks that differ, has no operator behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -36,35 +36,42 @@ class Holder:
         return None if self.renewed is None else max(now - self.renewed, timedelta())
 
 
-async def our_leases(reader: Reader, now: datetime, namespace: str = "") -> list[Holder]:
-    """The Leases of edgekeeper, of all its roles."""
-    leases = await reader.select(LEASE, namespace)
-    return [_holder(one, now) for one in leases if is_ours(str(dig(one, "metadata", "name")))]
+async def our_leases(reader: Reader, now: datetime) -> list[Holder]:
+    """The Leases of edgekeeper in all namespaces, of all its roles."""
+    leases = await reader.select(LEASE)
+    return [_holder(one, now) for one in leases if _is_ours(str(dig(one, "metadata", "name")))]
 
 
-def is_ours(lease: str) -> bool:
+def _is_ours(lease: str) -> bool:
     return lease == LEASE_NAME or lease.startswith(f"{LEASE_NAME}-")
 
 
+async def leases_of(reader: Reader, now: datetime, namespace: str, roles: Iterable[str]) -> list[Holder]:
+    """The Leases of an operator in its namespace, which it may read by name only."""
+    names = [LEASE_NAME, *(f"{LEASE_NAME}-{role}" for role in roles)]
+    leases = [await reader.get(LEASE, Key(namespace, name)) for name in names]
+    return [_holder(lease, now) for lease in leases if lease is not None]
+
+
 async def running_predecessors(
-    reader: Reader, now: datetime, operators: Iterable[PreviousOperator]
+    reader: Reader, now: datetime, operators: Iterable[PreviousOperator], places: Sequence[str] = ("",)
 ) -> dict[str, str]:
-    """The operators that run and must not, by name, with the sign of it."""
+    """The operators that run and must not, by name, with the sign of it. `places` are namespaces; an empty one is all."""
     found: dict[str, str] = {}
     for operator in operators:
-        sign = await _sign(reader, now, operator)
-        if sign:
+        signs = [await _sign(reader, now, operator, place) for place in places]
+        if sign := next(filter(None, signs), ""):
             found[operator.name] = sign
     return found
 
 
-async def _sign(reader: Reader, now: datetime, operator: PreviousOperator) -> str:
-    for deployment in await reader.select(DEPLOYMENT, labels=operator.deployment_labels):
+async def _sign(reader: Reader, now: datetime, operator: PreviousOperator, place: str) -> str:
+    for deployment in await reader.select(DEPLOYMENT, place, operator.deployment_labels):
         if dig(deployment, "status", "availableReplicas") and _has_image(deployment, operator):
             return f"Deployment {_key(deployment)} is available"
     if not operator.lease_name:
         return ""
-    for lease in await reader.select(LEASE):
+    for lease in await reader.select(LEASE, place):
         if dig(lease, "metadata", "name") == operator.lease_name and (held := _holder(lease, now)).is_live:
             return f"Lease {held.key} is held by {held.holder}"
     return ""

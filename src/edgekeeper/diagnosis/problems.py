@@ -21,6 +21,8 @@ NEGATIVE: Final = frozenset(
 )
 """Conditions that are True when something is wrong."""
 _NOTHING: Final = Remedies(())
+_BEGINNINGS: Final = {"Pending": "creationTimestamp", TERMINATING: "deletionTimestamp"}
+"""Since when an object without conditions is as it is, for the reasons of which that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,8 @@ def problems_of(obj: JsonObject, known: KnownKind | None) -> list[Problem]:
         return list(_distinct(problem for problem in told if problem.source != READY))
     if not told:
         remedy = remedies.find(readiness.reason, readiness.message)
-        moment = dig(obj, "metadata", "deletionTimestamp") if readiness.reason == TERMINATING else None
-        since = moment or dig(obj, "metadata", "creationTimestamp")
-        told = [Problem(readiness.reason, readiness.message, since=_moment(since), remedy=remedy)]
+        since = _moment(dig(obj, "metadata", _BEGINNINGS.get(readiness.reason, "")))
+        told = [Problem(readiness.reason, readiness.message, since=since, remedy=remedy)]
     return list(_distinct(told))
 
 

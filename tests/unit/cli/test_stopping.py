@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from edgekeeper.cli.failure import CommandError, ExitCode
-from edgekeeper.cli.stopping import stop_on_signals
+from edgekeeper.cli.stopping import stop_on_signals, until_stopped
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,29 @@ async def test_handlers_are_gone_after_the_first_signal_and_after_the_block() ->
     with stop_on_signals():
         pass
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+async def test_work_without_an_end_ends_by_a_signal_and_is_done() -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append("cleaned up")
+
+    asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGINT)
+    await until_stopped(work())
+    assert ended == ["cleaned up"]
+
+
+async def test_work_that_ends_or_fails_by_itself_is_not_waited_for() -> None:
+    async def fail() -> None:
+        raise ValueError("no")
+
+    async def end() -> None:
+        """Nothing is to be done."""
+
+    await until_stopped(end())
+    with pytest.raises(ValueError, match="no"):
+        await until_stopped(fail())

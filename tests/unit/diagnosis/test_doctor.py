@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,26 +17,32 @@ from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
 from edgekeeper.cli.doctor import exit_code
 from edgekeeper.cli.failure import ExitCode
-from edgekeeper.cli.kinds import DEFINITIONS
+from edgekeeper.cli.kinds import DEFINITIONS, MODULES
 from edgekeeper.cli.rbac import ALL, all_rules_of
 from edgekeeper.cloud.reachability import EndpointError, Reached, Step
 from edgekeeper.core.calls import Calls
+from edgekeeper.diagnosis.aws_checks import SERVICES
 from edgekeeper.diagnosis.checks import Check, Findings, Result, Verdict, ok, run_checks
 from edgekeeper.diagnosis.clocks import judge_clock
 from edgekeeper.diagnosis.definition_checks import judge_definition
+from edgekeeper.diagnosis.doctor import Installation, examine
 from edgekeeper.diagnosis.right_checks import Surroundings, check_rights
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.discovery import Discovery
-from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, SECRET, Key
+from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, LEASE, NAMESPACE, SECRET, Key
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
+from edgekeeper.lifecycle.module import Cloud
 from kubesim.plane.plane import Plane, PlaneConfig
+from kubesim.plane.request import User
 from kubesim.transport import InProcessTransport
 from kubesim.virtual import LoopClock, virtual_time
 from tests.platform.world import APPS, HOME, platform
 from tests.tenants.estate import NEIGHBOUR
 from tests.unit.diagnosis.examined import (
+    OPTIONS,
     Answering,
     WithDate,
+    described,
     examined,
     http_date,
     installation,
@@ -41,6 +50,7 @@ from tests.unit.diagnosis.examined import (
     told,
 )
 from tests.unit.diagnosis.explained import NO_DEFINITIONS, previous_operator, tenant
+from tests.unit.diagnosis.read_only import ReadOnly, confirm_no_writes
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "all-in-one" / "edgekeeper.yaml"
 
@@ -71,6 +81,7 @@ async def test_installation_in_order_has_no_failure() -> None:
         "reads that were tried are allowed",
         "the API token is active",
         "1 active zones",
+        "3 of 10000 records",
         "0 Access applications; the usual limit is 500",
         "endpoint aws sts",
     ):
@@ -122,16 +133,21 @@ async def test_failures_in_clouds_are_named_with_their_remedies() -> None:
         await world.apply(tenant("lost", "lost.example.com", dns=lost))
         mine = {"provider": "route53", "hostedZoneId": world.aws.zone.id, "assumeRoleArn": role}
         await world.apply(tenant("foreign", "foreign.example.com", dns=mine))
+        full = world.aws.cloud.route53.add_zone("full.example.com")
+        world.aws.cloud.world.quotas = replace(world.aws.cloud.world.quotas, records_per_zone=2)
+        await world.apply(tenant("full", "a.full.example.com", dns={**lost, "hostedZoneId": full.id}))
         account, tunnel = world.cloudflare.account, world.cloudflare.tunnel
         world.cloudflare.cloud.act("DELETE", f"/accounts/{account.id}/cfd_tunnel/{tunnel}")
         world.aws.restrict("cloudfront:ListConnectionGroups", "apigateway:*", "acm:*", "route53:*", "sts:*")
         text = told(await examined(world))
         assert "cloudfront:ListDistributionTenants is denied: no DistributionTenant is reconciled" in text
         assert "do: allow cloudfront:ListDistributionTenants in the policy of the operator's role" in text
-        assert f"aws role {role}" in text
+        assert re.search(rf"failed +aws role +{role}: ", text)
         assert "do: allow sts:AssumeRole on the role to the operator" in text
-        assert "aws zone Z0MISSING" in text
+        assert re.search(r"failed +aws zone +Z0MISSING: ", text)
         assert "do: correct the id of the hosted zone" in text
+        assert "2 of 2 records" in text
+        assert "do: have the quota of records per hosted zone raised, or remove records" in text
         assert f"the account has no tunnel {tunnel}" in text
         assert "do: correct spec.tunnelId of the tenant, or create the tunnel" in text
 
@@ -202,13 +218,24 @@ async def test_endpoint_that_cannot_be_reached_is_told_with_the_step_that_failed
 # Rights
 
 
-@virtual_time
-async def test_rights_of_the_shipped_roles_suffice_and_a_missing_one_is_named() -> None:
+ACCOUNT = User(
+    f"system:serviceaccount:{HOME}:edgekeeper",
+    groups=("system:serviceaccounts", f"system:serviceaccounts:{HOME}", "system:authenticated"),
+)
+
+
+@asynccontextmanager
+async def shipped() -> AsyncIterator[tuple[Plane, KubeClient, LoopClock]]:
+    """A server with RBAC, the definitions and the shipped roles, and its administrator."""
     clock = LoopClock()
-    async with Plane(PlaneConfig(auth=True, simulators=frozenset(), now=clock.now)) as plane:
+    config = PlaneConfig(auth=True, simulators=frozenset(), now=clock.now, tokens={"operator": ACCOUNT})
+    async with Plane(config) as plane:
         admin = KubeClient(InProcessTransport(plane, plane.admin_token), Calls(), clock)
-        discovery = Discovery(admin, clock)
         await admin.create(NAMESPACE, {"metadata": {"name": HOME}})
+        for kind in DEFINITIONS:
+            await admin.create(CUSTOM_RESOURCE_DEFINITION, kind.definition())
+        await plane.settle()
+        discovery = Discovery(admin, clock)
         for document in yaml.safe_load_all(DEPLOY.read_text()):
             if document is None or "Role" not in document["kind"]:
                 continue
@@ -216,12 +243,14 @@ async def test_rights_of_the_shipped_roles_suffice_and_a_missing_one_is_named() 
             served = await discovery.find(group, document["kind"], version)
             assert served is not None
             await admin.create(served.kind, document)
+        yield plane, admin, clock
+
+
+@virtual_time
+async def test_rights_of_the_shipped_roles_suffice_and_a_missing_one_is_named() -> None:
+    async with shipped() as (_, admin, _):
         rules = all_rules_of(ALL)
-        around = Surroundings(
-            HOME,
-            options=frozenset({"leaderElection.enabled"}),
-            subject=Key(HOME, "edgekeeper"),
-        )
+        around = Surroundings(HOME, options=OPTIONS, subject=Key(HOME, "edgekeeper"))
         (fine,) = await check_rights(admin, rules, around)
         assert fine.verdict is Verdict.OK, fine.message
         stranger = replace(around, subject=Key(HOME, "stranger"))
@@ -235,6 +264,27 @@ async def test_rights_of_the_shipped_roles_suffice_and_a_missing_one_is_named() 
         # Whoever asks is asked about where no ServiceAccount is named.
         (own,) = await check_rights(admin, rules, replace(around, subject=None))
         assert own.message.startswith("this user has all")
+
+
+@virtual_time
+async def test_operator_examines_itself_with_its_own_rights() -> None:
+    """What it may not read is said to be unknown, never to be missing."""
+    async with shipped() as (plane, admin, clock):
+        await admin.create(LEASE, lease(clock.now()))
+        around = Surroundings(HOME, options=OPTIONS, webhook_service="hooks")
+        client = KubeClient(ReadOnly(InProcessTransport(plane, "operator")), Calls(), clock)
+        one = Installation(client, clock, MODULES, DEFINITIONS, all_rules_of(ALL), around, described)
+        text = told(await examine(one))
+        confirm_no_writes()
+        assert "failed" not in text.replace("hooks", ""), text
+        assert "edgekeeper-1 leads" in text
+        assert f"all {len(DEFINITIONS)} CustomResourceDefinitions are installed" in text
+        assert "this user has all" in text
+        assert "not checked: this user may not read validatingwebhookconfigurations" in text
+        nobody = KubeClient(InProcessTransport(plane, "unknown"), Calls(), clock)
+        text = told(await examine(replace(one, client=nobody)))
+        assert "does not accept our credentials" in text
+        assert "do: renew them" in text
 
 
 # Definitions
@@ -262,6 +312,10 @@ def test_definition_that_is_older_newer_or_missing_is_told() -> None:
     assert "is not served in version v1alpha1, only in v2" in other.message
     (missing,) = judge_definition(DISTRIBUTION_TENANT, None)
     assert "is not installed" in missing.message
+
+
+def test_endpoints_of_all_controllers_that_call_aws_are_checked() -> None:
+    assert set(SERVICES) == {module.name for module in MODULES if Cloud.AWS in module.clouds}
 
 
 # How checks run

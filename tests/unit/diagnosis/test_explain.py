@@ -123,6 +123,10 @@ async def test_routes_say_what_is_wrong_down_to_the_token() -> None:
         assert "Secret apps/cloudflare (the API token) does not exist" in text
         assert "Root cause: Secret apps/cloudflare: Missing" in text
         assert "What to do: create the Secret with an API token of Cloudflare" in text
+        await world.apply(route("last"))
+        text = await says(world, "httproute/last", "(its task) is not ready: CredentialNotFound")
+        assert "Root cause: Secret apps/cloudflare: Missing" in text
+        assert "CloudflareZeroTrustTenant apps/main (its tenant) is not ready: CredentialNotFound" in text
 
 
 @virtual_time

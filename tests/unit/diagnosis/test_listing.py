@@ -8,7 +8,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -42,8 +42,8 @@ def reader_of(world: World) -> KubeClient:
     return KubeClient(ReadOnly(InProcessTransport(world.plane)), Calls(), world.clock)
 
 
-async def listed(world: World, *arguments: str, **more: object) -> list[Row]:
-    request = ListRequest(*(arguments or ("all",)), **more)  # type: ignore[arg-type]
+async def listed(world: World, kinds: str = "all", **more: Any) -> list[Row]:
+    request = ListRequest(kinds, **more)
     rows = (await found(reader_of(world), request)).rows
     confirm_no_writes()
     return rows
@@ -59,6 +59,7 @@ def printed(rows: list[Row], form: str = "") -> str:
 async def test_objects_of_all_kinds_are_in_one_table(capsys: pytest.CaptureFixture[str]) -> None:
     async with platform("TubiLambdaService") as world:
         await world.apply(tenant("shop", "shop.example.com"))
+        await world.elapse(minutes=1)
         await world.apply(tenant("rival", "shop.example.com"))
         await world.apply(route("wiki"))
         world.cloudflare.account.quotas.applications = 0
@@ -103,12 +104,12 @@ async def test_objects_of_all_kinds_are_in_one_table(capsys: pytest.CaptureFixtu
 
         # What was asked for, and nothing else
         assert [row.key.name for row in await listed(world, "dt", not_ready=True)] == ["rival"]
-        assert [row.key.name for row in await listed(world, "tubilambdaservices,dt", ("orders",))] == [
+        assert [row.key.name for row in await listed(world, "tubilambdaservices,dt", names=("orders",))] == [
             "orders"
         ]
         assert [row.key.name for row in await listed(world, "DistributionTenant", namespace="default")] == []
         with pytest.raises(CommandError, match="there is no dt absent in namespace apps"):
-            await listed(world, "dt", ("absent",), "apps")
+            await listed(world, "dt", names=("absent",), namespace=APPS)
         with pytest.raises(CommandError, match="there is no kind 'pods' among those of edgekeeper"):
             await listed(world, "pods")
         await world.user.delete(
@@ -135,16 +136,19 @@ async def gathered(told: AsyncGenerator[T, None], enough: Callable[[list[T]], bo
 async def test_watch_tells_changes_as_they_happen_and_polls_nothing() -> None:
     async with platform(NO_DEFINITIONS) as world:
         client = reader_of(world)
+        await world.apply(tenant("early", "early.example.com"))
         told = watch_rows(client, world.clock, MODULES, ListRequest("dt", namespace=APPS))
         watching = asyncio.create_task(
-            gathered(told, lambda rows: rows[-1].reason == DELETED and len(rows) > 2)
+            gathered(told, lambda batches: bool(batches[-1]) and batches[-1][0].reason == DELETED)
         )
         await world.elapse(seconds=1)
         await world.apply(tenant("shop", "shop.example.com"))
         await world.until(lambda: world.condition("DistributionTenant", "shop").get("status") == "True")
         await world.user.delete(TENANT, Key(APPS, "shop"))
-        rows = await watching
+        first, *changes = await watching
         confirm_no_writes()
+        assert [(row.key.name, row.reason) for row in first] == [("early", "Pending")]
+        rows = [row for rows in changes for row in rows if row.key.name == "shop"]
         reasons = [row.reason for row in rows]
         assert reasons[0] == "Pending"
         assert "Deployed" in reasons

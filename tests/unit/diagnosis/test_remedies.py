@@ -12,7 +12,8 @@ from edgekeeper.core.declaration import is_reason
 from edgekeeper.lifecycle.remedies import COMMON, Remedies, Remedy
 from tests.unit.diagnosis.reasons import COMPUTED, ROOT, Found, Unresolved, collect
 
-FOUND = [one for one in collect() if isinstance(one, Found)]
+COLLECTED = list(collect())
+FOUND = [one for one in COLLECTED if isinstance(one, Found)]
 TABLES = {feature_of(module): module.remedies for module in MODULES}
 CLOUDS = {"cloudflare": "zerotrust"}
 """Clouds that only the kinds of one package use, which have the entries."""
@@ -29,7 +30,7 @@ def feature_at(file: str) -> str:
 
 
 def test_every_expression_in_the_place_of_a_reason_is_known() -> None:
-    assert [one for one in collect() if isinstance(one, Unresolved)] == []
+    assert [one for one in COLLECTED if isinstance(one, Unresolved)] == []
 
 
 def test_computed_reasons_are_still_computed() -> None:

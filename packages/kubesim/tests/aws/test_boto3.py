@@ -108,6 +108,8 @@ def walk_route53(route53: Client, cloud: AwsCloud) -> None:
     ]
     assert names == ["example.org.", "example.org.", "a.example.org."]
     assert route53.get_hosted_zone(Id=zone)["HostedZone"]["ResourceRecordSetCount"] == 3
+    limit = route53.get_hosted_zone_limit(HostedZoneId=zone, Type="MAX_RRSETS_BY_ZONE")
+    assert (limit["Count"], limit["Limit"]["Value"]) == (3, 10_000)
     assert [each["Id"] for each in route53.list_hosted_zones()["HostedZones"]] == [zone]
     assert [each["Id"] for each in route53.list_hosted_zones_by_name()["HostedZones"]] == [zone]
     change_record(route53, zone, "DELETE", record)

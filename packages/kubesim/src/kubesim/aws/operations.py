@@ -45,6 +45,7 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "CreateHostedZone": zones.create,
         "DeleteHostedZone": zones.delete,
         "GetHostedZone": zones.get,
+        "GetHostedZoneLimit": zones.get_limit,
         "ListHostedZones": listing.list_zones,
         "ListHostedZonesByName": listing.list_zones_by_name,
         "ListResourceRecordSets": listing.list_records,

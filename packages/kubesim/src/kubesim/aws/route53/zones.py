@@ -32,6 +32,16 @@ def get(call: Call) -> Result:
     return _view(call.account.route53.zone(bare(call.params["Id"])))
 
 
+def get_limit(call: Call) -> Result:
+    """How many records a zone has, and may have. VPCs, the other limit, belong to private zones, which have none here."""
+    state, kind = call.account.route53, call.params["Type"]
+    zone = state.zone(bare(call.params["HostedZoneId"]))
+    if kind != "MAX_RRSETS_BY_ZONE":
+        raise AwsError("HostedZoneNotPrivate", "The specified hosted zone is a public hosted zone.")
+    limit = {"Type": kind, "Value": state.world.quotas.records_per_zone}
+    return {"Limit": limit, "Count": len(zone.records)}
+
+
 def delete(call: Call) -> Result:
     state = call.account.route53
     zone = state.zone(bare(call.params["Id"]))
