@@ -156,7 +156,7 @@ class Directory:
         for gone in [one for one in self._followed if one not in present]:
             self._followed.pop(gone)()
             for key, _ in gone.store.snapshot():
-                self._mark(gone.kind, key)
+                self._outdate(gone.kind, key)
         for new in present:
             if new not in self._followed:
                 self._followed[new] = new.subscribe(partial(self._note, new.kind))
@@ -179,14 +179,14 @@ class Directory:
         self._composed = {one.kind: one for one in known if one.kind not in self._modules}
 
     def _note(self, kind: Kind, change: Change) -> None:
-        self._mark(kind, change.key)
+        self._outdate(kind, change.key)
         if not change.initial and not self.is_own_write(kind, change.key):
             known = self._modules.get(kind) or self._composed.get(kind)
             found = _spec_change(kind, change, known)
             if found is not None:
                 self.on_spec(found)
 
-    def _mark(self, kind: Kind, key: Key) -> None:
+    def _outdate(self, kind: Kind, key: Key) -> None:
         self._marked[kind, key] = None
         self._settled.clear()
         self._changed.set()

@@ -60,7 +60,7 @@ class Hub:
             self._number += 1
             self._recent.append((self._number, id_))
         for client in self._clients:
-            client.mark(ids)
+            client.add(ids)
 
     def entry_added(self, entry: Entry) -> None:
         for client in self._clients:
@@ -133,11 +133,11 @@ class _Client:
         self._ids: dict[str, None] = {}
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
         self._is_lost = missed is None
-        self.mark(missed or ())
+        self.add(missed or ())
         if self._is_lost:
             self.wake.set()
 
-    def mark(self, ids: Collection[str]) -> None:
+    def add(self, ids: Collection[str]) -> None:
         if not ids or self._is_lost:
             return
         self._ids |= dict.fromkeys(ids)
