@@ -201,7 +201,7 @@ async def _operating(
         kinds.role,
         local_webhooks=True,
         signals=False,
-        link_token=secrets.token_urlsafe(24),
+        link_token=secrets.token_urlsafe(18),
         cloudflare_url=cloudflare.url,
         cloudflare_sender=cloudflare.cloud.send,
     )

@@ -193,10 +193,7 @@ class Journal(Tracer):
             steps=record.steps,
             drift=record.drifted,
             events=record.events,
-            calls=[
-                CallCount(*place, count=number, writes=writes)
-                for (*place, writes), number in record.calls.items()
-            ],
+            calls=record.counted,
             result=span.result,
             failed=span.failed,
         )
@@ -235,6 +232,13 @@ class _PassRecord(PassNotes):
     def is_worth_telling(self) -> bool:
         mutates_cloud = any(writes and target != KUBERNETES for target, _, writes in self.calls)
         return bool(self.steps or self.events or mutates_cloud)
+
+    @property
+    def counted(self) -> list[CallCount]:
+        return [
+            CallCount(target, operation, number, writes)
+            for (target, operation, writes), number in self.calls.items()
+        ]
 
     @property
     def title(self) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 from typing import Final
 
 import msgspec
@@ -49,7 +49,7 @@ class Hub:
         self._number = 0
         self._recent: deque[tuple[int, str]] = deque(maxlen=REMEMBERED)
         self._clients: set[_Client] = set()
-        self._closed = False
+        self._closed = asyncio.Event()
 
     @property
     def clients(self) -> int:
@@ -68,23 +68,23 @@ class Hub:
 
     def close(self) -> None:
         """End all streams."""
-        self._closed = True
+        self._closed.set()
         for client in self._clients:
             client.wake.set()
 
-    async def stream(self, last: str = "") -> AsyncIterator[bytes]:
+    async def stream(self, last: str = "") -> AsyncGenerator[bytes, None]:
         """The events of one client, until the hub is closed. Raise Full at once if there are too many clients."""
-        if len(self._clients) >= MOST_CLIENTS or self._closed:
+        if len(self._clients) >= MOST_CLIENTS or self._closed.is_set():
             raise Full
         client = _Client(self._missed(last))
         self._clients.add(client)
         try:
             yield self._framed("hello", {"start": self._start})
-            while not self._closed:
+            while not self._closed.is_set():
                 if not await client.wait():
                     yield b": beat\n\n"
                     continue
-                if self._closed:
+                if self._closed.is_set():
                     return
                 for chunk in self._events(client):
                     yield chunk

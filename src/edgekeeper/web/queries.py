@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ from edgekeeper.web.rows import RANKS, ObjectRow, State
 PAGE_SIZE: Final = 50
 LARGEST_PAGE: Final = 200
 LONGEST_SEARCH: Final = 200
+
+E = TypeVar("E", bound=StrEnum)
 
 
 class QueryError(ValueError):
@@ -117,7 +119,7 @@ _ORDERS: Final[Mapping[Sort, Callable[[ObjectRow], Any]]] = {
 }
 
 
-def _choice(name: str, text: str, choices: type[Any]) -> Any:
+def _choice(name: str, text: str, choices: type[E]) -> E | None:
     if not text:
         return None
     try:

@@ -17,7 +17,7 @@ forbids browsers everything but the files of the page itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -184,7 +184,7 @@ class StatusPage:
                 await self._pump(stream, first, events)
         return stream
 
-    async def _pump(self, stream: web.StreamResponse, first: bytes, events: Any) -> None:
+    async def _pump(self, stream: web.StreamResponse, first: bytes, events: AsyncIterator[bytes]) -> None:
         """Send events until the client leaves or the process ends."""
         try:
             await stream.write(first)

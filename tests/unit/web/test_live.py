@@ -149,11 +149,11 @@ async def test_there_are_only_so_many_clients() -> None:
         await next_event(stream)
     with pytest.raises(Full):
         await anext(world.hub.stream())
-    await streams.pop().aclose()  # type: ignore[attr-defined] # it is a generator
+    await streams.pop().aclose()
     await next_event(late := world.hub.stream())
     assert world.hub.clients == MOST_CLIENTS
     for stream in (*streams, late):
-        await stream.aclose()  # type: ignore[attr-defined] # as above
+        await stream.aclose()
     assert world.hub.clients == 0
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from edgekeeper.core.json import JsonObject
 from edgekeeper.web.rows import LONGEST_MESSAGE, State
 from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, condition, row, tenant
 
-DELETED = {"deletionTimestamp": "2026-01-03T00:00:00Z", "finalizers": ["x/y"]}
+DELETED: dict[str, Any] = {"deletionTimestamp": "2026-01-03T00:00:00Z", "finalizers": ["x/y"]}
 
 
 def drifted(obj: JsonObject) -> JsonObject:

@@ -30,6 +30,7 @@ async function load({ isNew, isMoved = false }) {
   const request = new AbortController();
   current = request;
   mark(page === "object" ? "objects" : page || "overview");
+  if (page !== "objects" && document.activeElement !== search) search.value = "";
   try {
     await PAGES[page]({ path, query, signal: request.signal, isNew });
     if (isMoved && document.activeElement !== search) {

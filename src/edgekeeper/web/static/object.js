@@ -2,7 +2,7 @@
 import { h, section, show, table } from "/dom.js";
 import { get } from "/api.js";
 import { lastList } from "/objects.js";
-import { address, ago, badge, changes, diffTable, duration, fields, title } from "/words.js";
+import { address, ago, badge, changes, diffTable, due, duration, fields, prose, title } from "/words.js";
 
 let plan = null; // {id, data}: stays on the page while it is updated
 
@@ -43,9 +43,9 @@ function advice(one, state) {
   return h("div", { class: "advice", "data-state": one.waitsFor ? "progressing" : state },
     h("p", {}, h("strong", {}, one.reason), one.type && h("span", { class: "muted" }, ` (${one.type})`), one.since && [" since ", ago(one.since)]),
     one.message && h("p", {}, one.message),
-    one.cause && h("p", { class: "muted" }, `It means: ${one.cause}.`),
-    one.waitsFor && h("p", {}, `It waits for ${one.waitsFor}`, one.until ? [" until ", ago(one.until)] : "", "."),
-    one.action && h("p", {}, h("strong", {}, one.waitsFor ? "If it lasts: " : "What to do: "), one.action));
+    one.cause && h("p", { class: "muted" }, "It means: ", prose(one.cause), "."),
+    one.waitsFor && h("p", {}, `It waits for ${one.waitsFor}`, one.until ? [", ", due(one.until)] : "", "."),
+    one.action && h("p", {}, h("strong", {}, one.waitsFor ? "If it lasts: " : "What to do: "), prose(one.action)));
 }
 
 function conditions(data) {

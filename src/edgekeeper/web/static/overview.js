@@ -35,8 +35,8 @@ function tiles(states) {
 }
 
 function problems(rows) {
-  if (!rows.length) return section("Not ready", h("p", { class: "muted" }, "Everything is ready, or paused."));
-  return section("Not ready", table("Objects that are not ready, the worst first", ["State", "Object", "Why", "Waits for"], rows.map((row) => rowElement(row, { brief: true }))));
+  if (!rows.length) return section("Not as declared", h("p", { class: "muted" }, "Everything is as declared, or paused."));
+  return section("Not as declared", table("Objects that are not as declared, the worst first", ["State", "Object", "Why", "Waits for"], rows.map((row) => rowElement(row, { brief: true }))));
 }
 
 function kinds(list) {
@@ -44,7 +44,7 @@ function kinds(list) {
     list.map((one) => h("tr", {},
       h("th", { scope: "row" }, h("a", { href: `#/objects?kind=${encodeURIComponent(one.kind)}`, "data-key": `kind-${one.kind}` }, one.kind)),
       h("td", { class: "number" }, one.total),
-      h("td", { class: "number" }, one.total - (one.states.ready || 0)))), { cards: false }));
+      h("td", { class: "number" }, ["attention", "progressing", "deleting"].reduce((sum, state) => sum + (one.states[state] || 0), 0)))), { cards: false }));
 }
 
 function budgets(list) {

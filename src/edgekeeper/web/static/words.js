@@ -53,7 +53,17 @@ export function address(id) {
 
 export function waits(row) {
   if (!row.waitsFor) return "";
-  return [row.waitsFor, row.until && [" until ", ago(row.until)]];
+  return [row.waitsFor, row.until && [", ", due(row.until)]];
+}
+
+export function due(text) {
+  // When something should be over: in the future, or already.
+  return [Date.parse(text) > Date.now() ? "expected " : "was expected ", ago(text)];
+}
+
+export function prose(text) {
+  // A text in which commands stand between backquotes.
+  return text.split("`").map((part, number) => (number % 2 ? h("code", {}, part) : part));
 }
 
 export function fields(list) {
