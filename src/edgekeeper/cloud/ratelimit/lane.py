@@ -59,6 +59,7 @@ class LaneFigures:
     """Calls that may be sent at once."""
     waiting: int
     expected_wait: float
+    """How long a caller would wait whose namespace has no other calls."""
     paused_for: float
     admitted: int
     """Calls since the start."""
