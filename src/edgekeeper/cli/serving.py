@@ -164,7 +164,10 @@ async def apply_manifests(
 
 
 def explain_use(settings: UpSettings, path: Path, console: Console, simulation: Simulation | None) -> None:
-    """Print commands for kubectl and the AWS CLI. Lines are not wrapped, so that they can be pasted."""
+    """Print the link to the status page, and commands for kubectl and the AWS CLI. Lines are not wrapped, so that they can be pasted."""
+    if simulation is not None and simulation.page_url:
+        console.print("Look at it in a browser:\n")
+        console.print(Text(f"  {simulation.page_url}\n", "cyan"), soft_wrap=True)
     console.print("Use it from another terminal while it runs:\n")
     for command in _commands(settings, path, simulation):
         console.print(Text(f"  {command}" if command else "", "cyan"), soft_wrap=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -38,6 +39,8 @@ LOOK_SECONDS: Final = 1.0
 """How often informers are looked for that came or went."""
 SETTLE_SECONDS: Final = 0.05
 """How long changes are gathered."""
+PATIENCE_SECONDS: Final = 2.0
+"""How long readers wait for rows that are being made."""
 
 _decode = msgspec.json.Decoder(dict).decode
 
@@ -126,9 +129,11 @@ class Directory:
         return [informer.store for informer in self._followed if informer.kind == kind]
 
     async def settled(self) -> None:
-        """Wait until every change that is known is in the rows."""
+        """Wait until every change that is known is in the rows, but not for long: then the rows are those of a moment ago."""
         if self._marked:
-            await self._settled.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._settled.wait()
 
     # Following
 

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.core.clock import Clock, timestamp
 from edgekeeper.core.errors import PassError
 from edgekeeper.core.redaction import redact_text
@@ -105,7 +106,8 @@ class Plans:
         ]
         at = timestamp(self._clock.now())
         try:
-            previews = await module.preview(self._process(), self._values, objects, [key])
+            with sweeping():  # what users change goes first
+                previews = await module.preview(self._process(), self._values, objects, [key])
         except PassError as error:
             return PlanView(at, Verdict.FAILED, WORDS[Verdict.FAILED], error=redact_text(error.message))
         if not previews:

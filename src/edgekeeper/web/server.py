@@ -110,7 +110,8 @@ class StatusPage:
             return _file(request)
         if path in ("/", "/session"):
             return await self._opened(request)
-        verdict = await self.gate.judge(request)
+        async with asyncio.timeout(LIMIT.total_seconds()):
+            verdict = await self.gate.judge(request)
         if verdict is not Verdict.ALLOWED:
             return self._refused(verdict)
         if path == "/events":
@@ -144,7 +145,8 @@ class StatusPage:
 
     async def _opened(self, request: web.BaseRequest) -> web.Response:
         """Turn a token into a cookie. A token in the address is removed from it, also if it is wrong."""
-        cookie = await self.gate.open(request)
+        async with asyncio.timeout(LIMIT.total_seconds()):
+            cookie = await self.gate.open(request)
         if request.path == "/":
             response = _response(b"", "text/plain", status=303)
             response.headers["Location"] = "/"

@@ -1,6 +1,6 @@
 // Builds elements. Text is always set as text, and addresses are checked: nothing that comes from an object is markup.
 
-const SAFE = /^(https:\/\/|#|\/)/;
+const SAFE = /^(https:\/\/|#|\/(?!\/))/;
 
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
