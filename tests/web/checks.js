@@ -28,7 +28,7 @@
     const columns = table.querySelectorAll("thead th[scope=col]").length;
     if (!columns) wrong.push("table without column headers");
     for (const row of table.tBodies[0].rows) {
-      if (row.cells.length !== columns) wrong.push(`row of ${row.cells.length} cells below ${columns} headers: ${table.caption.textContent}`);
+      if (row.cells.length !== columns) wrong.push(`row of ${row.cells.length} cells below ${columns} headers: ${table.caption?.textContent}`);
       if (!row.querySelector("th[scope=row]")) wrong.push("row without header");
     }
   }

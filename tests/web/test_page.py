@@ -174,6 +174,32 @@ async def test_pages_are_accessible(page: Page, width: int, scheme: str) -> None
         assert await page.value(CHECKS) == [], address
 
 
+async def test_checks_find_what_is_not_accessible(page: Page) -> None:
+    await page.value(
+        """document.querySelector('main').insertAdjacentHTML('beforeend',
+        '<h1></h1><button></button><img src="/icon.svg"><section></section><p id="faint">hardly visible</p>'
+        + '<p id="faint"></p><table><tbody><tr><td>1</td></tr></tbody></table><a href="#" tabindex="3">a</a>')"""
+    )
+    await page.value(
+        "document.getElementById('faint').style.color = getComputedStyle(document.body).backgroundColor"
+    )
+    await page.value("document.getElementById('faint').style.width = '5000px'")
+    found = "\n".join(await page.value(CHECKS))
+    for wrong in ("no name", "without alt", "2 h1", "section without", "without caption", "without column"):
+        assert wrong in found
+    for wrong in ("row without header", "id faint twice", "tab order", "contrast 1.00", "pixels too wide"):
+        assert wrong in found
+
+
+async def test_hidden_page_holds_no_connection(page: Page) -> None:
+    hidden = "Object.defineProperty(document, 'hidden', {{value: {}, configurable: true}});"
+    told = "document.dispatchEvent(new Event('visibilitychange'))"
+    await page.value(hidden.format("true") + told)
+    assert await page.value("document.getElementById('live').dataset.live") == "connecting"
+    await page.value(hidden.format("false") + told)
+    await page.wait("document.getElementById('live').dataset.live === 'live'")
+
+
 async def test_narrow_screens_get_cards(page: Page) -> None:
     await page.resize(360, 800)
     await visit(page, "#/objects")

@@ -169,12 +169,10 @@ class Journal(Tracer):
             self._own_writes.move_to_end((resource, record.subject))
             while len(self._own_writes) > MOST_ENTRIES:
                 self._own_writes.popitem(last=False)
-        current = notes()
-        if isinstance(current, _PassRecord) and current.is_open:
+        current, actors = notes(), current_context().actors
+        if isinstance(current, _PassRecord) and current.is_open and current.makes_calls_for(actors):
             current.calls[record.target, record.operation, record.mutating] += 1
-            return
-        actors = current_context().actors
-        if actors and record.mutating:
+        elif actors and record.mutating:
             calls = [CallCount(record.target, record.operation, 1, True)]
             self._add("a batch", f"{record.operation} {record.subject}", _subjects(actors), calls=calls)
 
@@ -227,6 +225,10 @@ class _PassRecord(PassNotes):
         self.drifted: list[ChangedField] = []
         self.events: list[Happening] = []
         self.calls: Counter[tuple[str, str, bool]] = Counter()
+
+    def makes_calls_for(self, actors: Sequence[Actor]) -> bool:
+        """Whether a call for these objects is one of the pass, and not of a batch that the pass has started."""
+        return not actors or [(one.namespace, one.name) for one in actors] == [self.subject[1:]]
 
     @property
     def is_worth_telling(self) -> bool:

@@ -105,6 +105,19 @@ def test_call_of_a_batch_is_an_entry_of_all_its_objects(world: World) -> None:
     assert world.journal.entries(("DistributionTenant", "edge", "other")) == []
 
 
+def test_batch_that_a_pass_has_started_is_not_its_own(world: World) -> None:
+    other = Actor("DistributionTenant", "edge", "docs", "uid", 1)
+    with world.journal.reconciliation("distributiontenant", *SHOP, "id"):
+        notes().step("write CNAME shop.example.com", "it is missing", ())
+        with acting_for(ACTOR):
+            world.call(READ, mutating=False)
+        with acting_for(ACTOR, other):
+            world.call("ChangeResourceRecordSets", target="route53", subject="Z1")
+    own, batch = world.journal.entries(SHOP)
+    assert [one.operation for one in own.calls] == [READ]
+    assert [one.operation for one in batch.calls] == ["ChangeResourceRecordSets"]
+
+
 def test_listing_of_a_mirror_is_nobodys(world: World) -> None:
     with sweeping():
         world.call("ListDistributionTenants", mutating=False)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -153,6 +155,19 @@ async def test_pages_have_no_inline_code(web: Web) -> None:
     assert 'style="' not in page.body
     assert " on" not in page.body.replace("color", "").replace(" one", "").split("<body>")[0]
     assert page.body.count("<script") == page.body.count('src="/') - page.body.count("<img")
+
+
+async def test_documented_addresses_are_served(web: Web) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "status-page.md").read_text()
+    documented = re.findall(r"`(/(?:api/[a-z.]+|events)(?:/[^`]*)?)`", page)
+    assert {"/api/overview", "/api/objects", "/api/changes", "/events"} <= set(documented)
+    for address in documented:
+        path = address.replace("GROUP/KIND/NAMESPACE/NAME", SHOP).replace("…", SHOP)
+        answer = await web.ask(path, "HEAD", **BEARER)
+        is_made_elsewhere = path.startswith(
+            ("/api/plan/", "/api/graph")
+        )  # this site has neither clouds nor graphs
+        assert answer.status == (404 if is_made_elsewhere else 200), path
 
 
 # What browsers are forbidden

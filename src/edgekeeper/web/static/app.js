@@ -83,7 +83,15 @@ const live = new Live({
   refresh() { soon(100); },
 });
 
-document.addEventListener("visibilitychange", () => { if (!document.hidden) soon(0); });
+// A browser has few connections for one server: a page that nobody sees must not hold one.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    live.stop();
+  } else if (!document.getElementById("login").open) {
+    live.start();
+    soon(0);
+  }
+});
 setInterval(tick, 10000);
 
 // Session

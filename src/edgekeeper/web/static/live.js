@@ -38,6 +38,7 @@ export class Live {
     this.source?.close();
     this.source = null;
     this.pollNoMore();
+    this.status("connecting", "connecting");
   }
 
   pollInstead() {

@@ -20,7 +20,7 @@ export async function object(context) {
     waiting(data),
     graphed(data, graph),
     h("div", { class: "columns" },
-      h("div", {}, conditions(data), drift(data), planned(data, context), section("Recent changes", changes(data.timeline, { link: false }))),
+      h("div", {}, drift(data), conditions(data), planned(data, context), section("Recent changes", changes(data.timeline, { link: false }))),
       h("div", {}, facts(data), resources(data.resources), raw(data.object))));
   for (const one of document.querySelectorAll("details[data-key]")) one.open = open.has(one.dataset.key);
 }
