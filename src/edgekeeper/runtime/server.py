@@ -91,13 +91,13 @@ class Server:
         self.ready = self._probes.ready
         self._listeners: dict[str, Listener] = {}
         self._following: list[asyncio.Task[None]] = []
-        self._page: Page | None = None
+        self.page: Page | None = None
         self.started = asyncio.Event()
         """Set when all servers listen."""
 
     def add_page(self, page: Page) -> None:
         """Serve a page at the address that the options name for it. To be called before `start`."""
-        self._page = page
+        self.page = page
 
     def port(self, name: str) -> int | None:
         """The port of `probes`, `metrics`, `admission` or `page`, if it is served."""
@@ -122,8 +122,8 @@ class Server:
 
     async def stop(self) -> None:
         """Accept no further requests, and wait for those that are running."""
-        if self._page is not None:
-            self._page.close()
+        if self.page is not None:
+            self.page.close()
         for task in self._following:
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)
@@ -160,7 +160,7 @@ class Server:
         return Listener(endpoint.handle, options.metrics_address, "--metrics-bind-address", tls)
 
     def _paging(self) -> Listener | None:
-        options, page = self._options, self._page
+        options, page = self._options, self.page
         if page is None or options.web_address is None:
             return None
         tls = None

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import msgspec
+import pytest
 
-from edgekeeper.cli.assembly import Operator, OperatorOptions
+from edgekeeper.cli.assembly import Operator, OperatorOptions, assembled
 from edgekeeper.cli.status_page import add_status_page, journal_of
 from edgekeeper.core.json import dig
 from edgekeeper.core.tracing import NO_TRACES
+from edgekeeper.kube.kinds import NAMESPACE
 from edgekeeper.lifecycle.module import CommonOptions
+from edgekeeper.runtime.http_server import Address
 from edgekeeper.runtime.options import RuntimeOptions
+from edgekeeper.web.access import LinkGate, ReviewGate
+from edgekeeper.web.journal import Journal
+from edgekeeper.web.server import StatusPage
 from edgekeeper.web.site import Site
 from kubesim.ack.controller import acting
 from kubesim.plane.plane import Plane, PlaneConfig
@@ -22,7 +30,7 @@ from kubesim.transport import InProcessTransport
 from kubesim.virtual import LoopClock, virtual_time
 from tests.bridge.estate import REGION
 from tests.platform.world import APPS, HOME, UNHEARD, World, _furnish, definitions, instance
-from tests.unit.diagnosis.explained import tenant
+from tests.unit.diagnosis.explained import route, tenant
 
 TENANT = f"cloudfront-tenant-operator.io/DistributionTenant/{APPS}"
 SERVICE = f"kro.run/TubiService/{APPS}/wiki"
@@ -31,8 +39,9 @@ SERVICE = f"kro.run/TubiService/{APPS}/wiki"
 class Shown:
     """A world with an operator that has a status page."""
 
-    def __init__(self, world: World, site: Site) -> None:
+    def __init__(self, world: World, operator: Operator, site: Site) -> None:
         self.world = world
+        self.operator = operator
         self._site = site
 
     async def page(self, name: str, path: str = "", **query: str) -> Any:
@@ -72,7 +81,7 @@ async def showing() -> AsyncIterator[Shown]:
             tasks = [asyncio.create_task(one) for one in (operator.manager.run(), page.run())]
             try:
                 await world.elapse(seconds=2)
-                yield Shown(world, page.site)
+                yield Shown(world, operator, page.site)
             finally:
                 operator.manager.stop()
                 await tasks[0]
@@ -125,6 +134,34 @@ async def test_page_shows_drift_field_by_field_and_the_plan() -> None:
 
 
 @virtual_time
+async def test_page_shows_no_secret() -> None:
+    async with showing() as shown:
+        await shown.world.apply(
+            route("api", accessApp="true", serviceToken="true", allowEmails="ada@example.com")
+        )
+        await shown.world.until(lambda: len(secrets_of(shown.world)) > 1)
+        await shown.world.elapse(minutes=1)
+        listed = (await shown.page("objects", size="200"))["items"]
+        assert {"HTTPRoute", "CloudflareZeroTrustTenant"} <= {one["kind"] for one in listed}
+        pages = [await shown.page("overview"), await shown.page("changes")]
+        pages += [await shown.page("object", one["id"]) for one in listed]
+        pages.append(await shown.page("plan", f"gateway.networking.k8s.io/HTTPRoute/{APPS}/api"))
+        text = repr(pages)
+        assert [one for one in secrets_of(shown.world) if one in text] == []
+
+
+def secrets_of(world: World) -> list[str]:
+    """All values in Secrets that are long enough to be secret, but for ids."""
+    found = [
+        b64decode(value).decode()
+        for secret in world.all("Secret")
+        for key, value in (secret.get("data") or {}).items()
+        if key != "client_id"
+    ]
+    return [one for one in found if len(one) > 8]
+
+
+@virtual_time
 async def test_page_draws_instances_with_live_states() -> None:
     async with showing() as shown:
         for body in definitions():
@@ -140,3 +177,31 @@ async def test_page_draws_instances_with_live_states() -> None:
         picture = await shown.page("picture", SERVICE)
         assert picture.startswith("<svg")
         assert "<script" not in picture
+
+
+@pytest.mark.parametrize(("link", "gate"), [("", ReviewGate), ("link-token", LinkGate)])
+async def test_process_has_the_page_that_its_options_ask_for(link: str, gate: type) -> None:
+    async with Plane(PlaneConfig()) as plane:
+        address = Address("127.0.0.1", 0)
+        runtime = RuntimeOptions(server=replace(UNHEARD, web_address=address))
+        options = OperatorOptions(
+            runtime, CommonOptions("blue", HOME), modules=(), signals=False, link_token=link
+        )
+        async with assembled(options, InProcessTransport(plane), None, host="plane") as operator:
+            page = operator.server.page
+            assert isinstance(page, StatusPage)
+            assert isinstance(page.gate, gate)
+            assert isinstance(operator.services.tracer, Journal)
+        plain = replace(options, runtime=RuntimeOptions(server=UNHEARD))
+        async with assembled(plain, InProcessTransport(plane), None, host="plane") as operator:
+            assert operator.server.page is None
+            assert operator.services.tracer is NO_TRACES
+
+
+@virtual_time
+async def test_previews_cannot_write() -> None:
+    async with showing() as shown:
+        process = shown.operator.preview_process()
+        with pytest.raises(RuntimeError, match="a preview writes nothing"):
+            await process.services.client.create(NAMESPACE, {"metadata": {"name": "new"}})
+        assert process.aws.access.transport.dry_run

@@ -349,7 +349,9 @@ async def test_figures_say_what_is_used_who_waits_and_for_how_long() -> None:
     assert figures.expected_wait == pytest.approx(1.75)  # namespaces take turns
     await asyncio.sleep(5)
     (figures,) = crowd.budget.figures().values()
-    assert (figures.admitted, figures.waiting, figures.waited) == (4, 0, pytest.approx(3.0))
+    assert (figures.admitted, figures.waiting) == (4, 0)
+    assert figures.waited == pytest.approx(3.0)
     crowd.budget.penalise(ACCOUNT, LANE, timedelta(seconds=7))
     (figures,) = crowd.budget.figures().values()
-    assert (figures.available, figures.paused_for) == (0.0, pytest.approx(7.0))
+    assert figures.available == 0
+    assert figures.paused_for == pytest.approx(7.0)
