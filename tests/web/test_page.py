@@ -46,6 +46,7 @@ async def test_overview_says_that_everything_is_as_declared(page: Page) -> None:
     assert "Ready" in await page.value(text(".tiles"))
     assert "cloudfront-write" in await page.value(text("main"))
     assert await page.value("document.cookie") == ""
+    assert "simulated clouds" in await page.value(text("footer"))
 
 
 async def test_nothing_is_loaded_from_elsewhere(page: Page) -> None:
@@ -230,6 +231,16 @@ async def test_page_asks_where_events_do_not_come(page: Page, up: Up) -> None:
     await page.wait("document.getElementById('live').dataset.live === 'polling'")
     await tenant(up, "polled")
     await page.wait("document.querySelectorAll('tr[data-id]').length === 1", 60)
+    page.problems.clear()  # Chromium logs the requests that the test has blocked
+
+
+async def test_page_stays_where_the_operator_does_not_answer(page: Page, up: Up) -> None:
+    await visit(page, "#/objects?q=shop")
+    await page.command("Network.enable")
+    await page.command("Network.setBlockedURLs", urls=["*/api/*"])
+    await tenant(up, "unseen")
+    await page.wait("document.getElementById('live').dataset.live === 'offline'")
+    assert "edge/shop" in await names(page)
     page.problems.clear()  # Chromium logs the requests that the test has blocked
 
 

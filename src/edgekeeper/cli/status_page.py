@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import partial
 
+from edgekeeper import __version__
 from edgekeeper.cli.assembly import Operator
 from edgekeeper.controllers.composition.definition_shared import Composition
 from edgekeeper.core.clock import Clock
@@ -33,7 +34,7 @@ def add_status_page(operator: Operator) -> StatusPage:
     if not isinstance(journal, Journal):
         raise TypeError("the process has no journal")
     directory = Directory(services.informers, operator.options.modules)
-    hub = Hub(directory.row, secrets.token_hex(4))
+    hub = Hub(directory.row, secrets.token_hex(4), _about(operator))
     directory.on_rows, directory.on_spec = hub.rows_changed, journal.spec_changed
     directory.is_own_write = journal.is_own_write
     journal.on_entry = hub.entry_added
@@ -44,8 +45,6 @@ def add_status_page(operator: Operator) -> StatusPage:
         operator.cloud.budget,
         Plans(directory, operator.preview_process, operator.options.values, services.clock),
         _graphs(operator),
-        cluster=operator.options.common.cluster,
-        mode=_mode(operator),
         links=not operator.options.link_token,
         next_pass=partial(_next_pass, operator),
     )
@@ -68,11 +67,17 @@ def _graphs(operator: Operator) -> Graphs | None:
     return Graphs(operator.client, operator.services.clock, shared.graphs)
 
 
-def _mode(operator: Operator) -> str:
+def _about(operator: Operator) -> str:
     """What to know about the process before anything else."""
-    if operator.options.link_token:
-        return "local, with simulated clouds"
-    return "dry run: nothing is changed" if operator.options.runtime.dry_run else ""
+    options = operator.options
+    parts = {
+        f"edgekeeper {__version__}": True,
+        "dry run: nothing is changed": options.runtime.dry_run,
+        "simulated clouds": bool(options.link_token),
+        f"role {options.role}": bool(options.role),
+        f"cluster {options.common.cluster}": bool(options.common.cluster),
+    }
+    return " · ".join(part for part, is_true in parts.items() if is_true)
 
 
 def _next_pass(operator: Operator, known: KnownKind, key: Key) -> float | None:

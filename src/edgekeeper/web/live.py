@@ -1,5 +1,6 @@
 """Updates for browsers that are open, as Server-Sent Events.
 
+    event: hello       {"about": "edgekeeper 1.0 …"}              at the beginning
     event: rows        {"rows": [...], "gone": ["id", ...]}       rows that changed, each at most once in an event
     event: change      an entry of the journal
     event: reset       too much has changed: load the page again
@@ -42,8 +43,9 @@ class Full(Exception):  # noqa: N818 - it is a state, not a mistake
 class Hub:
     """Tells all open browsers what has changed."""
 
-    def __init__(self, row: Callable[[str], ObjectRow | None], start: str) -> None:
-        """`row` finds a row by its id. `start` identifies this process."""
+    def __init__(self, row: Callable[[str], ObjectRow | None], start: str, about: str = "") -> None:
+        """`row` finds a row by its id. `start` identifies this process, and `about` describes it to people."""
+        self._about = about
         self._row = row
         self._start = start
         self._number = 0
@@ -79,7 +81,7 @@ class Hub:
         client = _Client(self._missed(last))
         self._clients.add(client)
         try:
-            yield self._framed("hello", {"start": self._start})
+            yield self._framed("hello", {"about": self._about})
             while not self._closed.is_set():
                 if not await client.wait():
                     yield b": beat\n\n"

@@ -55,9 +55,6 @@ class WatchView(msgspec.Struct, frozen=True, omit_defaults=True):
 class Overview(msgspec.Struct, frozen=True):
     """The first page."""
 
-    version: str
-    cluster: str
-    mode: str
     total: int
     states: dict[str, int]
     kinds: list[KindCount]

@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 
-from edgekeeper import __version__
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.core.json import JsonObject
 from edgekeeper.diagnosis.catalog import KnownKind
@@ -71,8 +70,6 @@ class Site:
     budget: Budget
     plans: Plans | None = None
     graphs: Graphs | None = None
-    cluster: str = ""
-    mode: str = ""
     links: bool = True
     """Whether resources lead to the consoles of the clouds: not where these are simulated."""
     next_pass: Callable[[KnownKind, Key], float | None] = field(default=_no_pass)
@@ -82,9 +79,6 @@ class Site:
         await self.directory.settled()
         listed = self.directory.listed
         return Overview(
-            __version__,
-            self.cluster,
-            self.mode,
             len(listed),
             counted_states(self.directory),
             count_by_kind(listed),

@@ -38,7 +38,9 @@ async function load({ isNew, isMoved = false }) {
       document.getElementById("main").focus({ preventScroll: true });
     }
   } catch (error) {
-    if (error.name !== "AbortError" && current === request) failed(error);
+    if (error.name === "AbortError" || current !== request) return;
+    if (isNew || error.status === 401 || error.status === 404) failed(error);
+    else live.status("offline", "no answer"); // what is shown stays: it was true a moment ago
   }
 }
 

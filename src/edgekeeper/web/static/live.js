@@ -15,7 +15,8 @@ export class Live {
     this.stop();
     const source = new EventSource("/events");
     this.source = source;
-    source.addEventListener("hello", () => {
+    source.addEventListener("hello", (event) => {
+      document.getElementById("foot").textContent = JSON.parse(event.data).about;
       this.status("live", "live");
       this.pollNoMore();
       if (this.wasAway) this.handlers.refresh();

@@ -7,8 +7,6 @@ import { STATES, changes, duration } from "/words.js";
 export async function overview(context) {
   const data = await get("/api/overview", context);
   document.title = data.states.attention ? `(${data.states.attention}) edgekeeper` : "edgekeeper";
-  document.getElementById("foot").textContent =
-    ["edgekeeper " + data.version, data.mode, data.cluster && `cluster ${data.cluster}`].filter(Boolean).join(" · ");
   show(
     h("h1", {}, summary(data)),
     tiles(data.states),
