@@ -18,7 +18,7 @@ BIN       := $(VENV)/bin
 READY     := $(VENV)/.ready
 DEV_READY := $(VENV)/.ready-dev
 DOCS_READY := $(DOCS_VENV)/.ready
-GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge
+GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge web
 SOURCES   := src packages tests tools benchmarks conftest.py
 PROJECTS  := . packages/kubecel packages/kubesim
 
@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rest test-all check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture chart lock fmt clean image-root sbom scan release
+.PHONY: help demo test test-rest test-all web-test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture pictures chart lock fmt clean image-root sbom scan release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,12 @@ test-rest: $(DEV_READY) ## Run the tests that `make test` leaves out
 	$(BIN)/pytest -n $(WORKERS) --suite=rest $(ARGS)
 
 test-all: test test-rest ## Run all tests
+
+# In Debian's Chromium, which is installed where that is possible. Without it the tests are skipped, or fail under
+# EDGEKEEPER_STRICT=1.
+web-test: $(DEV_READY) ## Look at the status page of `edgekeeper up` with a headless Chromium
+	$(BIN)/python tools/browser.py
+	$(BIN)/pytest tests/web $(ARGS)
 
 check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/ruff format --check --quiet $(SOURCES)
@@ -92,6 +98,10 @@ docs: $(DOCS_READY) ## Build the documentation site into site/
 
 picture: $(DEV_READY) ## Draw the README's picture from a real run of the demo
 	$(BIN)/python tools/picture.py
+
+pictures: $(DEV_READY) ## Take the pictures of the status page in docs/img with a headless Chromium
+	$(BIN)/python tools/browser.py
+	EDGEKEEPER_SCREENSHOTS=docs/img $(BIN)/pytest tests/web -k pictures
 
 fmt: $(DEV_READY) ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix --quiet $(SOURCES)

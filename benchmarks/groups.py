@@ -17,6 +17,7 @@ GROUPS: dict[str, str | None] = {
     "zerotrust": "benchmarks.zerotrust.figures",
     "composition": "benchmarks.composition.figures",
     "bridge": "benchmarks.bridge.figures",
+    "web": "benchmarks.web.figures",
 }
 
 

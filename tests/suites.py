@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 BEDS = ("packages", "tests/conformance")
+ELSEWHERE = "tests/web"
+"""What neither suite has: `make web-test` runs it, which needs a browser."""
 """Where the exhaustive tests are."""
 SAMPLE = frozenset(
     {
@@ -156,9 +158,11 @@ class Suite(StrEnum):
     REST = "rest"
 
 
-def suite_of(path: Path) -> Suite:
-    """The suite that a file of tests belongs to; of one that is `divided` only some cases."""
+def suite_of(path: Path) -> Suite | None:
+    """The suite that a file of tests belongs to, if any; of one that is `divided` only some cases."""
     within = _within(path)
+    if within.is_relative_to(ELSEWHERE):
+        return None
     is_bed = any(within.is_relative_to(bed) for bed in BEDS)
     is_left_out = (is_bed and str(within) not in SAMPLE) or str(within) in SLOW
     return Suite.REST if is_left_out else Suite.PRODUCT

@@ -1,4 +1,4 @@
-"""The suites together are all tests, and `make test` has a sample of each test bed."""
+"""The suites together are all tests but those in a browser, and `make test` has a sample of each test bed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.suites import (
     BEDS,
+    ELSEWHERE,
     PLAYED,
     ROOT,
     SAMPLE,
@@ -43,6 +44,11 @@ def test_tests_of_the_operator_are_in_the_suite_of_the_product_but_for_slow_ones
     slow = {ROOT / name for name in SLOW}
     assert slow <= left_out
     assert {path.parent for path in left_out - slow} == {ROOT / "tests/conformance"}
+
+
+def test_tests_in_a_browser_are_in_no_suite() -> None:
+    assert files(ELSEWHERE)
+    assert {suite_of(path) for path in files(ELSEWHERE)} == {None}
 
 
 class Chosen:

@@ -90,6 +90,8 @@ class OperatorOptions:
     """Whether to stop on SIGINT and SIGTERM; if not, the caller stops the manager."""
     cloudflare_url: str = BASE_URL
     """The address of Cloudflare's API."""
+    link_token: str = ""
+    """Opens the status page of a process on this machine; empty where the API server authorizes callers."""
     cloudflare_sender: Sender | None = None
     """Sends requests to Cloudflare. It is made by `assembled` where a kind needs one, and there is none."""
 
@@ -161,8 +163,8 @@ class Operator:
             self.services,
             self.metrics.registry,
             self.options.common,
-            aws_account=self._aws_account(self.cloud_metrics),
-            cloudflare_accounts=self._cloudflare(self.cloud_metrics),
+            aws_account=self._aws_account(self.access, self.cloud_metrics),
+            cloudflare_accounts=self._cloudflare(self.cloud, self.cloud_metrics),
         )
         if process.aws_account is not None:
             process.claims.records.connect(process.aws_account.dns)
@@ -205,13 +207,13 @@ class Operator:
         services = replace(self.services, recorder=self._recorders.of(module.name))
         return module.build(replace(self.process, services=services), self.options.values)
 
-    def _aws_account(self, metrics: CloudMetrics) -> AwsAccount | None:
-        if self.access is None:
+    def _aws_account(self, access: AwsAccess | None, metrics: CloudMetrics) -> AwsAccount | None:
+        if access is None:
             return None
         pace = self.options.common.intervals.pace
-        return AwsAccount(self.access, self.services.clock, metrics, options=pace)
+        return AwsAccount(access, self.services.clock, metrics, options=pace)
 
-    def _cloudflare(self, metrics: CloudMetrics) -> Cloudflare | None:
+    def _cloudflare(self, cloud: CloudTransport, metrics: CloudMetrics) -> Cloudflare | None:
         sender, common = self.options.cloudflare_sender, self.options.common
         if sender is None:
             return None
@@ -221,7 +223,7 @@ class Operator:
             settling=common.intervals.settling,
         )
         options = CloudflareOptions(self.options.cloudflare_url, pace)
-        return Cloudflare(self.cloud, sender, self.services.clock, metrics, options)
+        return Cloudflare(cloud, sender, self.services.clock, metrics, options)
 
     def _background(self, manager: Manager) -> Iterator[Runnable]:
         """What runs beside the controllers, while this process leads."""
@@ -235,14 +237,21 @@ class Operator:
             yield SettingsFollower(self.services.informers, common.namespace, manager, start)
 
     def preview_process(self) -> Process:
-        """The services for previews. They have their own mirrors, since changes in those of controllers requeue objects."""
+        """The services for previews. They have their own mirrors, since changes in those of controllers requeue objects.
+
+        All clients refuse to change anything. Budgets are those of the process.
+        """
+        clock, metrics = self.services.clock, CloudMetrics(CollectorRegistry())
+        cloud = CloudTransport(self.calls, clock, self.cloud.budget, metrics, dry_run=True)
+        access = None if self.access is None else AwsAccess(cloud, self.access.clients, clock)
         return replace(
             self.process,
+            services=replace(self.services, client=self.client.guarded(_refuse_write)),
             claims=Claims(),
             made={},
             registry=CollectorRegistry(),
-            aws_account=self._aws_account(CloudMetrics(CollectorRegistry())),
-            cloudflare_accounts=self._cloudflare(CloudMetrics(CollectorRegistry())),
+            aws_account=self._aws_account(access, metrics),
+            cloudflare_accounts=self._cloudflare(cloud, metrics),
         )
 
     def _server(
@@ -273,6 +282,10 @@ class Operator:
             self.client.leadership()
 
 
+def _refuse_write() -> None:
+    raise RuntimeError("a preview writes nothing")
+
+
 def webhooks_of(controllers: Iterable[Controller]) -> list[Webhook]:
     """The validating webhooks of all controllers that have a validator."""
     settings = [controller.options for controller in controllers]
@@ -297,7 +310,11 @@ async def assembled(
     clock = clock or SystemClock()
     needs_sender = options.cloudflare_sender is None and uses(Cloud.CLOUDFLARE, options.modules)
     sender = HttpSender() if needs_sender else None
-    tracer = open_tracer(options.runtime.otlp_endpoint)
+    tracer = traces = open_tracer(options.runtime.otlp_endpoint)
+    if options.runtime.server.web_address is not None:
+        from edgekeeper.cli.status_page import journal_of  # noqa: PLC0415 - only processes that serve it load it
+
+        tracer = journal_of(traces, clock)
     try:
         cluster = await (identify() if identify is not None else _cluster_id(options, transport, clock))
         chosen = replace(
@@ -305,9 +322,14 @@ async def assembled(
             common=replace(options.common, cluster=cluster),
             cloudflare_sender=sender or options.cloudflare_sender,
         )
-        yield Operator(chosen, transport, clients, clock, host, tracer)
+        operator = Operator(chosen, transport, clients, clock, host, tracer)
+        if options.runtime.server.web_address is not None:
+            from edgekeeper.cli.status_page import add_status_page  # noqa: PLC0415 - as above
+
+            add_status_page(operator)
+        yield operator
     finally:
-        await tracer.close()
+        await traces.close()
         if sender is not None:
             await sender.close()
         if clients is not None:

@@ -287,6 +287,20 @@ _OPTIONS = (
         help="Create a certificate for this Service, store it in Secret NAME-cert, and set its CA in"
         " ValidatingWebhookConfiguration NAME.",
     ),
+    _option(
+        "--web-bind-address",
+        type=BindAddress(),
+        default="0",
+        metavar="ADDRESS",
+        help="Serve the status page there over HTTPS, to those whom RBAC allows to get /status: usually :8444; 0 disables it.",
+        show_default=True,
+    ),
+    _option(
+        "--web-cert-path",
+        type=_DIRECTORY,
+        metavar="DIR",
+        help="The directory of the certificate for the status page.  [default: a self-signed one]",
+    ),
     _switch("--enable-http2", default=False, help="Accepted for compatibility; HTTP/1.1 is served."),
     # Traces
     _option(
@@ -355,8 +369,9 @@ _LOCAL_ADDRESSES: Final = {
     "health_probe_bind_address": "0",
     "metrics_bind_address": "0",
     "webhook_bind_address": "127.0.0.1:0",
+    "web_bind_address": "127.0.0.1:0",
 }
-"""Defaults: no probes and metrics, and webhooks only for the local API server."""
+"""Defaults: no probes and metrics, webhooks only for the local API server, and the status page on this machine."""
 
 
 def _with_options(command: Command, options: Sequence[_Option], defaults: Mapping[str, str]) -> Command:
@@ -397,6 +412,8 @@ def _options_of(values: Mapping[str, Any]) -> RuntimeOptions:
             webhook_cert_path=values["webhook_cert_path"],
             webhook_cert_files=CertificateFiles(values["webhook_cert_name"], values["webhook_cert_key"]),
             webhook_service=values["webhook_service"],
+            web_address=values["web_bind_address"],
+            web_cert_path=values["web_cert_path"],
             enable_http2=values["enable_http2"],
         ),
         otlp_endpoint=values["otlp_endpoint"],

@@ -110,6 +110,8 @@ async def clouds(
     async with simulating(server, options) as simulation:
         console.print(f"A simulated AWS is at [bold]{simulation.url}[/]")
         console.print(f"A simulated Cloudflare is at [bold]{simulation.cloudflare.url}[/]")
+        if simulation.page_url:
+            console.print("The status page is at", Text(simulation.page_url, "bold"), soft_wrap=True)
         yield simulation
 
 
@@ -124,8 +126,11 @@ def endpoints_file(
     endpoints = {"kubeconfig": str(kubeconfig.absolute()), "kubernetes": kubernetes}
     if simulation is not None:
         endpoints |= {"aws": simulation.url, "cloudflare": simulation.cloudflare.url}
+        if simulation.page_url:
+            endpoints["page"] = simulation.page_url
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.touch(0o600)  # the link to the status page has its token
     draft.write_text(f"{json.dumps(endpoints, indent=2)}\n")
     draft.replace(path)  # atomic: a reader never sees an incomplete file
     try:
@@ -159,7 +164,10 @@ async def apply_manifests(
 
 
 def explain_use(settings: UpSettings, path: Path, console: Console, simulation: Simulation | None) -> None:
-    """Print commands for kubectl and the AWS CLI. Lines are not wrapped, so that they can be pasted."""
+    """Print the link to the status page, and commands for kubectl and the AWS CLI. Lines are not wrapped, so that they can be pasted."""
+    if simulation is not None and simulation.page_url:
+        console.print("Look at it in a browser:\n")
+        console.print(Text(f"  {simulation.page_url}\n", "cyan"), soft_wrap=True)
     console.print("Use it from another terminal while it runs:\n")
     for command in _commands(settings, path, simulation):
         console.print(Text(f"  {command}" if command else "", "cyan"), soft_wrap=True)

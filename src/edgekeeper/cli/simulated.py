@@ -11,6 +11,7 @@ The clouds listen on loopback, for the AWS CLI, boto3, curl and SDKs, and have t
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,15 @@ class Simulation:
     url: str
     cloudflare: CloudflareAccess
     operator: Operator | None
+
+    @property
+    def page_url(self) -> str:
+        """The link to the status page, with its token; empty if it is not served."""
+        port = self.operator.server.port("page") if self.operator is not None else None
+        if self.operator is None or port is None:
+            return ""
+        return f"http://127.0.0.1:{port}/?token={self.operator.options.link_token}"
+
     region: str = REGION
     """A region for clients that require one; the simulated AWS accepts any."""
 
@@ -193,6 +203,7 @@ async def _operating(
         kinds.role,
         local_webhooks=True,
         signals=False,
+        link_token=secrets.token_urlsafe(18),
         cloudflare_url=cloudflare.url,
         cloudflare_sender=cloudflare.cloud.send,
     )
@@ -200,10 +211,20 @@ async def _operating(
     async with assembled(chosen, transport, clients, host="embedded") as operator:
         working = asyncio.create_task(operator.manager.run(), name="operator")
         try:
+            await _listening(operator, working)
             yield operator
         finally:
             operator.manager.stop()
             await working
+
+
+async def _listening(operator: Operator, working: asyncio.Task[None]) -> None:
+    """Wait until the servers of the operator listen. Raise what ended it before."""
+    started = asyncio.create_task(operator.server.started.wait())
+    await asyncio.wait((started, working), return_when=asyncio.FIRST_COMPLETED)
+    started.cancel()
+    if working.done():
+        working.result()
 
 
 @asynccontextmanager

@@ -25,10 +25,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from edgekeeper.cloud.call_context import Priority
-from edgekeeper.cloud.ratelimit.lane import Claim, Lane, TooLongError
+from edgekeeper.cloud.ratelimit.lane import Claim, Lane, LaneFigures, TooLongError
 from edgekeeper.cloud.rates import DEFAULT_RATES, LaneRate
 
-__all__ = ["Budget", "LaneRate", "TooLongError"]
+__all__ = ["Budget", "LaneFigures", "LaneRate", "TooLongError"]
 
 
 class Budget:
@@ -70,6 +70,10 @@ class Budget:
         """How long a new caller would wait."""
         claim = Claim(priority=priority, namespace=namespace)
         return timedelta(seconds=max(limiter.expected(claim) for limiter in self._path(credential, lane)))
+
+    def figures(self) -> dict[tuple[str, str], LaneFigures]:
+        """How much is used, by the name of the credential and the lane. Lanes without a call so far are left out."""
+        return {place: lane.figures() for place, lane in self._lanes.items()}
 
     def _path(self, credential: str, lane: str) -> Iterator[Lane]:
         """The lane, and the lanes that its calls count towards as well."""

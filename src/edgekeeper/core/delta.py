@@ -242,7 +242,7 @@ def diff(differences: Iterable[Difference]) -> str:
 
 
 def _sentence(difference: Difference) -> str:
-    before, after = _shown(difference, difference.before), _shown(difference, difference.after)
+    before, after = shown_value(difference, difference.before), shown_value(difference, difference.after)
     if difference.before is ABSENT:
         return f"{difference.path} added" + _unless_in_path(difference, after)
     if difference.after is ABSENT:
@@ -253,7 +253,7 @@ def _sentence(difference: Difference) -> str:
 def _diff_lines(difference: Difference) -> Iterator[str]:
     for sign, value in (("-", difference.before), ("+", difference.after)):
         if value is not ABSENT:
-            yield f"{sign} {difference.path}{_unless_in_path(difference, _shown(difference, value))}"
+            yield f"{sign} {difference.path}{_unless_in_path(difference, shown_value(difference, value))}"
 
 
 def _unless_in_path(difference: Difference, shown: str) -> str:
@@ -262,7 +262,8 @@ def _unless_in_path(difference: Difference, shown: str) -> str:
     return "" if difference.path.endswith(endings) else f": {shown}"
 
 
-def _shown(difference: Difference, value: Any) -> str:
+def shown_value(difference: Difference, value: Any) -> str:
+    """A value of a difference as JSON, redacted and cut."""
     if any(is_secret_key(step) for step in parse_path(difference.path)):
         return REDACTED
     text = json.dumps(redact(value), ensure_ascii=False, sort_keys=True, default=str)

@@ -28,6 +28,7 @@ from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Cause, Conflict, PassError, Stall, Wait
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.notes import notes
 from edgekeeper.core.outages import no_response, reported_outage
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.core.steps import Effect, Plan, Sight, Step
@@ -92,6 +93,7 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
             raise plan.refusal
         if plan.drift.drift_detected:
             self.metrics.drift_detected()
+            notes().drift(plan.differences)
         return self._reported(Pass(request.object, before, after, plan, self.clock.now()), outage)
 
     def _reported(self, result: Pass[SnapshotT], outage: str) -> Outcome:
@@ -142,6 +144,8 @@ class ExternalReconciler(Generic[BaseT, SnapshotT]):
         after = await self.kind.perform(step, snapshot, partial(self.wake, request.key))
         write = _log.info if step.effect is Effect.CHANGE else _log.debug
         write("Step performed", step=str(step), why=step.reason, **_changes(step))
+        if step.effect is not Effect.WAIT:
+            notes().step(str(step), step.reason, step.changes())
         return after
 
     def _is_doubtful(self, snapshot: SnapshotT, refusal: Stall) -> bool:

@@ -139,6 +139,13 @@ class Backlog:
                 del self._later[key]
                 self._make_ready(key, entry.priority, now)
 
+    def due(self, key: Key) -> float | None:
+        """The time at which `key` becomes ready: in the past if it is ready, None if it is held or absent."""
+        if key in self._ready:
+            return float("-inf")
+        entry = self._later.get(key)
+        return entry.due if entry is not None else None
+
     def next_due(self) -> float | None:
         """The time at which the next key becomes due, if any. Outdated timers at the top of the heap are dropped."""
         while self._timers and not self._is_current(self._timers[0]):

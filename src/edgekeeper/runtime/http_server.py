@@ -31,7 +31,7 @@ from edgekeeper.core.log import get_logger
 
 log = get_logger(__name__)
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 REQUEST_LIMIT = timedelta(seconds=10)
 PATIENCE = timedelta(seconds=10)
@@ -107,9 +107,9 @@ class Listener:
         address: Address,
         flag: str,
         tls: ssl.SSLContext | None = None,
-        limit: timedelta = REQUEST_LIMIT,
+        limit: timedelta | None = REQUEST_LIMIT,
     ) -> None:
-        """`flag` is the option that chose the address, for messages."""
+        """`flag` is the option that chose the address, for messages. Without a limit the handler has its own."""
         self._handle = handle
         self._address = address
         self._flag = flag
@@ -189,11 +189,11 @@ class Listener:
         del self._idle_timers[connection]
         connection.force_close()
 
-    async def _serve(self, request: web.BaseRequest) -> web.Response:
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         if timer := self._idle_timers.pop(request.protocol, None):
             timer.cancel()
         try:
-            async with asyncio.timeout(self._limit.total_seconds()):
+            async with asyncio.timeout(self._limit.total_seconds() if self._limit is not None else None):
                 return await self._handle(request)
         except TimeoutError:
             return refusal(503, "this takes too long")

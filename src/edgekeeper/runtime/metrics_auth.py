@@ -67,15 +67,17 @@ class _CachedVerdict:
 class MetricsAuthorizer:
     """Authenticates and authorizes callers by reviews of the API server, with a cache."""
 
-    def __init__(self, client: ReviewClient, clock: Clock) -> None:
+    def __init__(self, client: ReviewClient, clock: Clock, path: str = PATH) -> None:
+        """Callers need the right to `get` the path."""
         self._client = client
+        self._path = path
         self._clock = clock
         self._cache: OrderedDict[bytes, _CachedVerdict] = OrderedDict()
         self._asking: dict[bytes, asyncio.Lock] = {}
         self._turn = asyncio.Semaphore(_CONCURRENT_REVIEWS)
 
     async def judge(self, token: str) -> Verdict:
-        """Whether the owner of this token may read metrics. Raise ApiError if a review fails."""
+        """Whether the owner of this token may read the path. Raise ApiError if a review fails."""
         digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
         lock = self._asking.setdefault(digest, asyncio.Lock())
         try:
@@ -105,7 +107,7 @@ class MetricsAuthorizer:
             return Verdict.UNKNOWN
         question = {
             **_subject(dig_object(answer, "status", "user")),
-            "nonResourceAttributes": {"path": PATH, "verb": "get"},
+            "nonResourceAttributes": {"path": self._path, "verb": "get"},
         }
         answer = await self._client.review(ACCESS_REVIEW, {"spec": question})
         return Verdict.ALLOWED if dig(answer, "status", "allowed") is True else Verdict.DENIED
@@ -148,10 +150,15 @@ class MetricsEndpoint:
     async def _judge(self, request: web.BaseRequest) -> Verdict:
         if self._authorizer is None:
             return Verdict.ALLOWED
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip() or len(token) > _LONGEST_TOKEN:
-            return Verdict.UNKNOWN
-        return await self._authorizer.judge(token.strip())
+        token = bearer_token(request)
+        return await self._authorizer.judge(token) if token else Verdict.UNKNOWN
+
+
+def bearer_token(request: web.BaseRequest) -> str:
+    """The token of the caller; empty if there is none, or none that could be valid."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    is_usable = scheme.lower() == "bearer" and len(token) <= _LONGEST_TOKEN
+    return token.strip() if is_usable else ""
 
 
 def _refused(verdict: Verdict) -> web.Response:

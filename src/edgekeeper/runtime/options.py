@@ -33,6 +33,10 @@ class ServerOptions:
     webhook_cert_files: CertificateFiles = USUAL_FILES
     webhook_service: str = ""
     """The Service of the webhooks: without `webhook_cert_path` a certificate for it is created, stored and published."""
+    web_address: Address | None = None
+    """Where the status page is served."""
+    web_cert_path: Path | None = None
+    """A directory with its certificate and key; without it a self-signed certificate is used."""
     enable_http2: bool = False
 
 

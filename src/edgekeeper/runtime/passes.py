@@ -27,6 +27,7 @@ from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.duration import format_duration
 from edgekeeper.core.errors import Conflict, PassError, Retry, Stall
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.notes import notes
 from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.kube.deadlines import Deadlines
 from edgekeeper.kube.errors import ApiError
@@ -84,6 +85,7 @@ class PassRunner:
             report = _warning(refusal) if isinstance(refusal, Stall) else done()
         for event in report.events:
             self.recorder.record(request.object, event)
+            notes().event(event)
         if isinstance(ending, PassError):
             return ending
         return self._paced(report) if refusal is None else refusal

@@ -102,6 +102,11 @@ class WorkQueue:
         now = _now()
         return [now - since for since in self._backlog.held_since()]
 
+    def due_in(self, key: Key) -> float | None:
+        """Seconds until the next pass of a key is due; 0 if it waits for a worker, None if none is planned or one runs."""
+        due = self._backlog.due(key)
+        return None if due is None else max(0.0, due - _now())
+
     def add(self, key: Key, *, priority: Priority = Priority.USER, after: timedelta = AT_ONCE) -> None:
         """Queue a key, to be ready after `after`; earlier if it is, or will be, added with a shorter time."""
         if not self._open:

@@ -10,6 +10,7 @@
     probes       --health-probe-bind-address    :8081     plain HTTP without authentication (`probes`)
     metrics      --metrics-bind-address         0 (off)   HTTPS with RBAC, or plain HTTP (`metrics_auth`)
     admission    --webhook-bind-address         :9443     HTTPS, where there are webhooks and a certificate (`webhooks`)
+    page         --web-bind-address             0 (off)   the status page, which the process adds (`add_page`)
 
 Only HTTP/1.1 is supported. `--enable-http2` is accepted, because manifests have it, and causes a warning.
 """
@@ -22,10 +23,14 @@ import ssl
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Protocol
+
+from aiohttp import web
 
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.log import get_logger
 from edgekeeper.runtime.certificates import (
+    USUAL_FILES,
     CertificateFiles,
     DirectoryCertificate,
     self_signed,
@@ -44,6 +49,22 @@ log = get_logger(__name__)
 _PROBE_LIMIT = timedelta(seconds=2)
 _REVIEW_LIMIT = LONGEST_REVIEW * 2
 """The time limit of a whole request: as long for receiving its body as for its rule."""
+
+
+class Page(Protocol):
+    """What is served at an address of its own, by a handler that limits the time of its requests itself."""
+
+    @property
+    def secure(self) -> bool:
+        """Whether it is served by HTTPS."""
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse: ...
+
+    async def run(self) -> None:
+        """Runs beside the server until cancelled."""
+
+    def close(self) -> None:
+        """End the responses that do not end by themselves."""
 
 
 class Server:
@@ -70,9 +91,16 @@ class Server:
         self.ready = self._probes.ready
         self._listeners: dict[str, Listener] = {}
         self._following: list[asyncio.Task[None]] = []
+        self.page: Page | None = None
+        self.started = asyncio.Event()
+        """Set when all servers listen."""
+
+    def add_page(self, page: Page) -> None:
+        """Serve a page at the address that the options name for it. To be called before `start`."""
+        self.page = page
 
     def port(self, name: str) -> int | None:
-        """The port of `probes`, `metrics` or `admission`, if it is served."""
+        """The port of `probes`, `metrics`, `admission` or `page`, if it is served."""
         listener = self._listeners.get(name)
         return listener.port if listener else None
 
@@ -89,10 +117,13 @@ class Server:
         except BaseException:
             await self.stop()
             raise
+        self.started.set()
         log.info("Listening", **{name: listener.port for name, listener in self._listeners.items()})
 
     async def stop(self) -> None:
         """Accept no further requests, and wait for those that are running."""
+        if self.page is not None:
+            self.page.close()
         for task in self._following:
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)
@@ -107,6 +138,7 @@ class Server:
             "probes": self._probing(),
             "metrics": self._metering(),
             "admission": await self._admitting(),
+            "page": self._paging(),
         }
         return {name: listener for name, listener in made.items() if listener is not None}
 
@@ -127,10 +159,25 @@ class Server:
         tls = self._metrics_tls() if secure else None
         return Listener(endpoint.handle, options.metrics_address, "--metrics-bind-address", tls)
 
+    def _paging(self) -> Listener | None:
+        options, page = self._options, self.page
+        if page is None or options.web_address is None:
+            return None
+        tls = None
+        if page.secure and options.web_cert_path is not None:
+            tls = self._followed(options.web_cert_path, "--web-cert-path", USUAL_FILES)
+        elif page.secure:
+            tls = self._self_signed()
+        self._following.append(asyncio.create_task(page.run(), name="status page"))
+        return Listener(page.handle, options.web_address, "--web-bind-address", tls, limit=None)
+
     def _metrics_tls(self) -> ssl.SSLContext:
         if self._options.metrics_cert_path is not None:
             files = self._options.metrics_cert_files
             return self._followed(self._options.metrics_cert_path, "--metrics-cert-path", files)
+        return self._self_signed()
+
+    def _self_signed(self) -> ssl.SSLContext:
         hosts = (socket.gethostname(), "localhost", "127.0.0.1", "::1")
         return server_context(self_signed(hosts, self._clock.now()))
 

@@ -105,6 +105,7 @@ def test_every_promised_group_is_known() -> None:
         "zerotrust",
         "composition",
         "bridge",
+        "web",
     ]
 
 

@@ -17,9 +17,11 @@ import struct
 import subprocess
 import sys
 import termios
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 import yaml
@@ -97,6 +99,16 @@ def pasted(shown: str) -> list[str]:
     return [line.strip() for line in block.splitlines() if line.strip()]
 
 
+def rows_behind(link: str) -> str:
+    """What a browser reads that opens the link: the first page of the list."""
+    jar = urllib.request.HTTPCookieProcessor()
+    browser = urllib.request.build_opener(jar)
+    with browser.open(link) as page:
+        assert b"<title>edgekeeper</title>" in page.read()
+    with browser.open(urljoin(link, "/api/objects")) as rows:
+        return str(rows.read().decode())
+
+
 def in_a_shell(lines: list[str], tmp_path: Path, home: Path) -> str:
     """What a shell prints that is given these lines, each of which must succeed."""
     tools = tmp_path / "tools"
@@ -123,6 +135,10 @@ def test_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     options = ("--apply", str(manifest), "--deploy-time", "100ms")
     with up_on_a_terminal(*options, home=home) as (process, shown):
         lines = pasted(shown)
+        links = re.findall(r"(http://127\.0\.0\.1:\d+/\?token=[\w-]+)\n", shown)
+        assert len(links) == 2  # when it is served, and at the end
+        assert max(map(len, links)) < COLUMNS - 2
+        assert "DistributionTenant" in rows_behind(links[1])
         assert max(map(len, lines)) < COLUMNS - 2
         assert lines[0] == 'export KUBECONFIG="$HOME/.local/state/edgekeeper/kubeconfig"'
         printed = in_a_shell(lines, tmp_path, home)

@@ -334,3 +334,24 @@ def test_default_lane_keeps_to_what_its_provider_allows(lane: str, seconds: floa
 def test_lane_rate_makes_sense_or_is_refused(rate: float, burst: int) -> None:
     with pytest.raises(ValueError, match="positive rate"):
         LaneRate(rate, burst)
+
+
+@virtual_time
+async def test_figures_say_what_is_used_who_waits_and_for_how_long() -> None:
+    crowd = Crowd(rate=1, burst=2)
+    assert crowd.budget.figures() == {}
+    for number in range(4):
+        crowd.enter(f"a-{number}")
+    await asyncio.sleep(0.25)
+    (figures,) = crowd.budget.figures().values()
+    assert (figures.rate, figures.burst, figures.admitted, figures.waiting) == (1, 2, 2, 2)
+    assert figures.available == pytest.approx(0.25)
+    assert figures.expected_wait == pytest.approx(1.75)  # namespaces take turns
+    await asyncio.sleep(5)
+    (figures,) = crowd.budget.figures().values()
+    assert (figures.admitted, figures.waiting) == (4, 0)
+    assert figures.waited == pytest.approx(3.0)
+    crowd.budget.penalise(ACCOUNT, LANE, timedelta(seconds=7))
+    (figures,) = crowd.budget.figures().values()
+    assert figures.available == 0
+    assert figures.paused_for == pytest.approx(7.0)

@@ -268,3 +268,16 @@ def test_queue_never_hands_a_key_to_two_workers_and_loses_no_wake_up(seed: int, 
     run_virtual(scenario, seed=seed)
     assert wished == {}
     assert holders == set()
+
+
+@virtual_time
+async def test_queue_says_when_a_key_is_due() -> None:
+    queue = queue_of()
+    assert queue.due_in(KEY) is None
+    queue.add(KEY, after=timedelta(seconds=30))
+    await asyncio.sleep(10)
+    assert queue.due_in(KEY) == pytest.approx(20)
+    queue.add(KEY)
+    assert queue.due_in(KEY) == 0
+    assert await queue.get() == KEY
+    assert queue.due_in(KEY) is None

@@ -49,6 +49,24 @@ class Claim:
     """Identifies the caller for its reservation; empty if it will not retry."""
 
 
+@dataclass(frozen=True, slots=True)
+class LaneFigures:
+    """How much of a lane is used, for display. Times are in seconds."""
+
+    rate: float
+    burst: int
+    available: float
+    """Calls that may be sent at once."""
+    waiting: int
+    expected_wait: float
+    """How long a caller would wait whose namespace has no other calls."""
+    paused_for: float
+    admitted: int
+    """Calls since the start."""
+    waited: float
+    """How long these have waited, all together."""
+
+
 class Lane:
     """Admits the callers of one lane."""
 
@@ -58,6 +76,23 @@ class Lane:
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
         self._away = Reservations()
         self._timer: asyncio.TimerHandle | None = None
+        self._rate = rate
+        self._queued = 0
+        self._admitted = 0
+        self._waited = 0.0
+
+    def figures(self) -> LaneFigures:
+        now = self._loop.time()
+        return LaneFigures(
+            self._rate.rate,
+            self._rate.burst,
+            max(0.0, self._bucket.available(now)),
+            self._queued,
+            self.expected(Claim()),
+            self._bucket.paused_for(now),
+            self._admitted,
+            self._waited,
+        )
 
     async def acquire(self, claim: Claim, until: float | None) -> None:
         """Wait until the call may be sent. Raise TooLongError if that would be after `until`."""
@@ -70,6 +105,8 @@ class Lane:
             await self._wait(claim)
         else:
             self._bucket.take(claim.cost, now)
+        self._admitted += 1
+        self._waited += self._loop.time() - now
 
     def give_back(self, cost: int) -> None:
         """Return the tokens of a caller that was admitted and made no call."""
@@ -102,6 +139,7 @@ class Lane:
         turn = self._loop.create_future()
         self._waiting.push(turn, claim.cost, claim.priority, claim.namespace)
         self._serve()
+        self._queued += 1
         try:
             await turn
         except asyncio.CancelledError:
@@ -111,6 +149,8 @@ class Lane:
             else:  # admitted, and cancelled right after that
                 self.give_back(claim.cost)
             raise
+        finally:
+            self._queued -= 1
 
     def _serve(self) -> None:
         """Admit callers while there are tokens, and schedule the next attempt."""

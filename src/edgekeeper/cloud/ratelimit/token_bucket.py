@@ -35,6 +35,11 @@ class TokenBucket:
         wait = self.paused_for(now) + max(0.0, missing) / self._rate_at(self._counted_until)
         return wait if wait > _TOLERANCE else 0.0
 
+    def available(self, now: float) -> float:
+        """The tokens that there are; negative during a debt."""
+        self._refill(now)
+        return self._tokens
+
     def take(self, cost: int, now: float) -> None:
         self._refill(now)
         self._tokens -= cost

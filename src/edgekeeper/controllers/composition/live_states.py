@@ -71,10 +71,17 @@ async def read_instance(
         raise UnknownInstanceError(
             f"the definition of {found.kind} is not valid: {problem.path}: {problem.message}"
         )
-    plan = await _plan(client, compilation.graph, found, instance)
+    return await judge_instance(client, compilation.graph, found, key, instance)
+
+
+async def judge_instance(
+    client: KubeClient, graph: Graph, kind: Kind, key: Key, instance: JsonObject
+) -> LiveInstance:
+    """Judge an instance by a graph that is compiled already. Raise ApiError."""
+    plan = await _plan(client, graph, kind, instance)
     messages = {node: result.message for node, result in plan.nodes.items() if result.message}
     objects = {node: tuple(one.address for one in result.objects) for node, result in plan.nodes.items()}
-    return LiveInstance(compilation.graph, found, key, instance, _states(plan), messages, objects)
+    return LiveInstance(graph, kind, key, instance, _states(plan), messages, objects)
 
 
 async def _spec_of(client: KubeClient, kind: str) -> DefinitionSpec:

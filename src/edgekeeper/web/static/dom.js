@@ -1,0 +1,61 @@
+// Builds elements. Text is always set as text, and addresses are checked: nothing that comes from an object is markup.
+
+const SAFE = /^(https:\/\/|#|\/(?!\/))/;
+
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") {
+      for (const [event, handler] of Object.entries(value)) element.addEventListener(event, handler);
+    } else if (name === "href" || name === "src") {
+      if (SAFE.test(value)) element.setAttribute(name, value);
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children) {
+    if (child === undefined || child === null || child === false || child === "") continue;
+    if (Array.isArray(child)) append(element, child);
+    else element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+export function table(caption, columns, rows, { cards = true } = {}) {
+  // Columns are titles, or objects {title, number}.
+  const titles = columns.map((column) => (typeof column === "string" ? { title: column } : column));
+  return h("table", { class: cards ? "cards" : undefined },
+    h("caption", { class: "hidden" }, caption),
+    h("thead", {}, h("tr", {}, titles.map((one) => h("th", { scope: "col", class: one.number && "number" }, one.title)))),
+    h("tbody", {}, rows));
+}
+
+export function section(title, ...children) {
+  const id = `title-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
+  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
+}
+
+export function show(...children) {
+  // Replaces the page. An element with the focus gets it back if the new page has one with the same key.
+  const main = document.getElementById("main");
+  const key = document.activeElement?.dataset?.key;
+  const scroll = window.scrollY;
+  main.replaceChildren(...children.filter(Boolean));
+  main.setAttribute("aria-busy", "false");
+  if (key) main.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  window.scrollTo(0, scroll);
+}
+
+let silence = 0;
+export function announce(text) {
+  // At most one announcement in two seconds: a screen reader cannot follow more.
+  const now = Date.now();
+  if (now - silence < 2000) return;
+  silence = now;
+  document.getElementById("announcer").textContent = text;
+}
