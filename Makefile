@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rest test-all web-test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture pictures chart lock fmt clean image-root sbom scan release
+.PHONY: help demo venv test test-rest test-all web-test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture pictures chart lock fmt clean image-root sbom scan release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,8 @@ help: ## List the targets
 demo: $(READY) ## Start the embedded control plane with examples (stays up on a terminal)
 	@if test -t 0 && test -t 1; then wait=; else wait=--wait; fi; \
 	exec $(BIN)/edgekeeper up --apply examples/quickstart --apply examples/zero-trust --apply examples/platform --story $$wait
+
+venv: $(READY) ## Install edgekeeper and what `edgekeeper up` needs into .venv, for use from there
 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 
