@@ -60,6 +60,7 @@ SLOW = frozenset(
         "tests/security/test_s21_installation.py",
         "tests/security/test_s24_webhooks.py",
         "tests/unit/cli/test_roles.py",
+        "tests/unit/docs/test_tutorial.py",
     }
 )
 """Files of the product that are left to continuous integration: they wait in real time, for processes and Leases."""
