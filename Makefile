@@ -95,8 +95,9 @@ $(addprefix bench-,$(GROUPS)): bench-%: $(DEV_READY)
 
 # --- Change it ------------------------------------------------------------------------------------------------------
 
-docs: $(DOCS_READY) ## Build the documentation site into site/
-	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --quiet
+# Without --quiet, which would hide the warnings that --strict counts.
+docs: $(DOCS_READY) ## Build the documentation site into site/; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict
 
 picture: $(DEV_READY) ## Draw the README's picture from a real run of the demo
 	$(BIN)/python tools/picture.py
