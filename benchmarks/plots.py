@@ -85,7 +85,7 @@ _READS_A_DAY: Final = 24 * 60 // 5
 PLOTS: Final = (
     Plot(
         "bench-kopf",
-        "The same operator with edgekeeper's runtime and with kopf: 10,000 objects reconciled",
+        "10,000 objects reconciled: the same operator with our runtime and with kopf",
         "Both of the same run of make bench.",
         (_beside_kopf("processor time", "CPU"), _beside_kopf("peak memory", "peak RSS")),
     ),
@@ -130,7 +130,7 @@ PLOTS: Final = (
     ),
     Plot(
         "bench-plane",
-        "Creating objects of 2 KB, one after the other",
+        "Creating objects of 2 KB",
         "The embedded server uses one core, kube-apiserver with etcd all cores.",
         (
             Part(

@@ -54,6 +54,14 @@ def test_plot_on_the_page_is_drawn_from_its_table(plot: Plot) -> None:
     assert (path.read_text() if path.exists() else None) == text, "run `python -m benchmarks.plots`"
 
 
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
+def test_texts_fit_into_the_picture(plot: Plot) -> None:
+    """By the usual width of a character; what a browser shows is not measured."""
+    assert len(plot.title) <= 78
+    assert len(plot.note) <= 125
+    assert all(len(bar.label) <= 38 for part in plot.parts for bar in part.bars)
+
+
 def test_page_shows_the_plots_that_there_are() -> None:
     drawn = [plot for plot, _ in drawings(PUBLISHED)]
     assert {"bench-kopf", "bench-rest", "bench-kro", "bench-plane", "bench-cel"} <= {
