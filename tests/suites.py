@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 BEDS = ("packages", "tests/conformance")
+"""Where the exhaustive tests are."""
 ELSEWHERE = "tests/web"
 """What neither suite has: `make web-test` runs it, which needs a browser."""
-"""Where the exhaustive tests are."""
 SAMPLE = frozenset(
     {
         "packages/kubecel/tests/test_evaluation.py",
@@ -82,6 +82,13 @@ SLOW_TESTS = {
     "tests/importing/test_tenants.py": (
         "test_import_costs_one_call_per_tenant_and_one_listing_of_everything_else",
     ),
+    "tests/package/test_release.py": ("test_archives_of_a_copy_with_other_times_are_equal",),
+    "tests/package/test_wheels.py": (
+        "test_operator_works_with_its_locked_requirements_alone",
+        "test_plan_evaluates_rules_without_the_local_kit",
+        "test_local_kit_gives_pytest_its_fixture",
+        "test_plan_works_without_the_local_kit",
+    ),
     "tests/reliability/test_day.py": ("test_day_ends_as_declared_and_quiet",),
     "tests/reliability/test_r10_route_drift.py": (
         "test_drift_of_routes_is_left_as_it_is_and_known",
@@ -121,9 +128,38 @@ SLOW_TESTS = {
         "test_fleet_in_an_outage_is_written_once_each",
         "test_object_goes_on_within_minutes_after_half_a_day",
     ),
+    "tests/unit/benchmarks/test_cloudfront.py": (
+        "test_operator_that_is_measured_has_no_simulator_in_memory",
+    ),
+    "tests/unit/benchmarks/test_composition.py": (
+        "test_operator_that_is_measured_has_neither_a_simulator_nor_the_aws_sdk_in_memory",
+    ),
     "tests/unit/cli/test_apart.py": ("test_operator_in_processes_of_its_own_keeps_the_cluster_of_another",),
+    "tests/unit/cli/test_assembly.py": (
+        "test_zone_of_the_shared_account_is_released_when_no_object_needs_it",
+    ),
     "tests/unit/cli/test_diff.py": ("test_cluster_that_does_not_answer_is_an_error",),
-    "tests/unit/cli/test_up.py": ("test_up_killed_at_any_moment_goes_on_with_the_same_aws",),
+    "tests/unit/cli/test_platform.py": ("test_examples_of_the_platform_become_ready_on_the_embedded_server",),
+    "tests/unit/cli/test_run.py": ("test_operator_without_its_definitions_names_the_remedy_and_waits",),
+    "tests/unit/cli/test_story.py": (
+        "test_story_of_a_route_is_told_with_what_happened_at_cloudflare",
+        "test_story_of_ten_lines_is_told_with_what_is_in_both_clouds",
+    ),
+    "tests/unit/cli/test_up.py": (
+        "test_up_killed_at_any_moment_goes_on_with_the_same_aws",
+        "test_up_works_whatever_is_configured_for_the_real_aws",
+        "test_up_works_with_authentication_on",
+    ),
+    "tests/unit/cli/test_up_commands.py": (
+        "test_second_server_takes_nothing_from_the_first",
+        "test_stand_in_does_what_the_program_does",
+    ),
+    "tests/unit/cli/test_zero_trust.py": (
+        "test_change_of_a_route_changes_its_policy_in_place_and_disabling_withdraws_it",
+        "test_deleted_route_leaves_nothing_behind",
+        "test_plan_of_an_orphaned_route_names_what_is_kept_and_plans_no_deletion",
+        "test_plan_of_what_runs_is_settled_and_shows_drift",
+    ),
     "tests/unit/diagnosis/test_doctor.py": (
         "test_clock_that_is_off_is_told_with_both_clouds_and_cluster",
         "test_cluster_that_does_not_answer_leaves_the_clouds_to_be_checked",

@@ -26,15 +26,16 @@ PROCESSES: dict[str, dict[str, str]] = {
     },
 }
 """By manifest, the role of each process and its ServiceAccount."""
+GENERATED = list(generated_files())
+"""What of the chart and the documentation follows from the code, by file."""
 
 
 def objects(name: str) -> list[JsonObject]:
     return [document for document in yaml.safe_load_all((DEPLOY / name).read_text()) if document]
 
 
-@pytest.mark.parametrize("path", [path for path, _ in generated_files()], ids=lambda path: path.name)
-def test_generated_file_is_up_to_date(path: Path) -> None:
-    (text,) = (text for each, text in generated_files() if each == path)
+@pytest.mark.parametrize(("path", "text"), GENERATED, ids=[path.name for path, _ in GENERATED])
+def test_generated_file_is_up_to_date(path: Path, text: str) -> None:
     assert path.read_text() == text, f"{path.relative_to(ROOT)} is outdated: run `make chart`"
 
 
