@@ -3,6 +3,8 @@
     groups      which groups there are, and which module measures each
     row         one figure beside its goal
     report      a table for people, build/bench.json for programs, docs/benchmarks.md for readers
+    plots       which figures are drawn beside which others
+    drawing     bars as SVG
     plane/      the embedded API server, alone and beside its partners
     runtime/    the operator runtime, beside kopf
     cel/        the expression engine, beside cel-python

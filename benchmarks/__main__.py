@@ -8,17 +8,17 @@ import click
 from rich.console import Console
 
 from benchmarks.groups import GROUPS, measure_group
+from benchmarks.plots import write_plots
 from benchmarks.report import (
     RESULTS,
     ROOT,
     describe_provenance,
     figures_table,
-    format_value,
     read_results,
     write_page,
     write_results,
 )
-from benchmarks.row import Absent, Row
+from benchmarks.row import Absent, Row, format_value
 
 LOG_WIDTH = 120
 """How wide the table may be where there is no terminal to ask."""
@@ -27,13 +27,16 @@ LOG_WIDTH = 120
 @click.command()
 @click.argument("groups", nargs=-1, type=click.Choice(list(GROUPS)), metavar="[GROUP]...")
 @click.option(
-    "--write-docs", is_flag=True, help="Measure nothing; put the last figures into docs/benchmarks.md."
+    "--write-docs",
+    is_flag=True,
+    help="Measure nothing; put the last figures into docs/benchmarks.md, with plots.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 when a goal is missed.")
 def main(groups: tuple[str, ...], write_docs: bool, strict: bool) -> None:
     """Measure the GROUPs, all by default: plane, runtime, cel, clouds, cloudfront, package, …"""
     if write_docs:
         write_page(read_results(), describe_provenance())
+        write_plots()
         return
     chosen = groups or tuple(GROUPS)
     rows, absent = _measure(chosen)

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks.row import Row
+from benchmarks.row import Row, format_value
 from edgekeeper.core.json import JsonObject
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,13 +44,6 @@ def _verdict(row: JsonObject) -> Text:
     return Text("ok", "green") if row["ok"] else Text("missed", "bold red")
 
 
-def format_value(value: float) -> str:
-    """Three digits where they matter, whole numbers where they do not."""
-    if value == int(value) or abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}"
-
-
 def read_results(path: Path = RESULTS) -> list[JsonObject]:
     rows: list[JsonObject] = json.loads(path.read_text()) if path.exists() else []
     return rows
@@ -68,11 +61,16 @@ def write_results(rows: Sequence[Row], groups: Iterable[str], path: Path = RESUL
 
 def write_page(rows: Sequence[JsonObject], provenance: str, page: Path = PAGE) -> None:
     """Put the figures between the page's two marks."""
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{page} lacks the marks {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n{provenance}\n\n{_markdown(rows)}\n{END}{after}")
+    write_between(page, BEGIN, END, f"{provenance}\n\n{_markdown(rows)}")
+
+
+def write_between(page: Path, begin: str, end: str, text: str) -> None:
+    """Replace what a page has between two marks."""
+    before, first, rest = page.read_text().partition(begin)
+    _, second, after = rest.partition(end)
+    if not first or not second:
+        raise ValueError(f"{page} lacks the marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def _markdown(rows: Iterable[JsonObject]) -> str:

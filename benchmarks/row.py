@@ -66,6 +66,13 @@ class Absent:
     reason: str
 
 
+def format_value(value: float) -> str:
+    """Three digits where they matter, whole numbers where they do not."""
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}"
+
+
 def best_of(measure: Callable[[], float], choose: Callable[[list[float]], float]) -> float:
     """Measure a few times and keep the best: `min` for durations and sizes, `max` for rates."""
     return choose([measure() for _ in range(ROUNDS)])

@@ -1,7 +1,8 @@
 """Draw docs/img/demo.svg from a real run of the demo, so that the README shows what really happens (`make picture`).
 
 The command runs on a pseudo-terminal and believes a person is watching. Its progress table is redrawn in place by moving
-the cursor up and erasing lines; `settle` plays those few movements back, so that the picture shows the last state.
+the cursor up and erasing lines; `settle` plays those few movements back, so that the picture shows the last state. All of it
+would be a long picture, so `excerpt` leaves out the table and some scenarios of the story, with an ellipsis in their place.
 """
 
 from __future__ import annotations
@@ -22,10 +23,16 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "img" / "demo.svg"
-WIDTH = 108
-OPTIONS = ["--apply", "examples/quickstart", "--port", "6443"]
+WIDTH = 112
+EXAMPLES = ("quickstart", "zero-trust", "platform")
+OPTIONS = [*(f"--apply=examples/{name}" for name in EXAMPLES), "--story", "--port=6443"]
 COMMAND = [sys.executable, "-m", "edgekeeper.cli", "up", *OPTIONS]
 LAST_LINE = b"Ctrl-C stops the server."
+SHOWN = frozenset({1, 2, 5, 8})
+"""The scenarios in the picture."""
+READY = "Everything is ready"
+STORY = "Nine scenarios"
+ELLIPSIS = "…"
 TOKEN = re.compile(
     r"(?P<newline>\n)|\x1b\[(?P<up>\d*)A|(?P<erase>\x1b\[2K)|(?P<other>\r|\x1b\[\?25[hl])"
     r"|(?P<text>[^\x1b\r\n]+|\x1b\[[\d;]*m)"
@@ -77,6 +84,26 @@ def settle(output: str) -> str:
     return "\n".join(line.rstrip() for line in lines).rstrip()
 
 
+def excerpt(screen: str) -> str:
+    """The addresses, and some scenarios of the story. The token of the status page is not for everybody."""
+    blocks = [block for block in re.split(r"\n(?:[ \t]*\n)+", screen) if block.strip()]
+    kept = [_addresses(blocks[0])]
+    for block in blocks[1:]:
+        plain = Text.from_ansi(block).plain
+        scenario = re.match(r"(\d+)\. ", plain)
+        if READY in plain:
+            kept.append(next(line for line in block.splitlines() if READY in line))
+        elif plain.startswith(STORY) or (scenario and int(scenario[1]) in SHOWN):
+            kept.append(block)
+        elif kept[-1] != ELLIPSIS:
+            kept.append(ELLIPSIS)
+    return "\n\n".join(kept)
+
+
+def _addresses(block: str) -> str:
+    return re.sub(r"(\?token=)[\w-]+", rf"\1{ELLIPSIS}", block)
+
+
 def draw(screen: str) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text.assemble(("$ ", "bold"), "make demo"))
@@ -89,7 +116,7 @@ def draw(screen: str) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         screen = settle(run_on_terminal(Path(home)))
-    PICTURE.write_text(draw(screen))
+    PICTURE.write_text(draw(excerpt(screen)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from edgekeeper.cli.run import run
+from edgekeeper.controllers.zerotrust.operator_workers import WORKERS, worker_deployment
 from edgekeeper.core.json import JsonObject
+from edgekeeper.web import access
 from tests.conformance.installation import find_helm
 from tests.conformance.servers import give_up
 from tests.security.test_s32_network import reaches
@@ -67,6 +70,9 @@ def test_lint_finds_nothing(helm: Path) -> None:
         ("leaderElection.enabled=false,replicaCount=2", "replicaCount"),
         ("mode=split,features.zerotrust=false", "features.zerotrust"),
         ("traces.otlpEndpoint=collector:4318", "/traces/otlpEndpoint"),
+        ("statusPage.enabled=yes", "/statusPage/enabled"),
+        ("statusPage.bindAddress=8444", "/statusPage/bindAddress"),
+        ("statusPage.port=8444", "port"),
         ("networkPolicy.egressCIDRs={128.0.0.0/1}", "networkPolicy.egressCIDRs"),
         ("networkPolicy.egressCIDRs={169.254.0.0/16}", "networkPolicy.egressCIDRs"),
         ("networkPolicy.egressCIDRs={fd00::/8}", "networkPolicy.egressCIDRs"),
@@ -254,3 +260,79 @@ def test_everything_optional_renders(helm: Path) -> None:
     assert names(found, "ConfigMap") == {"edgekeeper-dashboard", "edgekeeper-hostname-policy"}
     assert names(found, "ServiceMonitor") == {"edgekeeper"}
     assert names(found, "Secret") == {"x-api-token"}
+
+
+PAGE = "statusPage.enabled=true"
+
+
+def pods_of(deployment: JsonObject, mode: str) -> list[dict[str, str]]:
+    """The labels of all pods of the operator, those of the workers that its manager creates included."""
+    manager = {**deployment, "metadata": {**deployment["metadata"], "uid": "1"}}
+    workers = [
+        worker_deployment(manager, role, live=None, image_digest="", replicas=1)
+        for role in WORKERS
+        if mode == "split"
+    ]
+    return [each["spec"]["template"]["metadata"]["labels"] for each in (deployment, *workers)]
+
+
+@pytest.mark.parametrize("mode", ["all-in-one", "split"])
+def test_every_process_serves_its_status_page_through_a_service_of_its_own(helm: Path, mode: str) -> None:
+    found = objects(helm, f"--set=mode={mode},{PAGE},statusPage.bindAddress=:9444")
+    (deployment,) = (obj for obj in found if obj["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    address = run.make_context("run", container["args"][1:]).params["web_bind_address"]
+    assert address.port == 9444
+    assert {"name": "status", "containerPort": 9444} in container["ports"]
+    services = {
+        obj["metadata"]["name"]: obj["spec"]
+        for obj in found
+        if obj["kind"] == "Service" and obj["metadata"]["name"].endswith("-status")
+    }
+    pods = pods_of(deployment, mode)
+    assert len(services) == len(pods) == (1 if mode == "all-in-one" else 3)
+    reached = [
+        [labels for labels in pods if spec["selector"].items() <= labels.items()]
+        for spec in services.values()
+    ]
+    assert sorted(reached, key=str) == sorted(([labels] for labels in pods), key=str)
+    assert {spec["sessionAffinity"] for spec in services.values()} == {"ClientIP"}
+    assert {spec["ports"][0]["targetPort"] for spec in services.values()} == {"status"}
+
+
+def test_role_for_the_status_page_is_what_it_asks_for_and_nobody_has_it(helm: Path) -> None:
+    found = objects(helm, f"--set={PAGE}")
+    (role,) = (obj for obj in found if obj["metadata"]["name"] == "edgekeeper-status" and "rules" in obj)
+    assert role["kind"] == "ClusterRole"
+    assert role["rules"] == [{"nonResourceURLs": [access.PATH], "verbs": ["get"]}]
+    bound = {obj["roleRef"]["name"] for obj in found if obj["kind"].endswith("RoleBinding")}
+    assert "edgekeeper" in bound
+    assert "edgekeeper-status" not in bound
+
+
+def test_status_page_without_metrics_may_ask_who_somebody_is(helm: Path) -> None:
+    for values, may in ((f"{PAGE},metrics.enabled=false", True), ("metrics.enabled=false", False)):
+        found = objects(helm, f"--set={values}")
+        (role,) = (
+            obj for obj in found if obj["kind"] == "ClusterRole" and obj["metadata"]["name"] == "edgekeeper"
+        )
+        granted = {resource for rule in role["rules"] for resource in rule["resources"]}
+        assert ({"tokenreviews", "subjectaccessreviews"} <= granted) is may
+
+
+@pytest.mark.parametrize(
+    ("values", "peers"),
+    [
+        pytest.param(PAGE, [{"namespaceSelector": {}}], id="everybody in the cluster"),
+        pytest.param(
+            f"{PAGE},networkPolicy.statusPageFrom[0].podSelector.matchLabels.app=proxy",
+            [{"podSelector": {"matchLabels": {"app": "proxy"}}}],
+            id="listed peers",
+        ),
+    ],
+)
+def test_network_policy_lets_peers_reach_the_status_page(helm: Path, values: str, peers: list[Any]) -> None:
+    (policy,) = (obj for obj in objects(helm, f"--set={values}") if obj["kind"] == "NetworkPolicy")
+    rules = {rule["ports"][0]["port"]: rule for rule in policy["spec"]["ingress"]}
+    assert set(rules) == {"webhooks", "metrics", "status"}
+    assert rules["status"]["from"] == peers

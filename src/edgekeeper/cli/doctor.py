@@ -183,6 +183,7 @@ def surroundings(options: RuntimeOptions, kinds: KindSettings, cluster: ClusterC
     enabled = {
         "leaderElection.enabled": options.leader_elect,
         "metrics.enabled": options.server.metrics_address is not None and options.server.metrics_secure,
+        "statusPage.enabled": options.server.web_address is not None,
         "webhooks.enabled": bool(options.server.webhook_service),
         "composition.allowCrdDeletion": bool(kinds.values.get("allow_crd_deletion")),
     }

@@ -24,7 +24,9 @@ from edgekeeper.lifecycle.rbac import READ, WATCH, WEBHOOKS, Place, Rule, on
 from edgekeeper.runtime.metrics_auth import ACCESS_REVIEW, TOKEN_REVIEW
 
 ALL: Final = "all"
-_METRICS: Final = "metrics.enabled"
+_READERS: Final = ("metrics.enabled", "statusPage.enabled")
+"""Values of the chart with which the operator asks who somebody is, and what they may read."""
+_REVIEWS: Final = (TOKEN_REVIEW, ACCESS_REVIEW)
 _WEBHOOKS: Final = "webhooks.enabled"
 EVERYWHERE: Final = ""
 """The feature of rules that do not depend on the kinds that are enabled."""
@@ -34,8 +36,7 @@ PROCESS_RULES: Final[tuple[Rule, ...]] = (
     on(CUSTOM_RESOURCE_DEFINITION, *WATCH, place=Place.CLUSTER),  # kinds that are installed later
     on(EVENT, "get", "create", "patch", place=Place.CLUSTER),
     on(LEASE, "get", "create", "update", place=Place.OWN, option="leaderElection.enabled"),
-    on(TOKEN_REVIEW, "create", place=Place.CLUSTER, option=_METRICS),  # who reads metrics, and may they
-    on(ACCESS_REVIEW, "create", place=Place.CLUSTER, option=_METRICS),
+    *(on(kind, "create", place=Place.CLUSTER, option=each) for kind in _REVIEWS for each in _READERS),
 )
 WEBHOOK_RULES: Final[tuple[Rule, ...]] = (
     on(SECRET, "create", place=Place.OWN, option=_WEBHOOKS),

@@ -108,8 +108,9 @@ async def is_allowed(client: KubeClient, question: Question, subject: Key | None
 
 def questions_of(rules: Iterable[Rule], around: Surroundings) -> Iterator[Question]:
     """What must be allowed, in a fixed order. Secrets of other namespaces are checked with the objects that name them."""
-    for right in sorted(rights_of(rules)):
-        if right.place is Place.SECRETS or (right.option and right.option not in around.options):
+    rights = (right for right in rights_of(rules) if not right.option or right.option in around.options)
+    for right in sorted({right._replace(option="") for right in rights}):
+        if right.place is Place.SECRETS:
             continue
         name = right.name.replace(WEBHOOKS, around.webhook_service)
         for namespace in _namespaces(right, around):

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from benchmarks import __main__ as runner
 from benchmarks.groups import GROUPS, measure_group
-from benchmarks.report import BEGIN, END, figures_table, format_value, write_page, write_results
-from benchmarks.row import Absent, Goal, Relation, Row, best_of
+from benchmarks.report import BEGIN, END, figures_table, write_page, write_results
+from benchmarks.row import Absent, Goal, Relation, Row, best_of, format_value
 
 FAST = Row("plane", "start", 0.51234, "s", Goal("≤", 1))
 SLOW = Row("plane", "creates", 1_500.0, "creates/s", Goal("≥", 2_000))

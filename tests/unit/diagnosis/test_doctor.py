@@ -15,8 +15,9 @@ import yaml
 
 from edgekeeper.api.cloudfront import DISTRIBUTION_TENANT
 from edgekeeper.api.lambda_permission import LAMBDA_PERMISSION
-from edgekeeper.cli.doctor import exit_code
+from edgekeeper.cli.doctor import exit_code, surroundings
 from edgekeeper.cli.failure import ExitCode
+from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import DEFINITIONS, MODULES
 from edgekeeper.cli.rbac import ALL, all_rules_of
 from edgekeeper.cloud.reachability import EndpointError, Reached, Step
@@ -26,12 +27,15 @@ from edgekeeper.diagnosis.checks import Check, Findings, Result, Verdict, ok, ru
 from edgekeeper.diagnosis.clocks import judge_clock
 from edgekeeper.diagnosis.definition_checks import judge_definition
 from edgekeeper.diagnosis.doctor import Installation, examine
-from edgekeeper.diagnosis.right_checks import Surroundings, check_rights
+from edgekeeper.diagnosis.right_checks import Surroundings, check_rights, questions_of
 from edgekeeper.kube.client import KubeClient
+from edgekeeper.kube.cluster import ClusterConfig
 from edgekeeper.kube.discovery import Discovery
 from edgekeeper.kube.kinds import CUSTOM_RESOURCE_DEFINITION, LEASE, NAMESPACE, SECRET, Key
 from edgekeeper.kube.transport import ApiRequest, ApiResponse, TransportError
 from edgekeeper.lifecycle.module import Cloud
+from edgekeeper.runtime.http_server import Address
+from edgekeeper.runtime.options import RuntimeOptions, ServerOptions
 from kubesim.plane.plane import Plane, PlaneConfig
 from kubesim.plane.request import User
 from kubesim.transport import InProcessTransport
@@ -264,6 +268,17 @@ async def test_rights_of_the_shipped_roles_suffice_and_a_missing_one_is_named() 
         # Whoever asks is asked about where no ServiceAccount is named.
         (own,) = await check_rights(admin, rules, replace(around, subject=None))
         assert own.message.startswith("this user has all")
+
+
+def test_right_that_metrics_and_the_status_page_need_is_asked_for_once() -> None:
+    address = Address("", 8444)
+    both = ServerOptions(metrics_address=address, web_address=address)
+    for server, times in ((both, 1), (replace(both, metrics_address=None), 1), (ServerOptions(), 0)):
+        around = surroundings(
+            RuntimeOptions(server=server), KindSettings(), ClusterConfig("https://plane.test")
+        )
+        asked = [question.resource for question in questions_of(all_rules_of(ALL), around)]
+        assert asked.count("tokenreviews") == asked.count("subjectaccessreviews") == times
 
 
 @virtual_time
