@@ -66,7 +66,7 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/python tools/troubleshooting.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
-crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a third of the others; PLANS=all for all
+crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a fifth of the others; PLANS=all for all
 	EDGEKEEPER_CRASH=$(PLANS) $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
 
 # Users, other people in the cloud, faults, kills, replicas and clocks at random, judged by oracles at every step. What

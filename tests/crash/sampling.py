@@ -1,6 +1,6 @@
 """How many of the plans are run: all under `EDGEKEEPER_CRASH=all`, else a sample.
 
-`make crash` sets `EDGEKEEPER_CRASH=ci`: every plan of tenants, and of the kinds with thousands of plans every third, at
+`make crash` sets `EDGEKEEPER_CRASH=ci`: every plan of tenants, and of the kinds with thousands of plans every fifth, at
 another place in each mode.
 
 In `make test` every third scenario is played with a fault or two (`EVERY_PLAN`), in the mode whose turn it is.
@@ -22,7 +22,7 @@ ALL = _CHOSEN in ("all", "ci")
 WHOLE = _CHOSEN == "all"
 EVERY = 1 if ALL else 5
 EVERY_PLAN = 1 if ALL else 61
-EVERY_PLAN_OF_MANY = 1 if WHOLE else 3 if ALL else 61
+EVERY_PLAN_OF_MANY = 1 if WHOLE else 5 if ALL else 61
 
 
 def sample_of(scenarios: Iterable[T]) -> list[T]:

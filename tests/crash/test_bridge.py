@@ -1,7 +1,7 @@
 """R-01, R-03, R-12, R-29 for the bridge: whatever call fails, in whatever way, everything ends as if it had not, and no name
 ever leads to a domain name that is gone.
 
-`EDGEKEEPER_CRASH=all` runs every plan, `make crash` every third; otherwise it is a smaller sample.
+`EDGEKEEPER_CRASH=all` runs every plan, `make crash` every fifth; otherwise it is a smaller sample.
 """
 
 from __future__ import annotations

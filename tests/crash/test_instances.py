@@ -1,7 +1,7 @@
 """R-01, R-03, R-29 for compositions: whatever call fails, in whatever way, instances end with the children that their
 definition renders, and nothing else is touched.
 
-`EDGEKEEPER_CRASH=all` runs every plan, `make crash` every third; otherwise it is a smaller sample.
+`EDGEKEEPER_CRASH=all` runs every plan, `make crash` every fifth; otherwise it is a smaller sample.
 """
 
 from __future__ import annotations

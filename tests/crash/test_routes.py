@@ -1,7 +1,7 @@
 """R-01, R-02, R-03, R-29, S-22, S-29 for Zero Trust: whatever call of either worker fails, in whatever way, everything
 ends as if it had not, no hostname is ever reachable without its declared policy, and no service token is lost.
 
-`EDGEKEEPER_CRASH=all` runs every plan, `make crash` every third; otherwise it is a smaller sample. A plan is
+`EDGEKEEPER_CRASH=all` runs every plan, `make crash` every fifth; otherwise it is a smaller sample. A plan is
 determined by scenario, seed and number: `python -m tests.crash routes SCENARIO NUMBER MODE` plays any of them.
 """
 
