@@ -64,6 +64,7 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/python tools/lock.py --check
 	$(BIN)/python tools/chart.py --check
 	$(BIN)/python tools/troubleshooting.py --check
+	$(BIN)/python tools/reference.py --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
 crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a fifth of the others; PLANS=all for all
