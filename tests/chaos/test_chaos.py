@@ -16,9 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    ("kind", "start", "seeds"), [("tenants", 0, 5), ("tenants", 5, 5), ("gizmos", 0, 10)]
-)
+@pytest.mark.parametrize(("kind", "start", "seeds"), [("tenants", 0, 5), ("gizmos", 0, 10)])
 def test_random_operations_break_no_law(kind: str, start: int, seeds: int) -> None:
     command = [sys.executable, "-m", "tests.chaos", "--kind", kind, "--workers", "1"]
     command += ["--seeds", str(seeds), "--start", str(start), "--no-shrink"]
