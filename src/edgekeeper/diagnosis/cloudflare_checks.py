@@ -9,6 +9,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from edgekeeper.cloud.cloudflare.accounts import Account, Cloudflare
@@ -44,14 +45,15 @@ async def _check_tenant(
     reader: ClusterReader, cloudflare: Cloudflare, tenant: JsonObject, now: datetime
 ) -> list[Result]:
     name = f"cloudflare {key_of(tenant)}"
-    for relation in tenant_relations(tenant):
-        token = await _token(reader, relation)
-        if token is None:
-            return [_no_token(reader, relation, name)]
-        credential = Credential(f"{relation.key}/{relation.parts[0]}", lambda token=token: token)  # type: ignore[misc]
-        account = cloudflare.account(credential, str(dig(tenant, "spec", "accountId") or ""))
-        return await _check_account(account, tenant, name, now)
-    return [failed(name, "spec.credentialRef names no Secret", "name the Secret with the API token")]
+    relation = next(iter(tenant_relations(tenant)), None)
+    if relation is None:
+        return [failed(name, "spec.credentialRef names no Secret", "name the Secret with the API token")]
+    token = await _token(reader, relation)
+    if token is None:
+        return [_no_token(reader, relation, name)]
+    credential = Credential(f"{relation.key}/{relation.parts[0]}", partial(str, token))
+    account = cloudflare.account(credential, str(dig(tenant, "spec", "accountId") or ""))
+    return await _check_account(account, tenant, name, now)
 
 
 async def _token(reader: ClusterReader, relation: Relation) -> str | None:
