@@ -108,13 +108,11 @@ class Site:
             signals=False,
         )
         transport = InProcessTransport(self.plane)
-        async with assembled(options, transport, clients, clock=self.clock, host="embedded") as operator:
-            working = asyncio.create_task(operator.manager.run())
-            try:
-                yield
-            finally:
-                operator.manager.stop()
-                await working
+        async with (
+            assembled(options, transport, clients, clock=self.clock, host="embedded") as operator,
+            operator.manager.running(),
+        ):
+            yield
 
     async def until(self, holds: Callable[[], bool]) -> float:
         """Wait until something holds, and return how long that took."""

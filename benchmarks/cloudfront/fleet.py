@@ -134,13 +134,11 @@ class Fleet:
     async def operator(self) -> AsyncIterator[None]:
         clients = new_clients(http_session_class=session_class(self.cloud))
         transport = InProcessTransport(self.plane)
-        async with assembled(OPTIONS, transport, clients, clock=self.clock, host="embedded") as operator:
-            working = asyncio.create_task(operator.manager.run())
-            try:
-                yield
-            finally:
-                operator.manager.stop()
-                await working
+        async with (
+            assembled(OPTIONS, transport, clients, clock=self.clock, host="embedded") as operator,
+            operator.manager.running(),
+        ):
+            yield
 
     async def until_settled(self, count: int) -> float:
         began = self.clock.monotonic()

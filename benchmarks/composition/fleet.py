@@ -118,13 +118,11 @@ class Fleet:
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[None]:
         transport = InProcessTransport(self.plane)
-        async with assembled(options(), transport, None, clock=self.clock, host="embedded") as operator:
-            working = asyncio.create_task(operator.manager.run())
-            try:
-                yield
-            finally:
-                operator.manager.stop()
-                await working
+        async with (
+            assembled(options(), transport, None, clock=self.clock, host="embedded") as operator,
+            operator.manager.running(),
+        ):
+            yield
 
     async def add(self, *numbers: int) -> tuple[Tally, float]:
         """Create instances. What that took until all of them were ready, and how long."""

@@ -179,13 +179,11 @@ class Fleet:
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[None]:
         transport, chosen = InProcessTransport(self.plane), options(self.cloud.send)
-        async with assembled(chosen, transport, None, clock=self.clock, host="embedded") as operator:
-            working = asyncio.create_task(operator.manager.run())
-            try:
-                yield
-            finally:
-                operator.manager.stop()
-                await working
+        async with (
+            assembled(chosen, transport, None, clock=self.clock, host="embedded") as operator,
+            operator.manager.running(),
+        ):
+            yield
 
     async def until_ready(self, count: int) -> float:
         began = self.clock.monotonic()

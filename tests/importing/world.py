@@ -167,13 +167,11 @@ class World:
             cloudflare_sender=self.cloudflare.send,
         )
         clients, transport = self.aws.clients(), InProcessTransport(self.plane)
-        async with assembled(options, transport, clients, clock=self.clock, host="plane") as operator:
-            task = asyncio.create_task(operator.manager.run())
-            try:
-                yield operator
-            finally:
-                operator.manager.stop()
-                await task
+        async with (
+            assembled(options, transport, clients, clock=self.clock, host="plane") as operator,
+            operator.manager.running(),
+        ):
+            yield operator
 
     # The clouds
 

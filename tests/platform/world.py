@@ -272,13 +272,11 @@ async def running(world: World) -> AsyncIterator[Operator]:
     )
     transport = InProcessTransport(world.plane)
     clients = world.aws.clients()
-    async with assembled(options, transport, clients, clock=world.clock, host="plane") as operator:
-        task = asyncio.create_task(operator.manager.run())
-        try:
-            yield operator
-        finally:
-            operator.manager.stop()
-            await task
+    async with (
+        assembled(options, transport, clients, clock=world.clock, host="plane") as operator,
+        operator.manager.running(),
+    ):
+        yield operator
 
 
 @asynccontextmanager

@@ -74,16 +74,14 @@ class Site:
         )
         self.own_token = await self.token(HOME, "edgekeeper")
         transport = InProcessTransport(self.plane, self.own_token)
-        async with assembled(options, transport, None, host="plane") as operator:
-            task = asyncio.create_task(operator.manager.run())
-            try:
-                await until(lambda: _is_true(operator.manager.is_ready))
-                self.operator = operator
-                await self._reach_webhooks()
-                yield operator
-            finally:
-                operator.manager.stop()
-                await task
+        async with (
+            assembled(options, transport, None, host="plane") as operator,
+            operator.manager.running(),
+        ):
+            await until(lambda: _is_true(operator.manager.is_ready))
+            self.operator = operator
+            await self._reach_webhooks()
+            yield operator
 
     def port(self, name: str) -> int:
         """The port of `probes`, `metrics` or `admission`."""

@@ -329,13 +329,11 @@ async def running(
         cloudflare_sender=world.estate.send,
     )
     transport = InProcessTransport(world.plane)
-    async with assembled(options, transport, None, clock=world.clock, host="plane") as operator:
-        task = asyncio.create_task(operator.manager.run())
-        try:
-            yield operator
-        finally:
-            operator.manager.stop()
-            await task
+    async with (
+        assembled(options, transport, None, clock=world.clock, host="plane") as operator,
+        operator.manager.running(),
+    ):
+        yield operator
 
 
 @asynccontextmanager

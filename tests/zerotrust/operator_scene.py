@@ -149,12 +149,8 @@ class OperatorScene:
         transport = InProcessTransport(self.plane)
         async with assembled(options, transport, None, clock=self.clock, host="plane") as operator:
             operator.calls.hooks.append(_Noting(self.note))
-            task = asyncio.create_task(operator.manager.run())
-            try:
+            async with operator.manager.running():
                 yield operator
-            finally:
-                operator.manager.stop()
-                await task
 
 
 class _Noting:

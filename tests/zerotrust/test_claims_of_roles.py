@@ -68,13 +68,11 @@ async def at_work(here: Scene, role: str) -> AsyncIterator[None]:
     )
     clients = here.aws.clients() if role in ("", "manager") else None
     transport = InProcessTransport(world.plane)
-    async with assembled(options, transport, clients, clock=world.clock, host="plane") as operator:
-        task = asyncio.create_task(operator.manager.run())
-        try:
-            yield
-        finally:
-            operator.manager.stop()
-            await task
+    async with (
+        assembled(options, transport, clients, clock=world.clock, host="plane") as operator,
+        operator.manager.running(),
+    ):
+        yield
 
 
 @asynccontextmanager

@@ -208,14 +208,12 @@ async def _operating(
         cloudflare_sender=cloudflare.cloud.send,
     )
     transport = InProcessTransport(server.plane, server.plane.admin_token)
-    async with assembled(chosen, transport, clients, host="embedded") as operator:
-        working = asyncio.create_task(operator.manager.run(), name="operator")
-        try:
-            await _listening(operator, working)
-            yield operator
-        finally:
-            operator.manager.stop()
-            await working
+    async with (
+        assembled(chosen, transport, clients, host="embedded") as operator,
+        operator.manager.running() as working,
+    ):
+        await _listening(operator, working)
+        yield operator
 
 
 async def _listening(operator: Operator, working: asyncio.Task[None]) -> None:

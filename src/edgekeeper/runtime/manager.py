@@ -139,6 +139,16 @@ class Manager:
         except _StoppedError:
             _log.info("Stopped before the controllers started")
 
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[asyncio.Task[None]]:
+        """Run beside the block, which gets the task, and stop at its end. Raise what ended it before."""
+        working = asyncio.create_task(self.run(), name="operator")
+        try:
+            yield working
+        finally:
+            self.stop()
+            await working
+
     async def _run(self) -> None:
         async with AsyncExitStack() as stack:
             if self.options.signals:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -181,13 +180,9 @@ class DefinitionScene:
             operator.calls.hooks.append(_Noting(self.note))
             shared: Composition = operator.process.made[Composition]
             self.graphs = shared.graphs
-            task = asyncio.create_task(operator.manager.run())
-            try:
+            async with operator.manager.running():
                 await self.settle(1)
                 yield operator
-            finally:
-                operator.manager.stop()
-                await task
 
 
 class _Noting:

@@ -58,13 +58,11 @@ async def working(
     """An operator at work on the scene."""
     options = OperatorOptions(runtime, CommonOptions(cluster), modules=modules, role=role, signals=False)
     clients, transport = scene.estate.clients(), InProcessTransport(scene.stage.plane)
-    async with assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator:
-        task = asyncio.create_task(operator.manager.run())
-        try:
-            yield operator
-        finally:
-            operator.manager.stop()
-            await task
+    async with (
+        assembled(options, transport, clients, clock=scene.stage.clock, host="plane") as operator,
+        operator.manager.running(),
+    ):
+        yield operator
 
 
 @virtual_time
