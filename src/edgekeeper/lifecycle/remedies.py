@@ -33,10 +33,6 @@ class Remedy:
     message: str = ""
     """The entry is about messages that contain this text; empty for all others."""
 
-    @property
-    def needs_person(self) -> bool:
-        return not self.waits_for
-
 
 class Remedies:
     """Finds the entry of a reason. Entries of a kind take precedence over those of all kinds."""

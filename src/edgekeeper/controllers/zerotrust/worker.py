@@ -173,10 +173,3 @@ class CloudflareWorker:
         return TenantReconciler(
             self._cloudflare, users, services.clock, options.namespace, options.poll_interval
         )
-
-
-def task_controller(
-    services: Services, cloudflare: Cloudflare, registry: CollectorRegistry, options: WorkerOptions
-) -> ExternalController:
-    """The controller of tasks alone."""
-    return CloudflareWorker(services, cloudflare, registry, options).tasks()
