@@ -14,9 +14,8 @@ from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
 from edgekeeper.api.schema import Rule, admission
 from edgekeeper.api.shared import (
     ATOMIC_LIST,
-    LISTED_BY_TYPE,
     CamelStruct,
-    Condition,
+    Conditions,
     DnsChange,
     InventoryRecord,
     read_parts,
@@ -41,9 +40,11 @@ ErrorClass: TypeAlias = Literal["Transient", "Recoverable", "Terminal", "Cleanup
 class LastError(Struct, frozen=True, omit_defaults=True):
     """The error that keeps the object from being Ready."""
 
-    class_: Annotated[ErrorClass, Meta(description="What follows from it.")] = field(name="class")
+    class_: Annotated[
+        ErrorClass, Meta(description="The class of the error, which decides when it is tried again.")
+    ] = field(name="class")
     code: Annotated[str, Meta(description="The reason, as in the conditions.")]
-    message: str
+    message: Annotated[str, Meta(description="The message, as in the conditions.")]
 
 
 LAST_ERROR: Final = Meta(description="The error that keeps the object from being Ready, if there is one.")
@@ -151,7 +152,7 @@ class APIGatewayDomainSpec(CamelStruct, frozen=True):
             ),
         ),
     ]
-    api_ref: Annotated[ApiRef, Meta(description="The API behind it.")]
+    api_ref: Annotated[ApiRef, Meta(description="The API that the domain name serves.")]
     certificate_strategy: Annotated[
         Literal["discover", "create", "use-arn"],
         Meta(
@@ -196,11 +197,14 @@ class APIGatewayDomainSpec(CamelStruct, frozen=True):
     ] = "REGIONAL"
     security_policy: Annotated[
         Literal["TLS_1_0", "TLS_1_2"],
-        Meta(description="The oldest version of TLS.", extra_json_schema={"default": "TLS_1_2"}),
+        Meta(
+            description="The oldest version of TLS that clients may use.",
+            extra_json_schema={"default": "TLS_1_2"},
+        ),
     ] = "TLS_1_2"
-    dns_config: Annotated[DnsConfig, Meta(description="DNS records.", extra_json_schema={"default": {}})] = (
-        DnsConfig()
-    )
+    dns_config: Annotated[
+        DnsConfig, Meta(description="The DNS records of the domain.", extra_json_schema={"default": {}})
+    ] = DnsConfig()
     deletion_policy: Annotated[
         Literal["Delete", "Retain"],
         Meta(
@@ -220,17 +224,17 @@ class APIGatewayDomainSpec(CamelStruct, frozen=True):
 class ValidationRecord(CamelStruct, frozen=True):
     """A record that proves to ACM who controls the domain."""
 
-    name: str
-    type: str
-    value: str
+    name: Annotated[str, Meta(description="The name of the record.")]
+    type: Annotated[str, Meta(description="The type of the record.")]
+    value: Annotated[str, Meta(description="The value of the record.")]
 
 
 class OwnedMapping(CamelStruct, frozen=True):
     """The API mapping of this object."""
 
-    api_id: str
-    stage: str
-    key: str = ""
+    api_id: Annotated[str, Meta(description="The id of the API.")]
+    stage: Annotated[str, Meta(description="The stage of the API.")]
+    key: Annotated[str, Meta(description="The path below the domain name; empty for all paths.")] = ""
     id: Annotated[str, Meta(description="Its id; empty if it is about to be created.")] = ""
 
 
@@ -280,7 +284,7 @@ class APIGatewayDomainStatus(ApiStatus, frozen=True):
         ),
     ] = []
     last_error: Annotated[LastError | None, LAST_ERROR] = None
-    conditions: Annotated[list[Condition], Meta(extra_json_schema=LISTED_BY_TYPE)] = []
+    conditions: Conditions = []
 
 
 def read_domain(obj: JsonObject) -> tuple[APIGatewayDomainSpec, APIGatewayDomainStatus]:

@@ -266,7 +266,7 @@ class DistributionTenantSpec(CamelStruct, frozen=True):
 class DomainResult(CamelStruct, frozen=True):
     """The state of a domain in CloudFront."""
 
-    domain: str
+    domain: Annotated[str, Meta(description="The domain.")]
     status: Annotated[
         Literal["active", "inactive"] | None, Meta(description="Whether CloudFront serves the domain.")
     ] = None
@@ -284,8 +284,10 @@ class DistributionTenantStatus(CamelStruct, frozen=True):
     distribution_tenant_status: Annotated[
         str, Meta(description="The deployment status in CloudFront: InProgress or Deployed.")
     ] = ""
-    created_time: datetime | None = None
-    last_modified_time: datetime | None = None
+    created_time: Annotated[datetime | None, Meta(description="When the tenant was created.")] = None
+    last_modified_time: Annotated[datetime | None, Meta(description="When the tenant was last changed.")] = (
+        None
+    )
     domain_results: Annotated[
         list[DomainResult],
         Meta(description="The state of the domains in CloudFront.", extra_json_schema=ATOMIC_LIST),
@@ -294,7 +296,10 @@ class DistributionTenantStatus(CamelStruct, frozen=True):
         str, Meta(description="The ARN of the certificate that CloudFront manages.")
     ] = ""
     managed_certificate_status: Annotated[str, Meta(description="The status of that certificate.")] = ""
-    last_drift_check_time: datetime | None = None
+    last_drift_check_time: Annotated[
+        datetime | None,
+        Meta(description="When the tenant was compared with the spec, as of the last change of the status."),
+    ] = None
     drift_detected: Annotated[
         bool | None, Meta(description="Whether the tenant was changed outside the operator.")
     ] = None
@@ -341,7 +346,7 @@ class DistributionTenantStatus(CamelStruct, frozen=True):
     ] = None
     conditions: Annotated[
         list[Annotated[Condition, Meta(description="A condition of the tenant.")]],
-        Meta(extra_json_schema=LISTED_BY_TYPE),
+        Meta(extra_json_schema=LISTED_BY_TYPE, description="What is known about the tenant."),
     ] = []
 
 

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
 from edgekeeper.api.schema import Rule, admission
-from edgekeeper.api.shared import LISTED_BY_TYPE, CamelStruct, Condition
+from edgekeeper.api.shared import CamelStruct, Conditions
 
 GROUP: Final = "kro.run"
 INTERNAL_GROUP: Final = "internal.kro.run"
@@ -48,19 +48,19 @@ Expressions = Annotated[list[str], Meta(description="Expressions in ${…}, each
 class GeneratedMetadata(CamelStruct, frozen=True):
     """Metadata of the definition that is generated."""
 
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
+    labels: Annotated[dict[str, str], Meta(description="Its labels.")] = {}
+    annotations: Annotated[dict[str, str], Meta(description="Its annotations.")] = {}
 
 
 class PrinterColumn(CamelStruct, frozen=True):
     """A column of `kubectl get`."""
 
-    name: str
-    type: str
+    name: Annotated[str, Meta(description="The heading of the column.")]
+    type: Annotated[str, Meta(description="The type of the value: string, integer, number, boolean or date.")]
     json_path: Annotated[str, Meta(description="Where the value is.")]
-    description: str = ""
-    format: str = ""
-    priority: int = 0
+    description: Annotated[str, Meta(description="What the column shows.")] = ""
+    format: Annotated[str, Meta(description="The OpenAPI format of the value, such as int32.")] = ""
+    priority: Annotated[int, Meta(description="0: always shown. Greater than 0: shown with -o wide.")] = 0
 
 
 class InstanceSchema(CamelStruct, frozen=True):
@@ -112,18 +112,28 @@ class InstanceSchema(CamelStruct, frozen=True):
 class LabelRequirement(CamelStruct, frozen=True):
     """What a label must be like."""
 
-    key: str
+    key: Annotated[str, Meta(description="The key of the label.")]
     operator: Annotated[str, Meta(description="In, NotIn, Exists or DoesNotExist.")]
-    values: Annotated[list[str], Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})] = []
+    values: Annotated[
+        list[str],
+        Meta(
+            extra_json_schema={"x-kubernetes-list-type": "atomic"},
+            description="The values that In and NotIn compare with.",
+        ),
+    ] = []
 
 
 class LabelSelector(CamelStruct, frozen=True):
     """Objects by their labels; empty for all. Values may be expressions."""
 
-    match_labels: dict[str, str] | None = None
-    match_expressions: (
-        Annotated[list[LabelRequirement], Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})] | None
-    ) = None
+    match_labels: Annotated[
+        dict[str, str] | None, Meta(description="Labels that objects must have, with these values.")
+    ] = None
+    match_expressions: Annotated[
+        Annotated[list[LabelRequirement], Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})]
+        | None,
+        Meta(description="Requirements that must all hold."),
+    ] = None
 
 
 class ExternalMetadata(CamelStruct, frozen=True):
@@ -131,7 +141,7 @@ class ExternalMetadata(CamelStruct, frozen=True):
 
     __rules__ = (_ONE_TARGET,)
 
-    name: Annotated[str, Meta(extra_json_schema={"minLength": 1})] = ""
+    name: Annotated[str, Meta(extra_json_schema={"minLength": 1}, description="The name of the object.")] = ""
     namespace: Annotated[
         str,
         Meta(description="The instance's namespace where it is not said; for a selector, all namespaces."),
@@ -142,8 +152,8 @@ class ExternalMetadata(CamelStruct, frozen=True):
 class ExternalRef(CamelStruct, frozen=True):
     """Objects that are there already: read, never changed."""
 
-    api_version: str
-    kind: str
+    api_version: Annotated[str, Meta(description="The group and version of the object.")]
+    kind: Annotated[str, Meta(description="The kind of the object.")]
     metadata: ExternalMetadata
 
 
@@ -192,23 +202,20 @@ class DefinitionSpec(CamelStruct, frozen=True):
     """A kind, and what its objects consist of."""
 
     schema: InstanceSchema
-    resources: list[Resource] = []
+    resources: Annotated[list[Resource], Meta(description="What each object of the kind consists of.")] = []
 
 
 class Dependency(CamelStruct, frozen=True):
     """A resource that another one depends on."""
 
-    id: str
+    id: Annotated[str, Meta(description="The id of a resource that this one depends on.")]
 
 
 class ResourceInformation(CamelStruct, frozen=True):
     """What a resource depends on."""
 
-    id: str
-    dependencies: list[Dependency] = []
-
-
-Conditions = Annotated[list[Condition], Meta(extra_json_schema=LISTED_BY_TYPE)]
+    id: Annotated[str, Meta(description="The id of the resource.")]
+    dependencies: Annotated[list[Dependency], Meta(description="The resources that it depends on.")] = []
 
 
 class DefinitionStatus(CamelStruct, frozen=True):
@@ -217,9 +224,14 @@ class DefinitionStatus(CamelStruct, frozen=True):
     state: Annotated[
         str, Meta(description="Active while the graph is accepted, and its kind served and reconciled.")
     ] = ""
-    topological_order: list[str] = []
+    topological_order: Annotated[
+        list[str],
+        Meta(
+            description="The ids of the resources, in an order in which each comes after what it depends on."
+        ),
+    ] = []
     conditions: Conditions = []
-    resources: list[ResourceInformation] = []
+    resources: Annotated[list[ResourceInformation], Meta(description="The resources with dependencies.")] = []
     last_issued_revision: Annotated[
         int | None, Meta(description="The highest number that a revision ever had.")
     ] = None
@@ -235,9 +247,9 @@ class ResourceGraphDefinition(CamelStruct, frozen=True):
 class Snapshot(CamelStruct, frozen=True):
     """A ResourceGraphDefinition as it was."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the ResourceGraphDefinition.")]
     spec: DefinitionSpec
-    generation: int | None = None
+    generation: Annotated[int | None, Meta(description="Its generation.")] = None
 
 
 class RevisionSpec(CamelStruct, frozen=True):
@@ -252,9 +264,14 @@ class RevisionSpec(CamelStruct, frozen=True):
 class RevisionStatus(CamelStruct, frozen=True):
     """Whether the snapshot makes a graph."""
 
-    topological_order: list[str] = []
+    topological_order: Annotated[
+        list[str],
+        Meta(
+            description="The ids of the resources, in an order in which each comes after what it depends on."
+        ),
+    ] = []
     conditions: Conditions = []
-    resources: list[ResourceInformation] = []
+    resources: Annotated[list[ResourceInformation], Meta(description="The resources with dependencies.")] = []
 
 
 class GraphRevision(CamelStruct, frozen=True):

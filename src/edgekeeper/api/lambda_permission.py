@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from edgekeeper.api.bridge import ACK_NAME, GROUP, LAST_ERROR, ApiStatus, LastError
 from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
 from edgekeeper.api.schema import Rule, admission
-from edgekeeper.api.shared import ATOMIC_LIST, LISTED_BY_TYPE, CamelStruct, Condition, read_parts
+from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct, Conditions, read_parts
 from edgekeeper.core.aws_identifiers import PARTITION
 from edgekeeper.core.json import JsonObject
 
@@ -94,7 +94,7 @@ class Permission(CamelStruct, frozen=True):
     action: Annotated[
         str,
         Meta(
-            description="What is allowed.",
+            description="The Lambda action that is allowed.",
             extra_json_schema={"default": INVOKE, "pattern": "^lambda:[a-zA-Z]+$"},
         ),
     ] = INVOKE
@@ -150,16 +150,16 @@ class LambdaPermissionSpec(CamelStruct, frozen=True):
 class PermissionState(CamelStruct, frozen=True):
     """What became of one permission."""
 
-    statement_id: str
-    state: Literal["Applied", "Pending", "Conflict", "Error"]
-    message: str = ""
+    statement_id: Annotated[str, Meta(description="The id of the statement.")]
+    state: Annotated[Literal["Applied", "Pending", "Conflict", "Error"], Meta(description="How far it is.")]
+    message: Annotated[str, Meta(description="What is missing or in the way.")] = ""
 
 
 class OwnedStatement(CamelStruct, frozen=True):
     """A statement of this object, as it was last written."""
 
     function: Annotated[str, Meta(description="The function, with its qualifier if it has one.")]
-    statement_id: str
+    statement_id: Annotated[str, Meta(description="The id of the statement.")]
     fingerprint: Annotated[str, Meta(description="A fingerprint of its content.")]
     state: Annotated[
         Literal["Planned", "Written"], Meta(description="Whether it was written, or is about to be.")
@@ -182,7 +182,7 @@ class LambdaPermissionStatus(ApiStatus, frozen=True):
         ),
     ] = []
     last_error: Annotated[LastError | None, LAST_ERROR] = None
-    conditions: Annotated[list[Condition], Meta(extra_json_schema=LISTED_BY_TYPE)] = []
+    conditions: Conditions = []
 
 
 def read_permission(obj: JsonObject) -> tuple[LambdaPermissionSpec, LambdaPermissionStatus]:

@@ -45,12 +45,28 @@ class StrictStruct(CamelStruct, frozen=True, forbid_unknown_fields=True):
 class Condition(CamelStruct, frozen=True):
     """A condition of the object."""
 
-    type: Annotated[str, Meta(max_length=316)]
-    status: Literal["True", "False", "Unknown"]
-    reason: Annotated[str, Meta(min_length=1, max_length=1024)]
-    message: Annotated[str, Meta(max_length=32768)]
-    last_transition_time: datetime
-    observed_generation: Annotated[int, Meta(ge=0)] | None = None
+    type: Annotated[str, Meta(max_length=316, description="The type of the condition, such as Ready.")]
+    status: Annotated[Literal["True", "False", "Unknown"], Meta(description="Whether the condition holds.")]
+    reason: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=1024,
+            description="The reason for the status, as one word; docs/troubleshooting.md lists all.",
+        ),
+    ]
+    message: Annotated[str, Meta(max_length=32768, description="The reason in words.")]
+    last_transition_time: Annotated[datetime, Meta(description="When the status last changed.")]
+    observed_generation: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="The generation of the object that the condition is about."),
+    ] = None
+
+
+Conditions = Annotated[
+    list[Condition],
+    Meta(description="What is known about the object.", extra_json_schema=LISTED_BY_TYPE),
+]
 
 
 class InventoryRecord(CamelStruct, frozen=True):

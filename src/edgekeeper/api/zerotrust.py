@@ -16,10 +16,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind, condition_column
-from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct, StrictStruct
+from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct, Conditions, StrictStruct
 from edgekeeper.api.zerotrust_settings import (
     AccessSettings,
-    Conditions,
     Duration,
     LogLevel,
     OriginTls,
@@ -43,8 +42,14 @@ class TenantDefaults(StrictStruct, frozen=True):
     """Settings for all routes of the tenant, below those of templates and annotations."""
 
     session_duration: Duration | None = None
-    origin_service: str | None = None
-    http_host_header: str | None = None
+    origin_service: Annotated[
+        str | None,
+        Meta(description="The address of the origin. backend derives it from the route's backendRefs."),
+    ] = None
+    http_host_header: Annotated[
+        str | None,
+        Meta(description="The Host header that the origin gets. {{ hostname }} stands for the hostname."),
+    ] = None
     http_redirect: Annotated[
         bool | None, Meta(description="Accepted, without effect: the API of tunnels has no such setting.")
     ] = None
@@ -81,24 +86,30 @@ class TenantSpec(StrictStruct, frozen=True):
 class TenantSummary(CamelStruct, frozen=True):
     """How much there is of what."""
 
-    managed_http_routes: int = field(name="managedHTTPRoutes", default=0)
-    hostname_routes: int = 0
-    access_applications: int = 0
-    access_policies: int = 0
-    service_tokens: int = 0
+    managed_http_routes: Annotated[int, Meta(description="Routes that are published through the tenant.")] = (
+        field(name="managedHTTPRoutes", default=0)
+    )
+    hostname_routes: Annotated[int, Meta(description="Hostnames of the tunnel.")] = 0
+    access_applications: Annotated[int, Meta(description="Access applications.")] = 0
+    access_policies: Annotated[int, Meta(description="Access policies.")] = 0
+    service_tokens: Annotated[int, Meta(description="Service tokens.")] = 0
 
 
 class TokenStatus(CamelStruct, frozen=True):
     """The API token, as far as it may read that about itself."""
 
-    status: str = ""
-    expires_at: datetime | None = None
+    status: Annotated[
+        str, Meta(description="The status of the token at Cloudflare: active, disabled or expired.")
+    ] = ""
+    expires_at: Annotated[
+        datetime | None, Meta(description="When the token expires; unset if it does not.")
+    ] = None
 
 
 class TunnelStatus(CamelStruct, frozen=True):
     """The tunnel, as far as the token may read it."""
 
-    name: str = ""
+    name: Annotated[str, Meta(description="The name of the tunnel.")] = ""
     status: Annotated[str, Meta(description="healthy, degraded, down or inactive.")] = ""
     connected: Annotated[bool | None, Meta(description="Whether a cloudflared is connected.")] = None
     since: Annotated[datetime | None, Meta(description="Since when it is connected, or is not.")] = None
@@ -107,8 +118,12 @@ class TunnelStatus(CamelStruct, frozen=True):
 class TenantStatus(CamelStruct, frozen=True):
     """What is known about the tenant."""
 
-    observed_generation: int | None = None
-    last_sync_time: datetime | None = None
+    observed_generation: Annotated[int | None, Meta(description="The last generation that was applied.")] = (
+        None
+    )
+    last_sync_time: Annotated[
+        datetime | None, Meta(description="When the account was read, as of the last change of the status.")
+    ] = None
     summary: TenantSummary | None = None
     token: TokenStatus | None = None
     tunnel: TunnelStatus | None = None
@@ -180,7 +195,9 @@ class TemplateSpec(StrictStruct, frozen=True):
 class TemplateStatus(CamelStruct, frozen=True):
     """Who uses the template."""
 
-    observed_generation: int | None = None
+    observed_generation: Annotated[
+        int | None, Meta(description="The last generation that was evaluated.")
+    ] = None
     used_by_http_routes: Annotated[
         list[str], Meta(description="Routes, as namespace/name.", extra_json_schema=ATOMIC_LIST)
     ] = field(name="usedByHTTPRoutes", default_factory=list)

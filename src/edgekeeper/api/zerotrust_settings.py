@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from edgekeeper.api.schema import Rule
-from edgekeeper.api.shared import ATOMIC_LIST, LISTED_BY_TYPE, Condition, StrictStruct
+from edgekeeper.api.shared import ATOMIC_LIST, StrictStruct
 
 MOST_RULES = 500
 """Of one kind in a policy. Cloudflare allows a thousand in all."""
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 Strings = Annotated[list[str], Meta(extra_json_schema=ATOMIC_LIST)]
 Duration = Annotated[str, Meta(pattern=r"^\d+[smh]$", description="A duration such as 30m or 24h.")]
-Conditions = Annotated[list[Condition], Meta(extra_json_schema=LISTED_BY_TYPE)]
 
 
 class OriginTls(StrictStruct, frozen=True):
@@ -80,7 +79,9 @@ class AccessRule(StrictStruct, frozen=True):
         Rule("!has(self.everyone) || self.everyone", "everyone may only be true: leave the rule out instead"),
     )
 
-    email: Annotated[str, Meta(min_length=1)] | None = None
+    email: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, Meta(description="The e-mail address of a person.")
+    ] = None
     email_domain: (
         Annotated[str, Meta(min_length=1, description="Everybody with an address of this domain.")] | None
     ) = None
@@ -122,16 +123,39 @@ class AccessSettings(StrictStruct, frozen=True):
     auto_redirect_to_identity: Annotated[
         bool | None, Meta(description="Skip the choice of an identity provider. Needs exactly one.")
     ] = None
-    enable_binding_cookie: bool | None = None
-    http_only_cookie_attribute: bool | None = None
-    same_site_cookie_attribute: Literal["none", "lax", "strict"] | None = None
-    logo_url: str | None = None
-    skip_interstitial: bool | None = None
-    app_launcher_visible: bool | None = None
-    service_auth_401_redirect: bool | None = field(name="serviceAuth401Redirect", default=None)
-    custom_deny_message: str | None = None
-    custom_deny_url: str | None = None
-    custom_non_identity_deny_url: str | None = None
+    enable_binding_cookie: Annotated[
+        bool | None,
+        Meta(description="Whether a binding cookie protects against stolen authorization tokens."),
+    ] = None
+    http_only_cookie_attribute: Annotated[
+        bool | None, Meta(description="Whether scripts of the page cannot read the cookie.")
+    ] = None
+    same_site_cookie_attribute: Annotated[
+        Literal["none", "lax", "strict"] | None, Meta(description="The SameSite attribute of the cookie.")
+    ] = None
+    logo_url: Annotated[str | None, Meta(description="The address of the logo in the App Launcher.")] = None
+    skip_interstitial: Annotated[
+        bool | None, Meta(description="Whether cloudflared logs in without a page in between.")
+    ] = None
+    app_launcher_visible: Annotated[
+        bool | None, Meta(description="Whether the App Launcher shows the application.")
+    ] = None
+    service_auth_401_redirect: Annotated[
+        bool | None,
+        Meta(description="Whether requests that a Service Auth policy blocks get the status 401."),
+    ] = field(name="serviceAuth401Redirect", default=None)
+    custom_deny_message: Annotated[
+        str | None, Meta(description="The message for people who are not allowed in.")
+    ] = None
+    custom_deny_url: Annotated[
+        str | None, Meta(description="The page to which people who are not allowed in are redirected.")
+    ] = None
+    custom_non_identity_deny_url: Annotated[
+        str | None,
+        Meta(
+            description="The page to which people are redirected who fail rules that are not about identity."
+        ),
+    ] = None
     public_paths: Annotated[
         Strings | None, Meta(description="Paths below the hostnames that need no login, such as /healthz.")
     ] = None

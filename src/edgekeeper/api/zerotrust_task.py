@@ -15,32 +15,32 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from edgekeeper.api.definition import AGE, Column, CustomKind
-from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct
+from edgekeeper.api.shared import ATOMIC_LIST, CamelStruct, Conditions
 from edgekeeper.api.zerotrust import GROUP, VERSION
-from edgekeeper.api.zerotrust_settings import AccessSettings, Conditions, LogLevel, OriginTls, Strings
+from edgekeeper.api.zerotrust_settings import AccessSettings, LogLevel, OriginTls, Strings
 
 
 class RouteRef(CamelStruct, frozen=True):
     """The HTTPRoute that the task is for."""
 
-    name: str
-    namespace: str
-    uid: str = ""
+    name: Annotated[str, Meta(description="The name of the route.")]
+    namespace: Annotated[str, Meta(description="The namespace of the route.")]
+    uid: Annotated[str, Meta(description="The uid of the route.")] = ""
 
 
 class TenantRef(CamelStruct, frozen=True):
     """The tenant through which the route is published."""
 
-    name: str
-    namespace: str = ""
+    name: Annotated[str, Meta(description="The name of the tenant.")]
+    namespace: Annotated[str, Meta(description="The namespace of the tenant.")] = ""
 
 
 class CredentialSecretRef(CamelStruct, frozen=True):
     """The Secret with the API token."""
 
-    name: str
-    namespace: str = ""
-    key: str = "token"
+    name: Annotated[str, Meta(description="The name of the Secret.")]
+    namespace: Annotated[str, Meta(description="The namespace of the Secret.")] = ""
+    key: Annotated[str, Meta(description="The key in the Secret.")] = "token"
 
 
 class PathRule(CamelStruct, frozen=True):
@@ -56,10 +56,14 @@ class PathRule(CamelStruct, frozen=True):
 class TunnelRouteOperation(CamelStruct, frozen=True):
     """Hostnames of the tunnel."""
 
-    enabled: bool = False
-    origin_service: str = ""
-    http_host_header: str = ""
-    http_redirect: bool | None = None
+    enabled: Annotated[bool, Meta(description="Whether the tunnel serves the hostnames.")] = False
+    origin_service: Annotated[str, Meta(description="The address of the origin.")] = ""
+    http_host_header: Annotated[
+        str, Meta(description="The Host header that the origin gets; empty for what was requested.")
+    ] = ""
+    http_redirect: Annotated[
+        bool | None, Meta(description="Accepted, without effect: the API of tunnels has no such setting.")
+    ] = None
     origin_tls: OriginTls | None = field(name="originTLS", default=None)
     rules: Annotated[
         list[PathRule], Meta(description="One rule for all paths by default.", extra_json_schema=ATOMIC_LIST)
@@ -69,41 +73,47 @@ class TunnelRouteOperation(CamelStruct, frozen=True):
 class CnameOperation(CamelStruct, frozen=True):
     """A CNAME record to the tunnel for each hostname."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, Meta(description="Whether there are such records.")] = False
 
 
 class ServiceTokenOperation(CamelStruct, frozen=True):
     """The service token, whose credentials go into a Secret."""
 
-    enabled: bool = False
-    name: str = ""
-    duration: str = ""
-    secret_namespace: str = ""
-    secret_name: str = ""
-    client_id_key: str = "client_id"
-    client_secret_key: str = "client_secret"  # noqa: S105 - the name of a key
+    enabled: Annotated[bool, Meta(description="Whether there is a service token.")] = False
+    name: Annotated[str, Meta(description="The name of the token.")] = ""
+    duration: Annotated[str, Meta(description="How long the token is valid.")] = ""
+    secret_namespace: Annotated[str, Meta(description="The namespace of the Secret.")] = ""
+    secret_name: Annotated[str, Meta(description="The name of the Secret.")] = ""
+    client_id_key: Annotated[str, Meta(description="The key of the client id in the Secret.")] = "client_id"
+    client_secret_key: Annotated[str, Meta(description="The key of the client secret in the Secret.")] = (
+        "client_secret"  # noqa: S105 - the name of a key
+    )
     rotation: Annotated[
         str, Meta(description="Identifies the requested rotation. The secret is replaced when it changes.")
     ] = ""
-    rotation_interval: str = ""
-    rotation_grace: str = ""
+    rotation_interval: Annotated[
+        str, Meta(description="How often the client secret is replaced; empty for never.")
+    ] = ""
+    rotation_grace: Annotated[str, Meta(description="How long the previous client secret stays valid.")] = ""
 
 
 class DnsTarget(CamelStruct, frozen=True):
     """An address record."""
 
-    type: Literal["A", "AAAA", "CNAME"]
-    content: str
+    type: Annotated[Literal["A", "AAAA", "CNAME"], Meta(description="The type of the record.")]
+    content: Annotated[str, Meta(description="The address, or the name that a CNAME leads to.")]
 
 
 class DnsRecordOperation(CamelStruct, frozen=True):
     """Records that lead to an address, without a tunnel."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, Meta(description="Whether there are such records.")] = False
     ip_address: Annotated[str, Meta(description="The first address, for display.")] = ""
-    targets: Annotated[list[DnsTarget], Meta(extra_json_schema=ATOMIC_LIST)] = []
-    proxied: bool = False
-    ttl: int = 120
+    targets: Annotated[
+        list[DnsTarget], Meta(extra_json_schema=ATOMIC_LIST, description="The records of each hostname.")
+    ] = []
+    proxied: Annotated[bool, Meta(description="Whether requests pass through Cloudflare.")] = False
+    ttl: Annotated[int, Meta(description="The TTL in seconds; 1 is automatic.")] = 120
 
 
 class AccessAppOperation(AccessSettings, frozen=True):
@@ -125,8 +135,9 @@ class Operations(CamelStruct, frozen=True):
 class InventoryItem(CamelStruct, frozen=True):
     """Something that exists at Cloudflare, or as a Secret, because of the route."""
 
-    kind: Literal[
-        "AccessApplication", "AccessPolicy", "ServiceToken", "TunnelHostname", "DnsRecord", "Secret"
+    kind: Annotated[
+        Literal["AccessApplication", "AccessPolicy", "ServiceToken", "TunnelHostname", "DnsRecord", "Secret"],
+        Meta(description="What it is."),
     ]
     id: Annotated[
         str, Meta(description="Cloudflare's id; empty for a hostname of a tunnel, and for a Secret.")
@@ -153,25 +164,25 @@ class InventoryItem(CamelStruct, frozen=True):
 class ExistingIds(CamelStruct, frozen=True):
     """The ids in the inventory, as the described operators name them. For display."""
 
-    hostname_route_id: str = ""
-    app_id: str = ""
-    access_app_id: str = ""
-    access_policy_ids: str = ""
-    service_token_id: str = ""
-    cname_record_id: str = ""
-    dns_record_id: str = ""
+    hostname_route_id: Annotated[str, Meta(description="The hostname in the tunnel.")] = ""
+    app_id: Annotated[str, Meta(description="The Access application.")] = ""
+    access_app_id: Annotated[str, Meta(description="The Access application.")] = ""
+    access_policy_ids: Annotated[str, Meta(description="The Access policies, separated by commas.")] = ""
+    service_token_id: Annotated[str, Meta(description="The service token.")] = ""
+    cname_record_id: Annotated[str, Meta(description="The CNAME record to the tunnel.")] = ""
+    dns_record_id: Annotated[str, Meta(description="The record to an address.")] = ""
 
 
 class DeleteIds(CamelStruct, frozen=True):
     """What a deletion removes, as the described operators name it. For display."""
 
-    hostname: str = ""
-    access_app_id: str = ""
-    cname_record_id: str = ""
-    service_token_id: str = ""
-    dns_record_id: str = ""
-    tunnel_id: str = ""
-    zone_id: str = ""
+    hostname: Annotated[str, Meta(description="The hostname.")] = ""
+    access_app_id: Annotated[str, Meta(description="The Access application.")] = ""
+    cname_record_id: Annotated[str, Meta(description="The CNAME record to the tunnel.")] = ""
+    service_token_id: Annotated[str, Meta(description="The service token.")] = ""
+    dns_record_id: Annotated[str, Meta(description="The record to an address.")] = ""
+    tunnel_id: Annotated[str, Meta(description="The tunnel that serves the hostname.")] = ""
+    zone_id: Annotated[str, Meta(description="The zone of the records.")] = ""
 
 
 class TaskSpec(CamelStruct, frozen=True):
@@ -181,11 +192,16 @@ class TaskSpec(CamelStruct, frozen=True):
     tenant_ref: TenantRef
     hostname: Annotated[str, Meta(description="The first hostname.")]
     operations: Operations
-    action: Literal["reconcile", "delete"] = "reconcile"
+    action: Annotated[
+        Literal["reconcile", "delete"],
+        Meta(
+            description="reconcile: make everything as operations say. delete: remove everything in the inventory."
+        ),
+    ] = "reconcile"
     hostnames: Annotated[Strings, Meta(description="All hostnames, as Cloudflare spells them.")] = []
     credential_secret_ref: CredentialSecretRef | None = None
-    account_id: str = ""
-    tunnel_id: str = ""
+    account_id: Annotated[str, Meta(description="The account at Cloudflare.")] = ""
+    tunnel_id: Annotated[str, Meta(description="The tunnel that serves the hostnames.")] = ""
     zone_id: Annotated[str, Meta(description="The zone that all hostnames must be in; empty for any.")] = ""
     adopt: Annotated[bool, Meta(description="Whether things of others may be taken over.")] = False
     orphan: Annotated[
@@ -204,26 +220,32 @@ class TaskSpec(CamelStruct, frozen=True):
 class TaskResult(CamelStruct, frozen=True):
     """The ids of what is there, as the described operators name them. Never a secret."""
 
-    hostname_route_id: str = ""
-    cname_record_id: str = ""
-    access_app_id: str = ""
+    hostname_route_id: Annotated[str, Meta(description="The hostname in the tunnel.")] = ""
+    cname_record_id: Annotated[str, Meta(description="The CNAME record to the tunnel.")] = ""
+    access_app_id: Annotated[str, Meta(description="The Access application.")] = ""
     access_policy_ids: Annotated[str, Meta(description="Separated by commas.")] = ""
-    service_token_id: str = ""
-    service_token_client_id: str = ""
-    service_token_secret_name: str = ""
-    service_token_expires_at: datetime | None = None
-    dns_record_id: str = ""
-    dns_record_ip: str = ""
-    resolved_zone_id: str = ""
+    service_token_id: Annotated[str, Meta(description="The service token.")] = ""
+    service_token_client_id: Annotated[str, Meta(description="The client id of the service token.")] = ""
+    service_token_secret_name: Annotated[
+        str, Meta(description="The Secret with the credentials of the service token.")
+    ] = ""
+    service_token_expires_at: Annotated[
+        datetime | None, Meta(description="When the service token expires.")
+    ] = None
+    dns_record_id: Annotated[str, Meta(description="The record to an address.")] = ""
+    dns_record_ip: Annotated[str, Meta(description="The address of that record.")] = ""
+    resolved_zone_id: Annotated[str, Meta(description="The zone of the first hostname.")] = ""
 
 
 class TaskStatus(CamelStruct, frozen=True):
     """How far the task is."""
 
-    phase: Literal["Pending", "InProgress", "Completed", "Failed"] = "Pending"
-    message: str = ""
-    last_transition_time: datetime | None = None
-    worker_pod: str = ""
+    phase: Annotated[
+        Literal["Pending", "InProgress", "Completed", "Failed"], Meta(description="How far the task is.")
+    ] = "Pending"
+    message: Annotated[str, Meta(description="The result, or what the task waits for, in words.")] = ""
+    last_transition_time: Annotated[datetime | None, Meta(description="When the phase last changed.")] = None
+    worker_pod: Annotated[str, Meta(description="The pod that performs the task.")] = ""
     observed_generation: Annotated[
         int | None, Meta(description="The generation that phase and result are of.")
     ] = None

@@ -45,7 +45,7 @@ def test_page_has_every_reason() -> None:
 
 
 def test_example_of_the_page_is_valid() -> None:
-    example = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    example = re.search(r'```yaml title="webapp.yaml"\n(.*?)```', PAGE, re.DOTALL)
     assert example is not None
     compilation = compile_definition(read_definition(yaml.safe_load(example[1])), KnownSchemas())
     assert compilation.problems == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from edgekeeper.api.definition import CustomKind
 from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.controllers.zerotrust.annotation_keys import SETTINGS
+from edgekeeper.core.json import JsonObject
 from tools import reference
 
 
@@ -24,6 +26,25 @@ def test_page_has_each_field_of_a_kind_once(kind: CustomKind) -> None:
     spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
     assert spec["properties"]
     assert [name for name in spec["properties"] if section.count(f"| `spec.{name}` |") != 1] == []
+
+
+@pytest.mark.parametrize("kind", DEFINITIONS, ids=lambda kind: kind.kind)
+def test_every_field_of_a_kind_has_a_description(kind: CustomKind) -> None:
+    """So `kubectl explain` has one, too."""
+    (version,) = kind.definition()["spec"]["versions"]
+    schema = version["schema"]["openAPIV3Schema"]["properties"]
+    found = {section: list(_undescribed(schema[section], section)) for section in ("spec", "status")}
+    assert found == {"spec": [], "status": []}
+
+
+def _undescribed(schema: JsonObject, path: str) -> Iterator[str]:
+    for name, field in schema.get("properties", {}).items():
+        if not field.get("description"):
+            yield f"{path}.{name}"
+        yield from _undescribed(field, f"{path}.{name}")
+    for inner in (schema.get("items"), schema.get("additionalProperties")):
+        if isinstance(inner, dict):
+            yield from _undescribed(inner, path)
 
 
 def test_limits_and_defaults_are_told_in_words() -> None:
