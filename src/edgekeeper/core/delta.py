@@ -27,11 +27,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.paths import field_path, item_path, parse_path
-from edgekeeper.core.redaction import REDACTED, is_secret_key, redact
+from edgekeeper.core.redaction import REDACTED, hide, is_secret_key, redact, secret_fields
 
 
 class Absence(Enum):
@@ -52,6 +55,8 @@ class Difference:
     """As observed, or ABSENT."""
     after: Any
     """As desired, or ABSENT."""
+    secret: bool = False
+    """Whether fields beside it tell that it is a secret, as the name of an environment variable does. The path may, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +112,13 @@ def compare(desired: Any, observed: Any, rules: Rules = NO_RULES) -> tuple[Diffe
 class _Place:
     """A position in the trees, with the rule that applies there. Its path is built for differences only."""
 
-    __slots__ = ("above", "ignore_case", "in_list", "nodes", "rule", "step", "subset")
+    __slots__ = ("above", "ignore_case", "in_list", "nodes", "rule", "secret", "step", "subset")
 
     def __init__(
         self, above: _Place | None, step: str, nodes: tuple[_Node, ...], in_list: bool = False
     ) -> None:
         self.above, self.step, self.nodes, self.in_list = above, step, nodes, in_list
+        self.secret: bool = above is not None and above.secret
         rule = next((node.rule for node in nodes if node.rule is not None), _PLAIN) if nodes else _PLAIN
         self.rule = rule
         self.subset: bool = (above is not None and above.subset) if rule.subset is None else rule.subset
@@ -144,14 +150,18 @@ def _compare(desired: Any, observed: Any, place: _Place) -> Iterator[Difference]
     elif isinstance(desired, list | tuple) and isinstance(observed, list | tuple):
         yield from _compare_lists(desired, observed, place)
     elif not _equal(desired, observed, place.ignore_case):
-        yield Difference(place.path, before=observed, after=desired)
+        yield Difference(place.path, before=observed, after=desired, secret=place.secret)
 
 
 def _compare_objects(desired: JsonObject, observed: JsonObject, place: _Place) -> Iterator[Difference]:
+    hidden = (*secret_fields(desired), *secret_fields(observed))
     for name in dict.fromkeys((*desired, *observed)):
         value, other = _present(desired.get(name)), _present(observed.get(name))
-        if not (isinstance(value, str) and value == other):  # equal strings are equal under any rule
-            yield from _compare(value, other, place.below(name, in_list=False))
+        if isinstance(value, str) and value == other:
+            continue  # equal strings are equal under any rule
+        field_place = place.below(name, in_list=False)
+        field_place.secret = field_place.secret or name in hidden
+        yield from _compare(value, other, field_place)
 
 
 def _compare_lists(desired: Iterable[Any], observed: Iterable[Any], place: _Place) -> Iterator[Difference]:
@@ -164,9 +174,8 @@ def _compare_lists(desired: Iterable[Any], observed: Iterable[Any], place: _Plac
         other_name, other = observed_items.get(identity, _NO_ITEM)
         item = place.below(name or other_name, in_list=True)
         if value is ABSENT and ordered and not item.rule.ignored:
-            yield Difference(
-                item.path, before=other, after=ABSENT
-            )  # `subset` does not apply to ordered lists
+            # `subset` does not apply to ordered lists.
+            yield Difference(item.path, before=other, after=ABSENT, secret=item.secret)
         else:
             yield from _compare(value, other, item)
 
@@ -225,6 +234,26 @@ def _name_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
+class ChangedField(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A difference as it is shown: values as JSON, redacted and cut. A side that is absent is left out."""
+
+    path: str
+    before: str | None = None
+    after: str | None = None
+
+
+def changed_fields(differences: Iterable[Difference], most: int) -> list[ChangedField]:
+    """The first differences for display."""
+    return [
+        ChangedField(one.path, _shown_side(one, one.before), _shown_side(one, one.after))
+        for one in islice(differences, most)
+    ]
+
+
+def _shown_side(difference: Difference, value: Any) -> str | None:
+    return None if value is ABSENT else shown_value(difference, value)
+
+
 LONGEST_VALUE = 120
 """The maximum number of characters of a value that are shown."""
 
@@ -262,9 +291,16 @@ def _unless_in_path(difference: Difference, shown: str) -> str:
     return "" if difference.path.endswith(endings) else f": {shown}"
 
 
+def redacted_value(difference: Difference, value: Any) -> Any:
+    """A value of a difference without secrets. Numbers and booleans are none."""
+    is_secret = difference.secret or any(is_secret_key(step) for step in parse_path(difference.path))
+    return hide(value) if is_secret else redact(value)
+
+
 def shown_value(difference: Difference, value: Any) -> str:
     """A value of a difference as JSON, redacted and cut."""
-    if any(is_secret_key(step) for step in parse_path(difference.path)):
+    shown = redacted_value(difference, value)
+    if shown == REDACTED:
         return REDACTED
-    text = json.dumps(redact(value), ensure_ascii=False, sort_keys=True, default=str)
+    text = json.dumps(shown, ensure_ascii=False, sort_keys=True, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"

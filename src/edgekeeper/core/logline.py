@@ -139,11 +139,12 @@ def _changes(value: Any) -> Any:
 
 def _parts(change: Any) -> Iterable[Any]:
     """The parts of a `core.delta.Difference`, or of a plain (path, before, after)."""
-    return (change.path, change.before, change.after) if hasattr(change, "path") else change
+    is_difference = hasattr(change, "path")
+    return (change.path, change.before, change.after, change.secret) if is_difference else change
 
 
-def _change(path: str, before: Any, after: Any) -> JsonObject:
-    hidden = any(is_secret_key(step) for step in _STEPS.split(str(path)))
+def _change(path: str, before: Any, after: Any, secret: bool = False) -> JsonObject:
+    hidden = secret or any(is_secret_key(step) for step in _STEPS.split(str(path)))
     change = {"path": str(path), "before": before, "after": after}
     return {
         name: REDACTED if hidden and name != "path" else redact(value)

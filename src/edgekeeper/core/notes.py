@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from edgekeeper.core.delta import Difference
+from edgekeeper.core.delta import ChangedField, Difference
 from edgekeeper.core.outcome import Event
 
 
@@ -24,8 +24,17 @@ class PassNotes:
     def step(self, step: str, reason: str, changes: Sequence[Difference]) -> None:
         """A step was performed that does more than wait."""
 
+    def about(self, generation: int) -> None:
+        """Which generation of the object the pass is about."""
+
+    def on_behalf_of(self, kind: str, namespace: str, name: str) -> None:
+        """The object is internal: what the pass does is done for this one, which people know."""
+
     def drift(self, differences: Sequence[Difference]) -> None:
         """What is outside the cluster was changed by others, in these fields."""
+
+    def recorded_drift(self, fields: Sequence[ChangedField]) -> None:
+        """The same, as another controller has found and recorded it."""
 
     def event(self, event: Event) -> None:
         """An event was recorded about the object."""

@@ -1,10 +1,6 @@
-"""Ownership marks: tags or comments on cloud objects that name the Kubernetes object that owns them.
+"""Ownership marks: tags on cloud objects that name the Kubernetes object that owns them.
 
-    tags      edgekeeper.io/cluster, /namespace, /name, /uid         where the API has tags (AWS: 128 and 256 characters)
-    comment   edgekeeper owner=<cluster>/<uid>/<check> shop/web      where it has a comment (Cloudflare DNS: 100)
-
-In the comment the cluster is a hash, so that all comments of a cluster have the same prefix and can be listed by it; the
-check is a hash of cluster, namespace, name and uid together; the rest is for display and may be truncated.
+    edgekeeper.io/cluster, /namespace, /name, /uid      AWS allows 128 characters for a key, 256 for a value
 
 `is_mine` compares a mark with an owner. Only `MINE` allows a change or a deletion.
 
@@ -32,15 +28,10 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.names import fingerprint
 
 TAG_PREFIX: Final = "edgekeeper.io/"
-LONGEST_COMMENT: Final = 100
-_COMMENT_PREFIX: Final = "edgekeeper owner="
 
 _CLUSTER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _UID = re.compile(r"[A-Za-z0-9-]{1,36}")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
-_COMMENT = re.compile(
-    r"edgekeeper owner=([0-9][a-z2-7]{11})/([A-Za-z0-9-]{1,36})/([0-9][a-z2-7]{11})(?: .*)?", re.DOTALL
-)
 
 
 class Ownership(Enum):
@@ -63,7 +54,7 @@ class Mark:
     check: str
     """A hash of cluster, namespace, name and uid of the owner."""
     cluster_id: str = field(default="", compare=False)
-    """The id itself, where the mark has it: in tags, but not in comments."""
+    """The id itself."""
 
 
 UNREADABLE: Final = Mark("", "", "")
@@ -82,7 +73,7 @@ class Owner:
     """The clusters whose object of this namespace and name is succeeded by this one. Not part of the mark."""
 
     def __post_init__(self) -> None:
-        # These values are inserted into tags, comments and queries, so their syntax is checked here against injection.
+        # These values are inserted into tags and queries, so their syntax is checked here against injection.
         if not is_cluster_id(self.cluster):
             raise ValueError(f"not a cluster id: {self.cluster!r}")
         if not _UID.fullmatch(self.uid):
@@ -112,43 +103,23 @@ class Owner:
         parts = {"cluster": self.cluster, "namespace": self.namespace, "name": self.name, "uid": self.uid}
         return {f"{TAG_PREFIX}{part}": value for part, value in parts.items() if value}
 
-    def comment(self) -> str:
-        """The mark as a comment."""
-        mark = self.mark
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        comment = f"{_COMMENT_PREFIX}{mark.cluster}/{mark.uid}/{mark.check} {name}"
-        return comment if len(comment) <= LONGEST_COMMENT else f"{comment[: LONGEST_COMMENT - 3]}..."
-
 
 def is_cluster_id(text: str) -> bool:
     """May a cluster have this id?"""
     return _CLUSTER.fullmatch(text) is not None
 
 
-def cluster_comment_prefix(cluster: str) -> str:
-    """The common prefix of the comments of all objects of a cluster."""
-    return f"{_COMMENT_PREFIX}{fingerprint(cluster)}/"
-
-
 def parse_tags(tags: Mapping[str, str]) -> Mark | None:
-    """The mark in tags, or None if there is none."""
+    """The mark in tags, or None if there is none. Tags with our prefix that this version does not know are a mark as well."""
+    if not any(value for key, value in tags.items() if key.startswith(TAG_PREFIX)):
+        return None
     cluster, namespace, name, uid = (
         tags.get(TAG_PREFIX + part, "") for part in ("cluster", "namespace", "name", "uid")
     )
-    if not (cluster or namespace or name or uid):
-        return None
     try:
         return Owner(cluster, namespace, name, uid).mark
     except ValueError:
         return UNREADABLE
-
-
-def parse_comment(comment: str | None) -> Mark | None:
-    """The mark in a comment, or None if there is none."""
-    if not comment or not comment.lstrip().lower().startswith(_COMMENT_PREFIX.rstrip("=")):
-        return None
-    match = _COMMENT.fullmatch(comment)
-    return Mark(*match.groups()) if match else UNREADABLE
 
 
 def is_owned(mark: Mark | None, owner: Owner) -> bool:

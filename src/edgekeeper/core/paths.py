@@ -13,6 +13,9 @@ from functools import lru_cache
 LONGEST_STEP = 80
 """The maximum number of characters of a step that are shown."""
 
+MOST_STEPS = 1000
+"""The maximum number of steps of a path, above what can be decoded. It bounds how long parsing takes."""
+
 _SIMPLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _MISLEADING = re.compile(r"[\[\]\"]")
 _STEP = re.compile(
@@ -42,12 +45,13 @@ def item_path(parent: str, identity: str) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_path(path: str) -> tuple[str, ...]:
-    """The steps of a path. The empty path has none. Raise ValueError for a malformed path."""
-    steps, position = [], 0
+    """The steps of a path. The empty path has none. Raise ValueError for a malformed path, or one of too many steps."""
+    steps: list[str] = []
+    position = 0
     while position < len(path):
         match = _STEP.match(path, position)
-        if match is None:
-            raise ValueError(f"not a path: {path!r}")
+        if match is None or len(steps) == MOST_STEPS:
+            raise ValueError(f"not a path: {path[:LONGEST_STEP]!r}, at character {position}")
         name, quoted, bracketed = match.group("name", "quoted", "bracketed")
         steps.append(json.loads(quoted) if quoted else name or bracketed)
         position = match.end()

@@ -3,6 +3,8 @@
     redact(value)         any tree: a log line's key/values, a request, an object
     redact_text(text)     one text
     is_secret_key(key)    whether a field of this name contains a secret
+    secret_fields(object) which fields contain one because of other fields
+    hide(value)           what is shown of a secret
 
 A secret is recognised by the name of its field (`client_secret`, `Authorization`, everything in a Secret's data), or by
 its format (a private key, a JSON web token, `token=…`, a password in a URL). The first is reliable, so adapters keep
@@ -42,7 +44,7 @@ _SECRET_NAMES = re.compile(
 )
 _HARMLESS_NAMES = re.compile(
     "(ref|refs|name|names|namespace|id|ids|arn|type|kind|count|total|ttl|policy|provider|url|host|at|time|expiry"
-    "|seconds)$"
+    "|seconds|attribute)$"
 )
 _PUNCTUATION = re.compile(r"[^a-z0-9]")
 
@@ -89,20 +91,20 @@ class _Walk:
 
     def _mapping(self, mapping: Mapping[Any, Any], depth: int) -> Any:
         shown: dict[str, Any] = {}
-        hidden = _secret_fields(mapping)
+        hidden = secret_fields(mapping)
         for key, value in mapping.items():
             if not self._take():
                 shown[_TOO_MUCH] = _TOO_MUCH
                 break
             name = key if isinstance(key, str) else _text_of(key)
             secret = name in hidden or is_secret_key(name)
-            shown[redact_text(name)] = _hide(value) if secret else self.visit(value, depth)
+            shown[redact_text(name)] = hide(value) if secret else self.visit(value, depth)
         return shown
 
     def _sequence(self, items: list[Any], depth: int) -> list[Any]:
         match items:
             case [str() as key, value] if is_secret_key(key):  # a header, a pair of a query
-                return [key, _hide(value)]
+                return [key, hide(value)]
         shown: list[Any] = []
         for item in items:
             if not self._take():
@@ -116,7 +118,7 @@ class _Walk:
         return self.left >= 0
 
 
-def _secret_fields(mapping: Mapping[Any, Any]) -> tuple[str, ...]:
+def secret_fields(mapping: Mapping[Any, Any]) -> tuple[str, ...]:
     """Fields that are secret because of other fields of the same object."""
     if mapping.get("kind") == "Secret":
         return ("data", "stringData")
@@ -128,7 +130,7 @@ def _secret_fields(mapping: Mapping[Any, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _hide(value: Any) -> Any:
+def hide(value: Any) -> Any:
     """The replacement of a secret value. The keys of an object are shown: they are names, not secrets."""
     match value:
         case None | bool() | int() | float() | "":

@@ -56,6 +56,12 @@ def test_timestamp_reads_back(moment: datetime) -> None:
     assert parse_timestamp(timestamp(moment)) == moment.replace(microsecond=0)
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"])
+def test_timestamp_that_is_none_in_utc_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="year"):
+        parse_timestamp(text)
+
+
 def test_micro_timestamp_always_has_six_digits() -> None:
     assert micro_timestamp(datetime(2026, 1, 2, 3, 4, 5, 60, tzinfo=UTC)) == "2026-01-02T03:04:05.000060Z"
     assert micro_timestamp(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)) == "2026-01-02T03:04:05.000000Z"

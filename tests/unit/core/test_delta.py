@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.core.delta import ABSENT, Difference, Rule, Rules, compare, describe, diff
+from edgekeeper.core.delta import ABSENT, Difference, Rule, Rules, compare, describe, diff, redacted_value
 
 TENANT = Rules(
     {
@@ -357,9 +357,31 @@ def test_long_values_are_cut() -> None:
         pytest.param(
             [{"name": "API_TOKEN", "value": "c4n4ry"}], [{"name": "API_TOKEN", "value": "x"}], id="by key"
         ),
+        pytest.param(
+            {"env": [{"name": "API_TOKEN", "value": "c4n4ry"}]},
+            {"env": [{"name": "API_TOKEN", "value": "c4n4ry2"}]},
+            id="by position",
+        ),
+        pytest.param(
+            {"env": [{"name": "a", "value": "b"}]},
+            {"env": [{"name": "API_TOKEN", "value": "c4n4ry"}]},
+            id="was",
+        ),
+        pytest.param(
+            {"kind": "Secret", "data": {"a": "c4n4ry"}}, {"kind": "Secret", "data": {"a": "x"}}, id="data"
+        ),
+        pytest.param(
+            {"kind": "Secret", "data": {"a": "c4n4ry"}},
+            {"kind": "ConfigMap", "data": {"a": "x"}},
+            id="of one side",
+        ),
+        pytest.param(
+            {"kind": "Secret", "data": {"a": ["c4n4ry"]}}, {"kind": "Secret", "data": {"a": []}}, id="deep"
+        ),
     ],
 )
 def test_secrets_are_not_told(desired: Any, observed: Any) -> None:
     differences = compare(desired, observed, Rules({"": Rule(key="name")}))
     assert differences
-    assert "c4n4ry" not in describe(differences) + diff(differences)
+    shown = [redacted_value(one, value) for one in differences for value in (one.before, one.after)]
+    assert "c4n4ry" not in describe(differences) + diff(differences) + repr(shown)

@@ -14,15 +14,12 @@ from edgekeeper.core.ownership import (
     Mark,
     Owner,
     Ownership,
-    cluster_comment_prefix,
     is_mine,
-    parse_comment,
     parse_tags,
 )
 
 UID = "5f1c3c1e-7a43-4f3e-9d59-0c5f7f0a2b11"
 WEB = Owner("prod-eu", "shop", "web", UID)
-COMMENT = f"edgekeeper owner=3m45kvdvvn7e/{UID}/4tjbgxnmfkso shop/web"
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", fullmatch=True)
 OWNERS = st.builds(
@@ -57,26 +54,11 @@ def test_tags_of_cluster_wide_objects_have_no_namespace() -> None:
     assert "edgekeeper.io/namespace" not in replace(WEB, namespace="").tags()
 
 
-def test_comment_never_changes() -> None:
-    assert WEB.comment() == COMMENT
-    assert replace(WEB, namespace="").comment() == f"edgekeeper owner=3m45kvdvvn7e/{UID}/75xa5cj5coln web"
-
-
-def test_comment_is_cut_for_people_only() -> None:
-    long = replace(WEB, name="n" * 253)
-    assert long.comment().endswith(" shop/nnnnnnnnnnnn...")
-    assert is_mine(parse_comment(long.comment()), long) is Ownership.MINE
-
-
 @given(OWNERS)
 def test_marks_keep_to_the_limits_and_read_back(owner: Owner) -> None:
-    comment, tags = owner.comment(), owner.tags()
-    assert len(comment) <= 100
-    assert comment.isascii()
-    assert comment.isprintable()
+    tags = owner.tags()
     assert all(len(key) <= 128 and 0 < len(value) <= 256 for key, value in tags.items())
-    assert parse_comment(comment) == parse_tags(tags) == owner.mark
-    assert comment.startswith(cluster_comment_prefix(owner.cluster))
+    assert parse_tags(tags) == owner.mark
 
 
 @given(OWNERS, OWNERS)
@@ -84,19 +66,16 @@ def test_a_mark_is_mine_exactly_if_it_was_made_for_me(owner: Owner, other: Owner
     is_namesake = replace(other, uid=owner.uid) == owner
     expected = Ownership.MINE if owner == other else Ownership.FORMER if is_namesake else Ownership.OTHERS
     assert is_mine(parse_tags(other.tags()), owner) is expected
-    assert is_mine(parse_comment(other.comment()), owner) is expected
 
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_marks_of_others_are_not_mine(other: Owner) -> None:
     assert is_mine(parse_tags(other.tags()), WEB) is Ownership.OTHERS
-    assert is_mine(parse_comment(other.comment()), WEB) is Ownership.OTHERS
 
 
 def test_mark_of_an_earlier_object_of_the_same_name_is_told_from_others() -> None:
     former = replace(WEB, uid="0" + UID[1:])
     assert is_mine(parse_tags(former.tags()), WEB) is Ownership.FORMER
-    assert is_mine(parse_comment(former.comment()), WEB) is Ownership.FORMER
 
 
 @given(OWNERS, OWNERS.map(lambda other: other.uid), st.booleans())
@@ -107,7 +86,6 @@ def test_a_mark_is_inherited_exactly_from_the_namesake_in_a_named_cluster(
     heir = replace(owner, lost_clusters=frozenset({left.cluster if is_named else "a-third-one"}))
     expected = Ownership.INHERITED if is_named else Ownership.OTHERS
     assert is_mine(parse_tags(left.tags()), heir) is expected
-    assert is_mine(parse_comment(left.comment()), heir) is expected
     name = "another" if owner.name != "another" else "yet-another"
     assert is_mine(parse_tags(replace(left, name=name).tags()), heir) is Ownership.OTHERS
     namespace = "another" if owner.namespace != "another" else "yet-another"
@@ -122,16 +100,17 @@ def test_mark_of_an_earlier_object_is_inherited_if_the_own_cluster_is_named() ->
     assert is_mine(UNREADABLE, heir) is Ownership.OTHERS
 
 
-@pytest.mark.parametrize(
-    "tags", [{}, {"team": "shop"}, {"edgekeeper.io/adopt": "true"}, {"edgekeeper.io/uid": ""}]
-)
+@pytest.mark.parametrize("tags", [{}, {"team": "shop"}, {"edgekeeper.io/uid": ""}])
 def test_without_our_tags_it_is_unmarked(tags: dict[str, str]) -> None:
     assert is_mine(parse_tags(tags), WEB) is Ownership.UNMARKED
 
 
-@pytest.mark.parametrize("comment", [None, "", "made by hand", f"not {COMMENT}", "edgekeeper"])
-def test_without_our_comment_it_is_unmarked(comment: str | None) -> None:
-    assert is_mine(parse_comment(comment), WEB) is Ownership.UNMARKED
+@pytest.mark.parametrize(
+    "tags", [{"edgekeeper.io/owner": "v2"}, {"edgekeeper.io/format": "2", "team": "shop"}]
+)
+def test_tags_with_our_prefix_that_nobody_knows_are_not_mine(tags: dict[str, str]) -> None:
+    assert is_mine(parse_tags(tags), WEB) is Ownership.OTHERS
+    assert is_mine(parse_tags({**WEB.tags(), **tags}), WEB) is Ownership.MINE
 
 
 @pytest.mark.parametrize("missing", ["cluster", "name", "uid"])
@@ -140,25 +119,6 @@ def test_incomplete_tags_are_not_mine(missing: str) -> None:
     del tags[f"edgekeeper.io/{missing}"]
     assert parse_tags(tags) == UNREADABLE
     assert is_mine(UNREADABLE, WEB) is Ownership.OTHERS
-
-
-@pytest.mark.parametrize(
-    "comment",
-    [
-        COMMENT[:60],
-        COMMENT.upper(),
-        f" {COMMENT}",
-        COMMENT.replace("owner=", "owner=v2:"),
-        COMMENT.replace(" shop", "x shop"),
-        "edgekeeper owner is unknown",
-    ],
-)
-def test_damaged_or_later_comments_are_neither_mine_nor_free(comment: str) -> None:
-    assert is_mine(parse_comment(comment), WEB) is Ownership.OTHERS
-
-
-def test_what_people_add_to_a_comment_does_not_matter() -> None:
-    assert is_mine(parse_comment(f"{COMMENT}\nplease keep"), WEB) is Ownership.MINE
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekeeper.core.paths import LONGEST_STEP, field_path, item_path, parse_path
+from edgekeeper.core.paths import LONGEST_STEP, MOST_STEPS, field_path, item_path, parse_path
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,9 @@ def test_rendered_paths_read_back(steps: list[tuple[bool, str]]) -> None:
 
 def test_long_steps_are_cut() -> None:
     assert item_path("list", "x" * 1000) == f"list[{'x' * 79}…]"
+
+
+def test_path_of_too_many_steps_is_refused() -> None:
+    assert len(parse_path("a" + ".a" * (MOST_STEPS - 1))) == MOST_STEPS
+    with pytest.raises(ValueError, match="not a path"):
+        parse_path("a" + ".a" * MOST_STEPS)
