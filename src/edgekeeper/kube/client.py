@@ -419,6 +419,8 @@ def _decoded(response: ApiResponse, request: ApiRequest) -> JsonObject:
         tree = msgspec.json.decode(response.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unreadable(error, request) from error
+    except RecursionError as error:
+        raise _unreadable("it is nested too deeply", request) from error
     if not isinstance(tree, dict):
         raise _unreadable("it is not a JSON object", request)
     return tree

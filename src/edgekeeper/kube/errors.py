@@ -185,7 +185,7 @@ def error_from_status(tree: JsonObject, status: int = 0, retry: timedelta | None
     code = status or _integer(dig(tree, "code"))
     reason = _string(dig(tree, "reason"))
     if retry is None and (seconds := _integer(dig(tree, "details", "retryAfterSeconds"))) > 0:
-        retry = timedelta(seconds=seconds)
+        retry = timedelta(seconds=min(seconds, _LONGEST_PAUSE.total_seconds()))
     causes = [cause for cause in dig_list(tree, "details", "causes") if isinstance(cause, dict)]
     message = _string(dig(tree, "message")) or _phrase(code)
     kind = _kind_of(code, reason)
@@ -225,7 +225,7 @@ def _field_conflict(cause: JsonObject) -> FieldConflict:
 def _status_object(body: bytes) -> JsonObject | None:
     try:
         tree = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return tree if isinstance(tree, dict) and tree.get("kind") == "Status" else None
 
@@ -250,7 +250,7 @@ def _phrase(status: int) -> str:
 def _date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo is not None else None
 

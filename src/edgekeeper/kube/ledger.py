@@ -87,7 +87,7 @@ class Ledger:
         incoming, raw = compact(item, self.store.kind)
         stored = self._stored(incoming.key)
         if not self._is_replay(incoming, stored):
-            self._put(incoming, raw, stored)
+            self._put(incoming, raw, stored, item)
         self.advance(incoming.resource_version)
 
     def delete(self, item: bytes) -> None:
@@ -119,12 +119,14 @@ class Ledger:
     def _is_replay(self, incoming: Header, stored: Header | None) -> bool:
         return _is_surpassed(incoming, stored) or _is_surpassed(incoming, self._tombstones.get(incoming.key))
 
-    def _put(self, incoming: Header, raw: bytes, stored: Header | None) -> None:
+    def _put(
+        self, incoming: Header, raw: bytes, stored: Header | None, received: bytes | None = None
+    ) -> None:
         if stored is not None and stored.uid != incoming.uid:
             self._remove(stored)
         self._tombstones.pop(incoming.key, None)
         old = self.store.put(incoming.key, raw)
-        self._deliver(Change(incoming.key, old, raw, initial=not self.store.synced))
+        self._deliver(Change(incoming.key, old, raw, initial=not self.store.synced, received=received))
 
     def _remove(self, incoming: Header) -> None:
         """Remove the stored object of this name, and remember the version of its deletion."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from edgekeeper.kube.errors import ApiError, error_from_status
+from edgekeeper.kube.nesting import cut
 from edgekeeper.kube.raw import MalformedObjectError
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -67,6 +68,13 @@ _decode_status = msgspec.json.Decoder(dict).decode
 
 def parse_line(line: bytes) -> Line:
     """Parse a line. Raise MalformedObjectError if it is not an event of a known type."""
+    try:
+        return _parse(line)
+    except RecursionError:
+        return _parse(cut(line))
+
+
+def _parse(line: bytes) -> Line:
     try:
         event = _decode_event(line)
         match event.type:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from edgekeeper.kube.nesting import cut
+
 LONGEST_LINE = 64 * 1024 * 1024
 """The maximum length of a line of a watch in bytes: etcd stores objects of a few megabytes at most."""
 
@@ -42,7 +44,10 @@ _DECODER = msgspec.json.Decoder(_ListBody)
 
 def parse_page(body: bytes) -> tuple[Page, str]:
     """A page, and the continue token of the next one. Raise msgspec.DecodeError if the body is not a list."""
-    listed = _DECODER.decode(body)
+    try:
+        listed = _DECODER.decode(body)
+    except RecursionError:
+        listed = _DECODER.decode(cut(body))
     # `bytes` copies each item out of the body, which would otherwise stay in memory as long as any of its items.
     items = [bytes(item) for item in listed.items or ()]
     token = listed.metadata.continue_

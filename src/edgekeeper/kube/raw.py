@@ -15,6 +15,7 @@ import sys
 import msgspec
 
 from edgekeeper.kube.kinds import Key, Kind
+from edgekeeper.kube.nesting import cut
 
 
 class MalformedObjectError(Exception):
@@ -86,6 +87,8 @@ def _is_comparable(version: str) -> bool:
 def _parsed(raw: bytes) -> _Object:
     try:
         return _decode(raw)
+    except RecursionError:
+        return _parsed(cut(raw))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedObjectError(f"the object cannot be read: {error}") from error
 

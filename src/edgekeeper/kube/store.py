@@ -73,6 +73,8 @@ class Change(NamedTuple):
     new: bytes | None
     initial: bool
     """The object comes from the first list, or existed before a late subscriber subscribed."""
+    received: bytes | None = None
+    """`new` as a watch has sent it, with managedFields. Not to be kept: it is often twice as large."""
 
 
 class Store:

@@ -2,6 +2,7 @@
 
     paused               report it in the status, if the reconciler can; no finalizer is added or removed
     invalid annotation   `Stall`: nothing is created, changed or deleted
+    nested too deeply    `Stall`, unless it is being deleted: deletions go by the status
     being deleted        `finalize` until it is complete, then remove our finalizer; without our finalizer: nothing
     no finalizer yet     add our finalizer, in a write of its own, and requeue, if the reconciler manages the object
     otherwise            `reconcile`
@@ -32,6 +33,7 @@ from edgekeeper.core.outcome import Event, Outcome, done, requeue
 from edgekeeper.kube.deadlines import Deadlines
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.kube.lease import LostLeadershipError
+from edgekeeper.kube.nesting import MOST_LEVELS, is_cut
 from edgekeeper.kube.store import NotSyncedError
 from edgekeeper.runtime.contract import (
     ControllerMetrics,
@@ -78,6 +80,7 @@ class PassRunner:
 
     async def run(self, request: Request) -> Ending:
         """Run the reconciler, write, record events. A failed write is the ending, unless the pass had failed before."""
+        notes().about(request.generation)
         ending = await self._attempt(request)
         report = ending if isinstance(ending, Outcome) else self._explained(request, ending)
         report, refusal = await self._written(request, report)
@@ -121,6 +124,10 @@ class PassRunner:
             return self.reconciler.pause(request) if isinstance(self.reconciler, Pausing) else done()
         if request.deleting and finalizer:
             return await self._finalize(request, finalizer)
+        if is_cut(request.raw):
+            raise Stall(
+                VALIDATION_FAILED, f"the object is nested more than {MOST_LEVELS} levels deep: flatten it"
+            )
         if finalizer and not held and not self.dry_run and self._is_managed(request):
             return requeue(AT_ONCE).writing(claim(finalizer))
         return _checked(await self.reconciler.reconcile(request))

@@ -143,10 +143,12 @@ def test_error_event_of_a_watch_is_an_error_by_its_own_code() -> None:
             timedelta(0),
         ),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:00", "date": "Wed, 21 Oct 2026 07:28:30 GMT"}, None),
+        ({"retry-after": f"Wed, 21 Oct {10**20} 07:28:00 GMT"}, None),
     ],
     ids=[
         *("seconds", "none at all", "absurdly long", "absent", "empty", "a word", "negative"),
         *("date without a clock", "date by the server's clock", "date in the past", "date without a zone"),
+        "date of no year",
     ],
 )
 def test_retry_after_is_read_in_all_its_forms(headers: dict[str, str], expected: timedelta | None) -> None:
@@ -157,6 +159,17 @@ def test_retry_after_is_also_found_in_the_details() -> None:
     tree = {"kind": "Status", "reason": "TooManyRequests", "details": {"retryAfterSeconds": 3}}
     assert error_of(answer(429, tree)).retry_after == timedelta(seconds=3)
     assert error_of(answer(429, tree, retry_after="9")).retry_after == timedelta(seconds=9)
+
+
+@pytest.mark.parametrize("seconds", [86_401, 10**15, 2**63])
+def test_retry_after_of_the_details_is_at_most_a_day(seconds: int) -> None:
+    tree = {"kind": "Status", "details": {"retryAfterSeconds": seconds}}
+    assert error_of(answer(429, tree)).retry_after == timedelta(days=1)
+
+
+@pytest.mark.parametrize("body", [b"[" * 5000, b'{"a":' * 5000], ids=["lists", "objects"])
+def test_body_that_is_nested_too_deeply_makes_an_error(body: bytes) -> None:
+    assert isinstance(error_of(ApiResponse(503, {}, body)), ServerError)
 
 
 _JSON = st.recursive(

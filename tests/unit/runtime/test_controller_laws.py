@@ -6,11 +6,13 @@ import asyncio
 from datetime import timedelta
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekeeper.core.errors import Conflict, Retry, Stall, Wait
 from edgekeeper.core.outcome import Event, Outcome, StatusWrite, done, requeue
+from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.kinds import Key
 from edgekeeper.runtime.contract import Request, Result
 from kubesim.virtual import run_virtual, virtual_time
@@ -194,6 +196,29 @@ async def test_paused_objects_are_left_alone() -> None:
             await until(lambda: toy.passes == 1)
             await settle()
             assert (await place.get())["status"] == {"observedGeneration": 2}
+
+
+@virtual_time
+async def test_object_that_is_nested_too_deeply_stalls_alone_and_can_be_deleted() -> None:
+    async with world() as place:
+        toy = Toy(observe_generation)
+        deep, other = Key("default", "deep"), Key("default", "other")
+        await place.create(widget(deep, mood="edgekeeper.io/nested-too-deeply"))
+        await place.create(widget(other))
+        async with place.operating(toy, finalizer="example.com/cleanup") as operator:
+            await settle()
+            assert {request.key for request in toy.requests} == {other}
+            assert operator.metrics.counts["stalled"] == 1
+            assert operator.metrics.counts["failed"] == 0
+            assert "status" not in await place.get(deep)
+            await place.patch({"spec": {"mood": "good"}}, deep)
+            await until(lambda: toy.requests[-1].key == deep)
+            await place.patch({"spec": {"mood": "edgekeeper.io/nested-too-deeply"}}, deep)
+            await settle()
+            await place.delete(deep)
+            await settle()
+            with pytest.raises(NotFoundError):
+                await place.get(deep)
 
 
 @virtual_time

@@ -224,6 +224,9 @@ SECRETS: dict[str, JsonObject] = {
     "by_name": {"client_secret": CANARY},
     "by_name_nested": {"request": {"headers": {"Authorization": f"Bearer {CANARY}"}}},
     "in_a_secret": {"object": {"kind": "Secret", "data": {"key": CANARY}}},
+    "in_a_change_that_its_name_makes_secret": {
+        "changes": compare([{"name": "TOKEN", "value": CANARY}], [{"name": "TOKEN", "value": "old"}])
+    },
     "in_a_secret_spread_over_the_line": {"kind": "Secret", "name": "s", "data": {"key": CANARY}},
     "in_a_text": {"why": f"request failed: token={CANARY}"},
     "in_an_address": {"url": f"https://user:{CANARY}@example.com/"},
