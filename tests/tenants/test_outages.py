@@ -14,6 +14,7 @@ import pytest
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import Key
 from kubesim.aws.faults import Fault, error, html, refused, silence
+from kubesim.aws.request import Answer
 from kubesim.virtual import virtual_time
 from tests.logs import capture_logs
 from tests.tenants.scene import Fact, Scene, playing
@@ -49,11 +50,18 @@ class Outage:
         scene.estate.has_credentials = True
 
 
+def _answering(body: bytes) -> Fault:
+    """Something else answers every call, and says that it went well."""
+    return Fault("answering", happens=False, spoil=lambda _: Answer(200, {"content-type": "text/xml"}, body))
+
+
 OUTAGES = {
     "unreachable": Outage(SILENT, refused),
     "silent": Outage(SILENT, silence),
     "failing": Outage(SILENT, lambda: error("ServiceUnavailable", "try later", 503)),
     "behind a broken proxy": Outage(SILENT, lambda: html(502)),
+    "behind something else": Outage(SILENT, lambda: _answering(b"<Anything><Else>1</Else></Anything>")),
+    "declaring entities": Outage(SILENT, lambda: _answering(b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')),
     "throttled": Outage(BUSY, lambda: error("Throttling", "Rate exceeded", 400)),
     "expired credentials": Outage(NOBODY, lambda: error("ExpiredToken", "The token is expired", 403)),
     "invalid credentials": Outage(NOBODY, lambda: error("InvalidClientTokenId", "No such key", 403)),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 S = TypeVar("S")
 
-_MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _build_settings(settings: DomainSettings) -> JsonObject:
 
 
 def _parse_domains(answer: JsonObject) -> dict[str, GatewayDomain]:
-    return {shape["DomainName"]: _parse_listed(shape) for shape in answer.get("Items") or ()}
+    return {shape["DomainName"]: _parse_listed(shape) for shape in answer["Items"]}
 
 
 def _parse_listed(shape: JsonObject) -> GatewayDomain:
@@ -209,7 +209,7 @@ def _foreign_settings(shape: JsonObject, configuration: JsonObject) -> Iterator[
 
 
 def _parse_mappings(answer: JsonObject) -> list[ApiMapping]:
-    return [_parse_mapping(shape) for shape in answer.get("Items") or ()]
+    return [_parse_mapping(shape) for shape in answer["Items"]]
 
 
 def _parse_mapping(shape: JsonObject) -> ApiMapping:

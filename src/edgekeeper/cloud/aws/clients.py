@@ -4,7 +4,7 @@ A first client of a service costs a tenth of a second and some megabytes, furthe
 first use, by one task for all who ask, and closed together. `warm_up` makes those that will surely be needed before the
 process calls itself ready, since making them keeps the event loop busy.
 
-Retries are off, because the transport repeats calls. So are redirects and unlimited answers (`http`).
+Retries are off, because the transport repeats calls. So are redirects and unlimited answers (`http`); answers are parsed as `parsers` says.
 Credentials come from the chain that botocore offers: the environment, IAM roles for service accounts, EKS Pod
 Identity, profiles, instance metadata; it refreshes them by itself, and they are looked for again until there are some.
 Other roles are assumed through `sts`.
@@ -39,8 +39,9 @@ from botocore.utils import validate_region_name
 
 from edgekeeper import __version__
 from edgekeeper.cloud.aws.credentials import new_session
-from edgekeeper.cloud.aws.http import GuardedSession, refuse_broken
+from edgekeeper.cloud.aws.http import GuardedSession
 from edgekeeper.cloud.aws.models import keep_models_small
+from edgekeeper.cloud.aws.parsers import parse_guarded, refuse_broken
 from edgekeeper.cloud.aws.roles import OWN, Role
 from edgekeeper.cloud.aws.settings import (
     DEFAULT_SETTINGS,
@@ -48,7 +49,6 @@ from edgekeeper.cloud.aws.settings import (
     AwsSettings,
     InsecureEndpointError,
 )
-from edgekeeper.cloud.aws.timestamps import read_moments_quickly
 
 GLOBAL_REGION: Final = "us-east-1"
 """Where CloudFront, its certificates and Route 53 live, whatever the region of everything else."""
@@ -180,7 +180,7 @@ class AwsClients:
         session: Any = self._session_of(role, credentials)  # its stubs know a type per name of a service
         keep_models_small(session)
         await self._confirm_credentials(session)
-        read_moments_quickly(session)
+        parse_guarded(session)
         creator = session.create_client(
             _BOTOCORE_NAMES.get(service, service),
             region_name=region,

@@ -3,18 +3,14 @@
 Nothing is assumed about what arrives from the network:
 
  - redirects are not followed: AWS sends none, and a signed request must not be sent to another host;
- - an answer has a largest size and is never decompressed (we ask for none that is compressed);
- - aiohttp repeats a GET, PUT or DELETE by itself when a kept connection turns out to be dead. That would be a call
-   without a number, so it is prevented, and the transport decides;
- - a success without a body where there must be one, or with a page of HTML in it, is broken. botocore would read such
-   an answer as an empty listing.
+ - an answer has a largest size, a refusal a smaller one, and neither is decompressed (we ask for none that is compressed);
+ - a request is sent once (`send_once`), and the transport decides about another attempt.
 
 Failures are raised as botocore's own exceptions, which the simulated AWS raises as well, so that one table serves both.
 """
 
 from __future__ import annotations
 
-import re
 import ssl
 from collections.abc import Mapping
 from functools import lru_cache
@@ -33,18 +29,19 @@ from botocore.httpsession import ProxyConfiguration, get_cert_path
 from yarl import URL
 
 from edgekeeper.cloud.aws.answers import BrokenAnswerError
+from edgekeeper.cloud.send_once import NotRepeatedError, send_once
 from edgekeeper.core.redaction import redact_text
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
     from botocore.compat import HTTPHeaders
-    from botocore.model import OperationModel
 
-LARGEST_ANSWER: Final = 16 * 1024 * 1024
-"""Bytes. A page of a hundred tenants or a thousand certificates stays far below one megabyte."""
-
-_FIRST_ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
-_NOT_AN_ANSWER = frozenset({b"html", b"error", b"errorresponse"})
+LARGEST_ANSWER: Final = 4 * 1024 * 1024
+"""Bytes. A page of a hundred tenants or domain names stays far below one megabyte."""
+LARGEST_JSON_ANSWER: Final = 16 * 1024 * 1024
+"""The same for services that speak plain JSON, of which ACM is one: the largest page of certificates fits (`acm.PAGE_SIZE`)."""
+LARGEST_REFUSAL: Final = 512 * 1024
+"""Bytes. Route 53 refuses a batch of a thousand records with one message for each, of less than 400 characters."""
 
 
 class GuardedSession:
@@ -75,7 +72,7 @@ class GuardedSession:
             skip_auto_headers={"CONTENT-TYPE"},
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
-            middlewares=(_once,),
+            middlewares=(send_once,),
         )
         return self
 
@@ -99,7 +96,9 @@ class GuardedSession:
                 proxy=self._proxies.proxy_url_for(request.url),
                 proxy_headers=self._proxies.proxy_headers_for(request.url),
             ) as response:
-                return await _whole_answer(response)
+                return await _whole_answer(response, _largest_answer(request))
+        except NotRepeatedError as failed:
+            raise _failure(failed.error, request.url or "") from failed.error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _failure(error, request.url or "") from error
 
@@ -125,14 +124,6 @@ def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending a request again, by an error that it does not know."""
-    try:
-        return await handler(request)
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _failure(error, str(request.url.origin())) from error
-
-
 class _Body:
     """A body that has been read, where aiobotocore expects one to read."""
 
@@ -143,16 +134,23 @@ class _Body:
         return self._content
 
 
-async def _whole_answer(response: aiohttp.ClientResponse) -> AioAWSResponse:
+def _largest_answer(request: AWSPreparedRequest) -> int:
+    """By what was asked, not by what was answered."""
+    return LARGEST_JSON_ANSWER if "X-Amz-Target" in request.headers else LARGEST_ANSWER
+
+
+async def _whole_answer(response: aiohttp.ClientResponse, largest: int) -> AioAWSResponse:
     if 300 <= response.status < 400:
         target = redact_text(response.headers.get("location", "nowhere"))
         raise BrokenAnswerError(f"redirected to {target}, which is not followed")
+    if response.status >= 300:
+        largest = LARGEST_REFUSAL
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
         size += len(part)
-        if size > LARGEST_ANSWER:
-            raise BrokenAnswerError(f"the answer is larger than {LARGEST_ANSWER} bytes")
+        if size > largest:
+            raise BrokenAnswerError(f"the answer is larger than {largest} bytes")
         parts.append(part)
     headers = cast("HTTPHeaders", {name.lower(): value for name, value in response.headers.items()})
     return AioAWSResponse(str(response.url), response.status, headers, _Body(b"".join(parts)))
@@ -169,27 +167,3 @@ def _failure(error: Exception, url: str) -> Exception:
     if isinstance(error, TimeoutError):
         return ReadTimeoutError(endpoint_url=url, error=error)
     return ConnectionClosedError(endpoint_url=url, error=error)
-
-
-def refuse_broken(operation_model: OperationModel, response_dict: dict[str, Any], **_: Any) -> None:
-    """Refuse a success that botocore would read as an empty answer. Called before any answer is parsed."""
-    status = response_dict["status_code"]
-    if status >= 300 or status == 204 or not _has_body(operation_model):
-        return
-    body: bytes = response_dict["body"].lstrip()
-    name = operation_model.name
-    if not body:
-        raise BrokenAnswerError(f"{name} was answered with nothing")
-    if operation_model.service_model.protocol in {"rest-xml", "query"}:
-        root = _FIRST_ELEMENT.search(body)
-        if root is None or root[1].lower() in _NOT_AN_ANSWER:
-            raise BrokenAnswerError(f"{name} was answered with something else than its result")
-    elif not body.startswith(b"{"):
-        raise BrokenAnswerError(f"{name} was answered with something else than an object")
-
-
-def _has_body(operation_model: OperationModel) -> bool:
-    shape = operation_model.output_shape
-    if shape is None:
-        return False
-    return any("location" not in member.serialization for member in shape.members.values())

@@ -1,6 +1,6 @@
 """Certificates that tenants of CloudFront use: those that CloudFront manages, mirrored, and the names of any other.
 
-One page of a listing of ACM has up to a thousand certificates, so the managed ones are mirrored. Others are described one
+A page of a listing of ACM has up to 500 certificates, so the managed ones are mirrored. Others are described one
 by one and cached. If IAM denies listing or describing, that is logged once, and the result is "not known".
 """
 

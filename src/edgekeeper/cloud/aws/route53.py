@@ -109,7 +109,7 @@ class Route53:
 
 def _parse_zones(answer: JsonObject) -> dict[str, HostedZone]:
     _confirm_listing(answer)
-    zones = map(_parse_zone, answer.get("HostedZones") or ())
+    zones = map(_parse_zone, answer["HostedZones"])
     return {zone.id: zone for zone in zones}
 
 
@@ -124,7 +124,7 @@ def _parse_zone(shape: JsonObject) -> HostedZone:
 
 def _parse_records(answer: JsonObject) -> dict[RecordKey, Record]:
     _confirm_listing(answer)
-    records = map(parse_record, answer.get("ResourceRecordSets") or ())
+    records = map(parse_record, answer["ResourceRecordSets"])
     return {record.key: record for record in records}
 
 

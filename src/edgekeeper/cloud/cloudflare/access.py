@@ -51,11 +51,6 @@ class Access:
         async for page in self._documents({}):
             yield {application.id: application for application in map(application_of, page)}
 
-    async def applications_of(self, domain: str) -> list[Application]:
-        """The applications of exactly this domain."""
-        pages = self._documents({"domain": domain, "exact": "true"})
-        return [application_of(document) async for page in pages for document in page]
-
     async def application(self, application_id: str) -> Application | None:
         """The application, or None if it does not exist."""
         call = self._call_to(operations.GET_APPLICATION, application=application_id)
@@ -92,17 +87,6 @@ class Access:
         return self.written_applications.put(application.id, application)
 
     # Policies that belong to one application
-
-    async def application_policies(self, application_id: str) -> list[AttachedPolicy]:
-        """The policies of an application, reusable ones among them."""
-        call = self._call_to(operations.LIST_APPLICATION_POLICIES, application=application_id)
-        pages = self._client.pages(call, AttachedPolicy, _PER_PAGE)
-        return [policy async for page in pages for policy in page]
-
-    async def application_policy(self, application_id: str, policy_id: str) -> AttachedPolicy | None:
-        """A policy of an application, or None where there is none."""
-        call = self._call_to(operations.GET_APPLICATION_POLICY, application=application_id, policy=policy_id)
-        return await self._client.find(call, AttachedPolicy)
 
     async def create_application_policy(self, application: Application, fields: JsonObject) -> Application:
         """Add a policy to an application. Look whether it has one like it first: this is not repeatable."""

@@ -1,8 +1,8 @@
 """Sends HTTP requests to Cloudflare with aiohttp. Tests send them to the simulation instead.
 
 Responses are not trusted: their size is limited, compressed and decompressed; redirects are not followed, because the
-token must not be sent to another host; cookies are not stored. The transport sets timeouts. aiohttp's own retry on a closed
-connection is disabled, because it would bypass the transport.
+token must not be sent to another host; cookies are not stored. The transport sets timeouts, and a request is sent once
+(`send_once`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Protocol
 import aiohttp
 from yarl import URL
 
+from edgekeeper.cloud.send_once import NotRepeatedError, send_once
 from edgekeeper.core.redaction import redact_text
 
 _MIB = 1024 * 1024
@@ -73,6 +74,8 @@ class HttpSender:
                 allow_redirects=False,
             ) as response:
                 raw = await self._read(response.content)
+        except NotRepeatedError as failed:
+            raise _no_answer(failed.error) from failed.error
         except aiohttp.ClientError as error:
             raise _no_answer(error) from error
         received = {name.lower(): value for name, value in response.headers.items()}
@@ -90,7 +93,7 @@ class HttpSender:
                 connector=aiohttp.TCPConnector(limit=options.connections, ttl_dns_cache=30),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=options.connect.total_seconds()),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                middlewares=(_once,),
+                middlewares=(send_once,),
                 auto_decompress=False,
                 trust_env=options.proxy_from_environment,
             )
@@ -125,14 +128,6 @@ class HttpSender:
 
     def _too_large(self) -> NoAnswerError:
         return NoAnswerError(f"the response is larger than {self._options.largest_answer} bytes")
-
-
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Disable aiohttp's own retry, by raising an error that it does not handle."""
-    try:
-        return await handler(request)
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _no_answer(error) from error
 
 
 def _no_answer(error: Exception) -> NoAnswerError:

@@ -37,7 +37,7 @@ async def preview_tenants(
         if dns is not None:
             await account.dns.zone(dns.hosted_zone_id, dns.assume_role_arn).mirror.wait_listed()
 
-    store = store_of(KIND, objects)
+    store = await store_of(KIND, objects)
     claims.objects.follow(KIND, [store])
     kind = tenant_kind(account, Memory(account.clock), claims, options)
     previewer = Previewer(kind, store, listed)

@@ -139,12 +139,13 @@ class Reporter:
         """The ETag of the tenant, once it matches the spec.
 
         Until then the old one is kept. A differing ETag makes the next pass read the tenant, because listings do not
-        contain the parameters to compare.
+        contain the parameters to compare. A tenant that was only adopted has not been compared yet.
         """
         tenant, is_sent = self.after.tenant, isinstance(self.step, do.CreateTenant | do.UpdateTenant)
         if tenant is None:
             return ""
-        return tenant.etag if is_sent or not self.result.plan.differences else self.after.status.e_tag
+        differs = bool(self.result.plan.differences) or isinstance(self.step, do.AdoptTenant)
+        return tenant.etag if is_sent or not differs else self.after.status.e_tag
 
     @property
     def _is_withdrawing(self) -> bool:

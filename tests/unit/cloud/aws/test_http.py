@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web
+from botocore.session import get_session
 from prometheus_client import CollectorRegistry
 
 from edgekeeper.cloud.aws import http
 from edgekeeper.cloud.aws.access import AwsAccess
+from edgekeeper.cloud.aws.acm import PAGE_SIZE, Acm
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.cloudfront import CloudFront
+from edgekeeper.cloud.aws.dns.changes import Action, Change
+from edgekeeper.cloud.aws.dns.records import Record
 from edgekeeper.cloud.aws.lambda_policy import LambdaPolicies
 from edgekeeper.cloud.aws.route53 import Route53
 from edgekeeper.cloud.aws.settings import AwsSettings
@@ -28,6 +34,7 @@ from tests.unit.cloud.aws.world import session_of
 
 Respond = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 XML = {"content-type": "text/xml"}
+CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/11111111-1111-1111-1111-111111111111"
 
 
 class _OneAttempt:
@@ -119,6 +126,8 @@ PAGE = b"<html><head><title>Sign in</title></head><body>Please sign in.</body></
         pytest.param(_answer(200, b"<!DOCTYPE html>\n" + PAGE), id="a page with its type"),
         pytest.param(_answer(200, b"just a moment"), id="prose"),
         pytest.param(_answer(200, b"<ErrorResponse><Error/></ErrorResponse>"), id="an error called success"),
+        pytest.param(_answer(200, b"<Anything><Else>1</Else></Anything>"), id="a result of something else"),
+        pytest.param(_answer(200, b"<x:Anything xmlns:x='y'/>"), id="nothing of something else"),
         pytest.param(_answer(200, b"<ListDistributionTenantsResult><DistributionTen"), id="cut off"),
         pytest.param(_answer(200, b"\x1f\x8b\x08\x00" + b"\x00" * 64, content_encoding="gzip"), id="packed"),
         pytest.param(_answer(503, PAGE), id="a page with an error"),
@@ -145,9 +154,9 @@ async def test_broken_answer_is_never_an_empty_listing(
     [
         b"<ListResourceRecordSetsResponse></ListResourceRecordSetsResponse>",
         b"<ListResourceRecordSetsResponse><IsTruncated>true</IsTruncated></ListResourceRecordSetsResponse>",
-        b"<Anything><Else>1</Else></Anything>",
+        b"<ListResourceRecordSetsResponse><IsTruncated>false</IsTruncated></ListResourceRecordSetsResponse>",
     ],
-    ids=["without its sign", "that goes on nowhere", "of something else"],
+    ids=["without its sign", "that goes on nowhere", "without its records"],
 )
 async def test_listing_of_records_must_say_that_it_is_complete(body: bytes) -> None:
     async with _hostile(_answer(200, body)) as (access, _):
@@ -175,6 +184,88 @@ async def test_json_answer_must_be_an_object(body: bytes) -> None:
     async with _hostile(_answer(200, body)) as (access, _):
         with pytest.raises(_RepeatedError):
             await LambdaPolicies(access.caller()).read("shop")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"Tags":[{"Key":',
+        b'{"Tags":[]',
+        b'{"Tags":[]}}',
+        b'{"Tags":[{"Key":"\xff"}]}',
+        b'{"Tags":' + b"[" * 5000,
+    ],
+    ids=["in a tag", "before its end", "after its end", "no text", "nested"],
+)
+async def test_json_that_does_not_decode_is_never_an_absence_of_tags(body: bytes) -> None:
+    async with _hostile(_answer(200, body)) as (access, _):
+        with pytest.raises(_RepeatedError):
+            await Acm(access.caller()).tags(CERTIFICATE)
+
+
+async def test_tags_of_a_certificate_are_always_listed() -> None:
+    async with _hostile(_answer(200, b'{"Tags":[]}')) as (access, _):
+        assert await Acm(access.caller()).tags(CERTIFICATE) == {}
+    async with _hostile(_answer(200, b"{}")) as (access, _):
+        with pytest.raises(PassError, match="the answer lacks something"):
+            await Acm(access.caller()).tags(CERTIFICATE)
+
+
+async def test_entity_in_json_is_text() -> None:
+    function = {"FunctionArn": "arn:aws:lambda:eu-west-1:1:function:shop", "Description": "reads <!ENTITY>"}
+    async with _hostile(_answer(200, json.dumps({"Configuration": function}).encode())) as (access, _):
+        assert await LambdaPolicies(access.caller()).find_function("shop") == function["FunctionArn"]
+
+
+async def test_entity_in_xml_is_refused() -> None:
+    body = b'<!DOCTYPE a [<!ENTITY b "c">]><ListDistributionTenantsResult/>'
+    async with _hostile(_answer(200, body)) as (access, _):
+        with pytest.raises(_RepeatedError):
+            [page async for page in CloudFront(access.caller()).tenants()]
+
+
+def _longest(shape: Any) -> Any:
+    """The longest value that a shape of an API allows."""
+    match shape.type_name:
+        case "structure":
+            return {name: _longest(member) for name, member in shape.members.items()}
+        case "list":
+            return list(shape.member.enum) or [_longest(shape.member)] * shape.metadata["max"]
+        case "string":
+            return max(shape.enum, key=len) if shape.enum else "a" * shape.metadata["max"]
+        case "timestamp":
+            return 1_767_270_600.123
+        case _:
+            return False
+
+
+async def test_largest_page_of_certificates_is_read() -> None:
+    acm = get_session().get_service_model("acm")
+    output: Any = acm.operation_model("ListCertificates").output_shape
+    summary = _longest(output.members["CertificateSummaryList"].member)
+    listed = [{**summary, "CertificateArn": f"{number:02048}"} for number in range(PAGE_SIZE)]
+    body = {"NextToken": _longest(output.members["NextToken"]), "CertificateSummaryList": listed}
+    async with _hostile(_answer(200, json.dumps(body).encode())) as (access, _):
+        page = await anext(Acm(access.caller()).certificates())
+    assert len(page) == PAGE_SIZE
+
+
+def _refused_batch(count: int) -> bytes:
+    """A batch of so many records with the longest names, as Route 53 refuses it."""
+    name = ".".join(["a" * 63] * 4)
+    text = f"[Tried to create resource record set [name='{name}', type='CNAME'] but it already exists]"
+    error = f"<Error><Code>InvalidChangeBatch</Code><Message>[{', '.join([text] * count)}]</Message></Error>"
+    return f"<ErrorResponse>{error}</ErrorResponse>".encode()
+
+
+async def test_longest_refusal_is_read_and_a_longer_one_is_none() -> None:
+    change = Change(Action.CREATE, Record("a.example.com", "CNAME", 300, ("b.example.com",)))
+    async with _hostile(_answer(400, _refused_batch(1_000))) as (access, _):
+        with pytest.raises(PassError, match="already exists"):
+            await Route53(access.caller()).change("Z1", [change])
+    async with _hostile(_answer(400, _refused_batch(2_000))) as (access, _):
+        with pytest.raises(PassError, match="larger than 524288 bytes"):
+            await Route53(access.caller()).change("Z1", [change])
 
 
 async def test_page_that_leads_to_itself_ends_the_listing() -> None:

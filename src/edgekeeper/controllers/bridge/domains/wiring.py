@@ -174,7 +174,7 @@ class DomainModule(PlannableModule, ClaimingModule, ImportableModule):
         self, process: Process, values: FlagValues, objects: Iterable[JsonObject], keys: Sequence[Key]
     ) -> list[Preview]:
         account, client = process.aws, process.services.client
-        store, cluster = store_of(KIND, objects), domain_cluster()
+        store, cluster = await store_of(KIND, objects), domain_cluster()
         process.claims.objects.follow(KIND, [store])
         await list_references(client, cluster)
         options, memory = DomainOptions.chosen(process.options, values), Memory(process.services.clock)

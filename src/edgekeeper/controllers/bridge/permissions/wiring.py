@@ -92,7 +92,7 @@ class PermissionModule(PlannableModule):
         async def listed(_: Request) -> None:
             """There is nothing to list."""
 
-        store = store_of(KIND, objects)
+        store = await store_of(KIND, objects)
         process.claims.objects.follow(KIND, [store])
         cluster = permission_cluster()
         await list_references(process.services.client, cluster)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from edgekeeper.cloud.aws.clients import AwsClients
 from edgekeeper.cloud.aws.credentials import static_session
+from edgekeeper.cloud.aws.parsers import read_moment
 from edgekeeper.cloud.aws.settings import AwsSettings
-from edgekeeper.cloud.aws.timestamps import read_moment
 
 
 @pytest.mark.parametrize(
