@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from edgekeeper.cli.explain import answer
 from edgekeeper.cli.graph import drawn
 from edgekeeper.controllers.composition.live_states import LiveInstance, UnknownInstanceError, read_instance
 from edgekeeper.core.calls import CallRecord, Calls
 from edgekeeper.kube.client import KubeClient
-from edgekeeper.kube.kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, Key
+from edgekeeper.kube.kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, Key, Kind
 from kubesim.plane.plane import PlaneConfig
 from kubesim.plane.request import User
 from kubesim.virtual import LoopClock, virtual_time
@@ -125,6 +126,37 @@ async def test_instance_that_is_not_there_is_an_error_that_says_what_there_is() 
             await look(scene, "site")
         with pytest.raises(UnknownInstanceError, match="WebApp default/shop does not exist"):
             await look(scene)
+
+
+@virtual_time
+async def test_kind_of_several_groups_is_named_with_its_group() -> None:
+    elsewhere = Kind("example.com", "v1alpha1", "WebApp", "webapps")
+    async with scenery() as scene, scene.operating():
+        await scene.create(definition("a", config_map("here")))
+        await scene.create(definition("b", config_map("there", "there"), group="example.com"))
+        await instantiate(scene, "shop")
+        await instantiate(scene, "shop", elsewhere)
+        choices = "define webapp: say WebApp.example.com or WebApp.kro.run"
+        with pytest.raises(UnknownInstanceError, match=choices):
+            await look(scene)
+        assert (await look(scene, "webapp.kro.run")).states == {"here": "Ready"}
+        live = await look(scene, "WebApp.example.com")
+        assert (live.kind, live.states) == (elsewhere, {"there": "Ready"})
+
+
+@virtual_time
+async def test_explanation_follows_the_graph_of_the_right_group() -> None:
+    elsewhere = Kind("example.com", "v1alpha1", "WebApp", "webapps")
+    failing = {"type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable"}
+    async with scenery() as scene, scene.operating():
+        await scene.create(definition("a", config_map("here")))
+        await scene.create(definition("b", *DEPLOYED, spec=FIELDS, group="example.com"))
+        await instantiate(scene, "shop", elsewhere)
+        status = {"status": {"conditions": [failing]}}
+        await scene.user.merge_patch(DEPLOYMENT, Key("default", "shop"), status, subresource="status")
+        await scene.settle()
+        found = await answer(scene.user, scene.clock, "webapp.example.com", "shop", "default")
+        assert [one.role for one in found.causes] == ["resource deployment"]
 
 
 @virtual_time

@@ -1,7 +1,7 @@
 """Every example of docs/platform-apis.md does what the page says: files are written and commands run, from top to bottom.
 
 Commands with files run as they are. What the page does with kubectl is done to an embedded cluster in which the operator
-runs, with no more rights than the page gives it; `…` stands for text that the page leaves out.
+runs, with no more rights than the page gives it. (tests/docs follows the page with the real kubectl and all rights.)
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,39 +28,14 @@ from kubesim.plane.request import User
 from kubesim.virtual import LoopClock, virtual_time
 from tests.composition.definitions.scene import DefinitionScene, scenery
 from tests.composition.definitions.test_rights import BINDING, OWN_RULES, ROLE
+from tests.docs.comparison import agrees
+from tests.docs.page import Example, examples, read
 
-PAGE = Path(__file__).parents[2] / "docs" / "platform-apis.md"
-BLOCK = re.compile(
-    r'^```(?P<form>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.DOTALL | re.MULTILINE
-)
+PAGE = read("docs/platform-apis.md")
 CONDITION = re.compile(r'\{\.status\.conditions\[\?\(@\.type=="(\w+)"\)\]\.(\w+)\}')
 OPERATOR = "system:serviceaccount:edgekeeper:edgekeeper"
 TOKEN = "of-the-operator"
-
-
-@dataclass(frozen=True)
-class Example:
-    """A file, or a command with what it prints."""
-
-    file: str = ""
-    text: str = ""
-    command: str = ""
-
-
-def examples() -> Iterator[Example]:
-    for block in BLOCK.finditer(PAGE.read_text()):
-        if block["form"] == "yaml":
-            yield Example(file=block["title"], text=block["text"])
-            continue
-        assert block["form"] == "console"
-        for step in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
-            command, _, printed = step.partition("\n")
-            yield Example(command=command, text=printed)
-
-
-def agrees(printed: str, shown: str) -> bool:
-    pattern = ".*".join(re.escape(part) for part in shown.rstrip("\n").split("…"))
-    return re.fullmatch(pattern, printed.rstrip("\n"), re.DOTALL) is not None
+RESOURCES = {"rgd": "resourcegraphdefinitions", "webapp": "webapps"}
 
 
 class Reader:
@@ -71,6 +45,7 @@ class Reader:
         self._folder = folder
         self._scene = scene
         self._capsys = capsys
+        self._applied: set[tuple[str, Key]] = set()
         self.done: list[str] = []
 
     async def follow(self, example: Example) -> None:
@@ -87,6 +62,8 @@ class Reader:
         words = shlex.split(command)
         if words[:3] == ["kubectl", "apply", "-f"]:
             return await self._apply(words[3])
+        if words[:2] == ["kubectl", "wait"]:
+            return await self._wait(words[2], words[3])
         if words[:2] == ["kubectl", "get"]:
             resource, name, _, form = words[2:]
             return await self._get(resource, name, form)
@@ -118,21 +95,33 @@ class Reader:
         return done.stdout
 
     async def _apply(self, file: str) -> str:
+        """Do what kubectl does, and say what it says."""
         discovery = Discovery(self._scene.user, self._scene.clock)
+        told = []
         for body in yaml.safe_load_all((self._folder / file).read_text()):
             group, _, version = str(body["apiVersion"]).rpartition("/")
             served = await discovery.find(group, body["kind"], version)
             assert served is not None
             key = Key("default" if served.kind.namespaced else "", body["metadata"]["name"])
+            verb = "configured" if (body["kind"], key) in self._applied else "created"
+            self._applied.add((body["kind"], key))
+            told.append(f"{body['kind'].lower()}.{group}/{key.name} {verb}")
             fields = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
             await self._scene.user.apply(served.kind, key, fields, manager="kubectl", force=True)
         await self._scene.settle(60)
-        return ""
+        return "\n".join(told)
+
+    async def _wait(self, subject: str, awaited: str) -> str:
+        """The operator has come to rest: what is waited for has happened, or never does."""
+        resource, name = subject.split("/")
+        type_, _, status = awaited.removeprefix("--for=condition=").partition("=")
+        form = f'jsonpath={{.status.conditions[?(@.type=="{type_}")].status}}'
+        assert await self._get(resource, name, form) == (status or "True")
+        return f"{RESOURCES[resource].removesuffix('s')}.kro.run/{name} condition met"
 
     async def _get(self, resource: str, name: str, form: str) -> str:
         discovery = Discovery(self._scene.user, self._scene.clock)
-        plural = {"rgd": "resourcegraphdefinitions", "webapp": "webapps"}[resource]
-        served = await discovery.find_resource("kro.run", plural)
+        served = await discovery.find_resource("kro.run", RESOURCES[resource])
         assert served is not None
         key = Key("default" if served.kind.namespaced else "", name)
         found = await self._scene.user.get(served.kind, key)
@@ -183,7 +172,7 @@ def test_examples_of_the_page_do_what_it_says(
     async def scenario() -> list[str]:
         async with scene_with_own_rights() as scene, scene.operating(TOKEN):
             reader = Reader(tmp_path, scene, capsys)
-            for example in examples():
+            for example in examples(PAGE):
                 await reader.follow(example)
             return reader.done
 
@@ -193,7 +182,7 @@ def test_examples_of_the_page_do_what_it_says(
 @virtual_time
 async def test_rights_of_the_page_are_those_that_the_definition_needs() -> None:
     """The operator itself prints them where it has none but its own."""
-    files = {one.file: one.text for one in examples() if one.file}
+    files = {one.file: one.text for one in examples(PAGE) if one.file}
     async with scene_with_own_rights() as scene, scene.operating(TOKEN):
         body = yaml.safe_load(files["webapp.yaml"])
         await scene.create({"metadata": body["metadata"], "spec": body["spec"]})

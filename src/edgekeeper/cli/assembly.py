@@ -239,14 +239,16 @@ class Operator:
     def preview_process(self) -> Process:
         """The services for previews. They have their own mirrors, since changes in those of controllers requeue objects.
 
-        All clients refuse to change anything. Budgets are those of the process.
+        They have their own watches, which end with a preview. All clients refuse to change anything. Budgets are those of
+        the process.
         """
         clock, metrics = self.services.clock, CloudMetrics(CollectorRegistry())
+        client = self.client.guarded(_refuse_write)
         cloud = CloudTransport(self.calls, clock, self.cloud.budget, metrics, dry_run=True)
         access = None if self.access is None else AwsAccess(cloud, self.access.clients, clock)
         return replace(
             self.process,
-            services=replace(self.services, client=self.client.guarded(_refuse_write)),
+            services=replace(self.services, client=client, informers=Informers(client, clock)),
             claims=Claims(),
             made={},
             registry=CollectorRegistry(),

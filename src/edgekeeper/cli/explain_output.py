@@ -1,7 +1,7 @@
 """Print explanations as text or as a document.
 
 HTTPRoute apps/wiki is not ready: CredentialNotFound
-  Ready is False for 3m: Secret apps/cloudflare does not exist
+  Ready has been False for 3m: Secret apps/cloudflare does not exist
   cause: the Secret with the API token, or its key, does not exist, or the operator may not read it
   do:    create the Secret …
   └ Secret apps/cloudflare (the API token) does not exist
@@ -60,12 +60,12 @@ class Printer:
             yield from self._lines(cause, inner)
 
     def _problem(self, problem: Problem, indent: str, *, is_ready: bool) -> Iterator[Text]:
-        said = f"{problem.source} is {problem.status}" if problem.source else problem.reason
         age = short_age(problem.since, self._now)
-        since = f" for {age}" if age and problem.source else ""
-        reason = f" ({problem.reason})" if problem.source and problem.reason else ""
+        state = f"has been {problem.status} for {age}" if age else f"is {problem.status}"
+        reason = f" ({problem.reason})" if problem.reason else ""
+        said = f"{problem.source} {state}{reason}" if problem.source else problem.reason
         message = f": {problem.message}" if problem.message else ""
-        yield Text(f"{indent}{said}{since}{reason}{message}", "yellow")
+        yield Text(f"{indent}{said}{message}", "yellow")
         remedy = problem.remedy
         if remedy is None or is_ready:
             return

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from edgekeeper.cli.assembly import OperatorOptions, assembled
 from edgekeeper.cli.crds import INSTALL
@@ -24,11 +23,14 @@ from edgekeeper.cli.help import Command
 from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.kinds import module_of, plannable
 from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
+from edgekeeper.cli.plan_instances import InstanceSelection, list_objects, preview_instances
 from edgekeeper.cli.plan_output import print_text, render_json
 from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.reaching import explain, identify
 from edgekeeper.cli.terminal import open_console
 from edgekeeper.cloud.aws.settings import AwsConfigError
+from edgekeeper.controllers.composition.module import DefinitionModule, composition_options
+from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
@@ -59,12 +61,18 @@ class PlanRequest:
     """The objects to plan for."""
 
     targets: tuple[tuple[PlannableModule, str], ...] = ()
-    """Objects of the cluster, by kind and name; all objects, if neither targets nor manifests are given."""
+    """Objects of the cluster, by kind and name; all objects, if neither targets nor instances nor manifests are given."""
     manifests: tuple[Manifest, ...] = ()
     namespace: str = ""
     """The namespace of targets, and of manifests that have none."""
     only_namespace: bool = False
     """Whether to plan only for objects of that namespace."""
+    instances: tuple[tuple[str, str], ...] = ()
+    """Instances of kinds that the cluster defines, by kind and name."""
+
+    @property
+    def is_everything(self) -> bool:
+        return not (self.targets or self.instances or self.manifests)
 
 
 @click.command(
@@ -73,6 +81,7 @@ class PlanRequest:
     examples=[
         ("edgekeeper plan", "every object of the cluster"),
         ("edgekeeper plan dt/shop -n edge", "one of them"),
+        ("edgekeeper plan webapp/shop", "an instance of a composed kind"),
         ("edgekeeper plan -f shop.yaml", "a manifest that is not applied yet"),
         ("edgekeeper plan -o json", "as JSON, for scripts"),
     ],
@@ -124,7 +133,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     """
     if targets and paths:
         raise click.UsageError("name objects, or give manifests with -f, but not both")
-    named = tuple(map(_target_of, targets))
+    named, instances = _targets_of(targets)
     manifests = tuple(load_manifests(paths))
     if paths and not manifests:
         raise CommandError(f"nothing is declared in {', '.join(map(str, paths))}", KUBERNETES_FORM)
@@ -134,7 +143,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
         clients = kinds.aws_clients()
     except (ConfigError, AwsConfigError) as error:
         raise CommandError(str(error)) from error
-    request = PlanRequest(named, manifests, namespace or cluster.namespace, bool(namespace))
+    request = PlanRequest(named, manifests, namespace or cluster.namespace, bool(namespace), instances)
     own_namespace = kinds.operator_namespace or cluster.namespace
     kinds = replace(kinds, common=replace(kinds.common, namespace=own_namespace))
     previews = asyncio.run(_answer(request, kinds, cluster, clients))
@@ -145,12 +154,22 @@ def plan(  # noqa: PLR0913 - one parameter per option
     return exit_code(previews)
 
 
-def _target_of(target: str) -> tuple[PlannableModule, str]:
-    kind, _, name = target.partition("/")
-    module = module_of(kind)
-    if module is None or not name:
-        raise click.UsageError(f"{target!r} is not KIND/NAME, such as dt/shop or DistributionTenant/shop")
-    return module, name
+def _targets_of(
+    targets: Sequence[str],
+) -> tuple[tuple[tuple[PlannableModule, str], ...], tuple[tuple[str, str], ...]]:
+    """Objects of our kinds, and of others, which definitions of the cluster may define."""
+    named: list[tuple[PlannableModule, str]] = []
+    others: list[tuple[str, str]] = []
+    for target in targets:
+        kind, _, name = target.partition("/")
+        if not kind or not name:
+            raise click.UsageError(f"{target!r} is not KIND/NAME, such as dt/shop or DistributionTenant/shop")
+        module = module_of(kind)
+        if module is not None:
+            named.append((module, name))
+        else:
+            others.append((kind, name))
+    return tuple(named), tuple(others)
 
 
 def exit_code(previews: Sequence[Preview]) -> ExitCode:
@@ -212,9 +231,17 @@ async def answer(
                 for draft in drafts
                 for preview in (*draft.refused, *await _previews(draft, process, kinds.values))
             ]
+            if request.instances or (_has_compositions(kinds) and request.is_everything):
+                selection = InstanceSelection(request.instances, request.namespace, request.only_namespace)
+                allowed = composition_options(kinds.common, kinds.values)
+                previews += await preview_instances(operator.services, selection, allowed)
     except AwsConfigError as error:
         raise CommandError(str(error)) from error
     return sorted(previews, key=lambda preview: (preview.kind, preview.key))
+
+
+def _has_compositions(kinds: KindSettings) -> bool:
+    return any(isinstance(module, DefinitionModule) for module in kinds.modules)
 
 
 @dataclass(frozen=True)
@@ -231,7 +258,7 @@ def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[Pl
     """The kinds of the targets or manifests; all kinds if there are neither."""
     named = {module.name for module, _ in request.targets}
     for module in plannable(kinds.modules):
-        if request.targets and module.name not in named:
+        if (request.targets or request.instances) and module.name not in named:
             continue
         if request.manifests and not _planned(module, request):
             continue
@@ -259,7 +286,7 @@ async def _previews(draft: _Draft, process: Process, values: FlagValues) -> list
 async def _drafts(request: PlanRequest, kinds: KindSettings, client: KubeClient) -> list[_Draft]:
     """A draft for each kind in request. Kinds that the cluster does not serve are left out, unless they are asked for.
 
-    Raise CommandError if no kind is left.
+    Raise CommandError if no kind is left, and there are no compositions either.
     """
     drafts: list[_Draft] = []
     missing: list[Kind] = []
@@ -273,26 +300,30 @@ async def _drafts(request: PlanRequest, kinds: KindSettings, client: KubeClient)
                 continue
         objects, refused = _proposed(module, request, live)
         drafts.append(_Draft(module, objects, _chosen(module, request, live, objects), refused))
-    if missing and (request.targets or not drafts):
+    is_nothing = not (drafts or request.instances)
+    if missing and (request.targets or (is_nothing and not await _has_definitions(kinds, client))):
         raise CommandError(f"the cluster does not serve {missing[0].qualified_plural}", INSTALL)
     return drafts
+
+
+async def _has_definitions(kinds: KindSettings, client: KubeClient) -> bool:
+    """Whether compositions are planned for, and definitions of them can be listed."""
+    if not _has_compositions(kinds):
+        return False
+    try:
+        async for _ in client.pages(DEFINITION_KIND, metadata_only=True):
+            break
+    except (NotFoundError, ForbiddenError):
+        return False
+    return True
 
 
 async def _list(module: PlannableModule, client: KubeClient, request: PlanRequest) -> dict[Key, JsonObject]:
     """All objects of the cluster, or only those of the namespace if RBAC denies listing all."""
     try:
-        return await _list_within(module.kind, client, "")
+        return await list_objects(client, module.kind, "")
     except ForbiddenError:
-        return await _list_within(module.kind, client, request.namespace)
-
-
-async def _list_within(kind: Kind, client: KubeClient, namespace: str) -> dict[Key, JsonObject]:
-    listed: dict[Key, JsonObject] = {}
-    async for page in client.pages(kind, namespace=namespace):
-        for raw in page.items:
-            obj: JsonObject = msgspec.json.decode(raw)
-            listed[Key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])] = obj
-    return listed
+        return await list_objects(client, module.kind, request.namespace)
 
 
 def _proposed(

@@ -17,12 +17,10 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from edgekeeper.core.delta import ABSENT, Difference, diff
-from edgekeeper.core.drift import Change
+from edgekeeper.core.delta import ABSENT, Difference, diff, redacted_value
 from edgekeeper.core.json import JsonObject
-from edgekeeper.core.redaction import redact
 from edgekeeper.core.steps import Effect, Step
-from edgekeeper.lifecycle.preview import Preview, Verdict
+from edgekeeper.lifecycle.preview import Preview, Verdict, cause_of
 
 _TO_BE_DELETED = "to be deleted"
 _VERDICT_TEXTS = {
@@ -44,8 +42,6 @@ _STYLES = {
     Verdict.FAILED: "red",
 }
 _SIGNS = {"+": "green", "-": "red"}
-_SHOWN_CHANGES = frozenset({Change.SPEC_CHANGE, Change.DRIFT})
-"""The kinds of change that are shown as the cause of a plan."""
 
 
 # Text
@@ -83,17 +79,8 @@ def _verdict_text(preview: Preview) -> str:
 
 
 def _why(preview: Preview) -> str:
-    if preview.error is not None:
-        return f" ({preview.error.reason})"
-    if preview.verdict is Verdict.DRIFTED:
-        return f" (the policy is {preview.policy})"
-    if preview.verdict is Verdict.ORPHANED:
-        return f" ({', '.join(preview.kept) or 'nothing'})"
-    return (
-        f" ({preview.change})"
-        if preview.verdict is Verdict.CHANGES and preview.change in _SHOWN_CHANGES
-        else ""
-    )
+    cause = cause_of(preview)
+    return f" ({cause})" if cause else ""
 
 
 def _changes(effects: Iterable[Difference]) -> Iterator[Text]:
@@ -143,5 +130,5 @@ def _difference(difference: Difference) -> JsonObject:
     sides = {"before": difference.before, "after": difference.after}
     return {
         "path": difference.path,
-        **{side: redact(value) for side, value in sides.items() if value is not ABSENT},
+        **{side: redacted_value(difference, value) for side, value in sides.items() if value is not ABSENT},
     }

@@ -7,6 +7,7 @@ from functools import partial
 
 from edgekeeper import __version__
 from edgekeeper.cli.assembly import Operator
+from edgekeeper.controllers.composition.definition_instances import instance_limits
 from edgekeeper.controllers.composition.definition_shared import Composition
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.tracing import Tracer
@@ -33,19 +34,22 @@ def add_status_page(operator: Operator) -> StatusPage:
     journal, services = operator.calls.tracer, operator.services
     if not isinstance(journal, Journal):
         raise TypeError("the process has no journal")
-    directory = Directory(services.informers, operator.options.modules)
+    options = operator.options
+    directory = Directory(services.informers, options.modules, options.common.drift_policy)
     hub = Hub(directory.row, secrets.token_hex(4), _about(operator))
     directory.on_rows, directory.on_spec = hub.rows_changed, journal.spec_changed
     directory.is_own_write = journal.is_own_write
     journal.on_entry = hub.entry_added
+    graphs = _graphs(operator, directory)
     site = Site(
         directory,
         journal,
         services.informers,
         operator.cloud.budget,
-        Plans(directory, operator.preview_process, operator.options.values, services.clock),
-        _graphs(operator),
+        Plans(directory, operator.preview_process, operator.options.values, services.clock, graphs),
+        graphs,
         links=not operator.options.link_token,
+        read=operator.client.get,
         next_pass=partial(_next_pass, operator),
     )
     page = StatusPage(site, hub, _gate(operator))
@@ -60,11 +64,20 @@ def _gate(operator: Operator) -> Gate:
     return ReviewGate(MetricsAuthorizer(operator.client, clock, PATH), clock)
 
 
-def _graphs(operator: Operator) -> Graphs | None:
+def _graphs(operator: Operator, directory: Directory) -> Graphs | None:
     shared = operator.process.made.get(Composition)
     if not isinstance(shared, Composition):
         return None
-    return Graphs(operator.client, operator.services.clock, shared.graphs)
+    graphs = Graphs(
+        operator.client,
+        operator.services.clock,
+        shared.graphs,
+        lambda id_: directory.row(id_) is not None,
+        instance_limits(shared.options),
+    )
+    graphs.set_namespaces(operator.services.namespaces)
+    operator.manager.on_namespaces(graphs.set_namespaces)
+    return graphs
 
 
 def _about(operator: Operator) -> str:

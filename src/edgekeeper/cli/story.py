@@ -190,4 +190,5 @@ def _summary(provider: str, calls: Counter[str]) -> str:
     }
     reading = sum(calls.values()) - sum(changing.values())
     writes = [f"{count} × {name}" for name, count in sorted(changing.items())]
-    return f"calls to {provider}: {', '.join(writes) or 'no change'}, and {reading} reads"
+    read = "1 read" if reading == 1 else f"{reading} reads"
+    return f"calls to {provider}: {', '.join(writes) or 'no change'}, and {read}"

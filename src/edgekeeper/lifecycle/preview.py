@@ -7,10 +7,10 @@ objects of the cluster, because claims are decided among all of them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Generic
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from edgekeeper.kube.store import Store
 from edgekeeper.lifecycle.controller import Runnable
 from edgekeeper.lifecycle.kind import BaseT, ExternalKind, SnapshotT
 from edgekeeper.runtime.contract import Request
+
+T = TypeVar("T")
 
 CONCURRENCY: Final = 16
 """How many objects are previewed at a time, as in the operator."""
@@ -74,6 +76,22 @@ class Preview:
         return cls(kind, key, Verdict.REFUSED if isinstance(error, Stall) else Verdict.FAILED, error=error)
 
 
+_SHOWN_CHANGES: Final = frozenset({Change.SPEC_CHANGE, Change.DRIFT})
+"""The kinds of change that are shown as the cause of a plan."""
+
+
+def cause_of(preview: Preview) -> str:
+    """Why a preview has its verdict, in a few words; empty if the verdict says it all."""
+    if preview.error is not None:
+        return preview.error.reason
+    if preview.verdict is Verdict.DRIFTED:
+        return f"the policy is {preview.policy}"
+    if preview.verdict is Verdict.ORPHANED:
+        return ", ".join(preview.kept) or "nothing"
+    is_shown = preview.verdict is Verdict.CHANGES and preview.change in _SHOWN_CHANGES
+    return str(preview.change) if is_shown else ""
+
+
 @dataclass(frozen=True)
 class Previewer(Generic[BaseT, SnapshotT]):
     """Previews objects of one kind."""
@@ -112,30 +130,43 @@ class Previewer(Generic[BaseT, SnapshotT]):
                     return Preview(name, key, Verdict.PAUSED)
                 if request.deleting and wishes.deletion_policy is DeletionPolicy.ORPHAN:
                     return Preview(name, key, Verdict.ORPHANED, kept=tuple(self.kind.remains(obj)))
-                snapshot = await self._observe(request)
-                plan = self.kind.decide(snapshot)
+                snapshot, plan = await self._decide(request)
             except PassError as error:
                 return Preview.refused(name, key, error)
             except msgspec.ValidationError as error:
                 return Preview.refused(name, key, Stall("ValidationFailed", str(error)))
             return _preview(name, key, snapshot, plan)
 
-    async def _observe(self, request: Request) -> SnapshotT:
+    async def _decide(self, request: Request) -> tuple[SnapshotT, Plan[Step]]:
+        """Observe and decide, and once more after the listings if either needs them: an observation may go on without."""
         try:
-            return await self._observe_once(request)
+            return await self._decide_once(request)
         except NotSyncedError:
             # Only after the first attempt, because nothing is listed for a spec that is refused.
             await self.listed(request)
-            return await self._observe_once(request)
+            return await self._decide_once(request)
 
-    async def _observe_once(self, request: Request) -> SnapshotT:
-        return await self.kind.observe(self.kind.begin(request, _no_pass), live=False)
+    async def _decide_once(self, request: Request) -> tuple[SnapshotT, Plan[Step]]:
+        snapshot = await self.kind.observe(self.kind.begin(request, _no_pass), live=False)
+        return snapshot, self.kind.decide(snapshot)
 
 
-def store_of(kind: Kind, objects: Iterable[JsonObject]) -> Store:
+SLICE: Final = 100
+"""How many objects are read or stored before other tasks have their turn."""
+
+
+async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """The items, while other tasks run as well: a fleet does not hold up the event loop."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
+
+
+async def store_of(kind: Kind, objects: Iterable[JsonObject]) -> Store:
     """A synced store with these objects."""
     store = Store(kind)
-    for obj in objects:
+    async for obj in in_turns(objects):
         metadata = obj["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
         store.put(key, msgspec.json.encode(obj))

@@ -101,7 +101,7 @@ spec:
         assert (await world.get("ConfigMap", "config"))["data"] == {"endpoint": "db.example.com"}
 
 
-def _selecting(
+def selecting(
     selector: str, namespace: str = "", listed: str = "found.map(one, one.metadata.name)"
 ) -> JsonObject:
     place = f", namespace: {namespace}" if namespace else ""
@@ -125,7 +125,7 @@ async def test_empty_selector_finds_all_objects_of_a_namespace() -> None:
         await world.namespace("other")
         for name, place in (("b", "default"), ("a", "default"), ("c", "other")):
             await world.apply(config(name, {}, namespace=place))
-        await world.define(_selecting("{}", "default"))
+        await world.define(selecting("{}", "default"))
         await world.apply(instance("Selecting", "demo"))
         await world.settle()
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "b"]
@@ -138,7 +138,7 @@ async def test_selector_without_a_namespace_finds_objects_in_all() -> None:
         await world.apply(config("a", {}, team="edge"))
         await world.apply(config("c", {}, namespace="other", team="edge"))
         await world.apply(config("d", {}, team="core"))
-        await world.define(_selecting("{matchLabels: {team: '${schema.spec.team}'}}"))
+        await world.define(selecting("{matchLabels: {team: '${schema.spec.team}'}}"))
         await world.apply(instance("Selecting", "demo"))
         await world.settle()
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "c"]
@@ -152,7 +152,7 @@ async def test_selector_finds_objects_only_where_the_installation_allows_it() ->
             if place != "default":
                 await world.namespace(place)
             await world.apply(config(name, {}, namespace=place, team="edge"))
-        await world.define(_selecting("{matchLabels: {team: edge}}"))
+        await world.define(selecting("{matchLabels: {team: edge}}"))
         await world.apply(instance("Selecting", "demo"))
         await world.settle()
         assert (await world.get("Selecting", "demo"))["status"]["names"] == ["a", "b"]
@@ -162,7 +162,7 @@ async def test_selector_finds_objects_only_where_the_installation_allows_it() ->
 async def test_collection_of_others_follows_those_that_come_change_and_go() -> None:
     async with composing() as world:
         expression = "{matchExpressions: [{key: team, operator: In, values: ['${schema.spec.team}', core]}]}"
-        await world.define(_selecting(expression))
+        await world.define(selecting(expression))
         await world.apply(instance("Selecting", "demo"))
         await world.settle()
         assert (await world.get("Selecting", "demo"))["status"]["names"] == []
@@ -183,7 +183,7 @@ async def test_collection_of_others_follows_those_that_come_change_and_go() -> N
 async def test_collection_of_others_can_be_sorted_by_a_field() -> None:
     async with composing() as world:
         await world.define(
-            _selecting(
+            selecting(
                 "{matchLabels: {team: edge}}",
                 listed="found.sortBy(one, one.data.rank).map(one, one.metadata.name)",
             )

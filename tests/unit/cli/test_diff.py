@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -217,6 +218,25 @@ async def test_only_what_the_template_sets_is_compared_and_unknown_values_are_le
         assert await compare_with_cluster(files.side(), InProcessTransport(plane)) == []
         lines = await compare_with_cluster(files.side(image="caddy"), InProcessTransport(plane))
         assert marked(lines) == ["-      - image: nginx", "+      - image: caddy"]
+
+
+async def test_entries_of_lists_that_others_added_are_left_out(files: Files) -> None:
+    resource = msgspec.json.decode(msgspec.json.encode(DEFINITION["spec"]["resources"][0]))
+    container = resource["template"]["spec"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": "IP", "value": "${address.status.loadBalancer.ingress[0].ip}"}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}}
+    reference = {"id": "address", "externalRef": service}
+    async with Plane(PlaneConfig(simulators=frozenset())) as plane:
+        user = KubeClient(InProcessTransport(plane), Calls(), SystemClock())
+        live = web()
+        main = live["spec"]["template"]["spec"]["containers"][0]
+        main["env"] = [{"name": "ADDED", "value": "x"}, {"name": "IP", "value": "10.0.0.1"}]
+        live["spec"]["template"]["spec"]["containers"] = [{"name": "sidecar", "image": "s"}, main]
+        await user.create(DEPLOYMENT, applied(live, "web"))
+        assert await compare_with_cluster(files.side(reference, resource), InProcessTransport(plane)) == []
+        side = files.side(reference, resource, image="caddy")
+        lines = await compare_with_cluster(side, InProcessTransport(plane))
+        assert marked(lines) == ["-        image: nginx", "+        image: caddy"]
 
 
 async def test_members_that_are_no_longer_declared_are_shown_as_removed(files: Files) -> None:

@@ -544,7 +544,7 @@ def test_proposal_of_another_spec_is_another_generation() -> None:
     ("arguments", "message"),
     [
         (["shop"], "'shop' is not KIND/NAME"),
-        (["pod/shop"], "'pod/shop' is not KIND/NAME"),
+        (["/shop"], "'/shop' is not KIND/NAME"),
         (["dt/shop", "-f", "pyproject.toml"], "but not both"),
         (["-f", "absent.yaml"], "'absent.yaml' does not exist"),
         (["--aws-endpoint-url"], "requires an argument"),

@@ -13,6 +13,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
+from edgekeeper.core.delta import ABSENT
 from edgekeeper.core.json import JsonObject, dig_object
 
 _STRING_DATA: Final = "stringData"
@@ -35,7 +36,7 @@ def covers(live: JsonObject, wanted: JsonObject) -> bool:
         }
         kept = {name: value for name, value in wanted.items() if name != _STRING_DATA}
         wanted = {**kept, "data": {**dig_object(wanted, "data"), **encoded}}
-    return _covers(live, wanted)
+    return value_covers(live, wanted)
 
 
 def metadata_covers(live: JsonObject, wanted: JsonObject) -> bool:
@@ -47,12 +48,13 @@ def metadata_covers(live: JsonObject, wanted: JsonObject) -> bool:
     )
 
 
-def _covers(live: Any, wanted: Any) -> bool:
+def value_covers(live: Any, wanted: Any) -> bool:
+    """Whether a live value has all that was applied, however the server writes it."""
     if _is_nothing(wanted):
         return _is_nothing(live)
     if isinstance(wanted, dict):
         return isinstance(live, dict) and all(
-            _covers(live.get(name), value) for name, value in wanted.items()
+            value_covers(live.get(name), value) for name, value in wanted.items()
         )
     if isinstance(wanted, list):
         return isinstance(live, list) and _covers_list(live, wanted)
@@ -64,11 +66,25 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _covers_list(live: list[Any], wanted: list[Any]) -> bool:
-    for name in _LIST_KEYS:
-        found, expected = _by_key(live, name), _by_key(wanted, name)
-        if found is not None and expected is not None:
-            return all(key in found and _covers(found[key], entry) for key, entry in expected.items())
-    return len(live) == len(wanted) and all(map(_covers, live, wanted))
+    found = paired(live, wanted, list_key(live, wanted))
+    return found is not None and all(map(value_covers, found, wanted))
+
+
+def list_key(live: list[Any], wanted: list[Any]) -> str:
+    """The field that tells the entries of both lists apart; empty if none does."""
+    keys = (name for name in _LIST_KEYS if None not in (_by_key(live, name), _by_key(wanted, name)))
+    return next(keys, "")
+
+
+def paired(live: list[Any], wanted: list[Any], key: str) -> list[Any] | None:
+    """For each entry that is wanted the live one: by a key, with ABSENT for those that there are not; or by its place.
+
+    None if there is no key, and the lists are of different length: then they can only be compared as a whole.
+    """
+    found = _by_key(live, key) if key else None
+    if found is None:
+        return live if len(live) == len(wanted) else None
+    return [found.get(str(entry[key]), ABSENT) for entry in wanted]
 
 
 def _by_key(entries: list[Any], name: str) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from edgekeeper.controllers.composition.definition_options import CompositionOptions
 from edgekeeper.controllers.composition.definition_shared import Composition
 from edgekeeper.controllers.composition.instance_controllers import InstanceControllers, InstanceOptions
 from edgekeeper.controllers.composition.instance_plan import Limits
@@ -67,5 +68,10 @@ class InstanceRunner:
 def instance_options(shared: Composition) -> InstanceOptions:
     """Kinds are not limited here again: a graph with a kind that is not allowed is not in force."""
     options = shared.options
-    limits = Limits(namespaces=options.allowed_namespaces, collection_size=options.max_collection_size)
+    limits = instance_limits(options)
     return InstanceOptions(options.instance_max_concurrent, options.instance_resync, limits=limits)
+
+
+def instance_limits(options: CompositionOptions) -> Limits:
+    """What an installation allows instances to have, in whatever namespaces it watches."""
+    return Limits(namespaces=options.allowed_namespaces, collection_size=options.max_collection_size)

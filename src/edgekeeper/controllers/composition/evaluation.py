@@ -96,12 +96,20 @@ class Bindings:
         seen = {name: value for name, value in instance.items() if name != "status"}
         self.variables[SCHEMA] = converter_for(self._graph.instance_schema)(seen)
 
-    def bind(self, node_id: str, observed: JsonObject | list[JsonObject]) -> None:
-        """Let expressions see the object of a node, or the objects of a collection."""
+    def bind(self, node_id: str, observed: JsonObject) -> None:
+        """Let expressions see the object of a node."""
+        self.variables[node_id] = self._converter(node_id)(observed)
+
+    async def bind_collection(
+        self, node_id: str, observed: Sequence[JsonObject], allowance: Allowance
+    ) -> None:
+        """Let expressions see the objects of a collection, which others need not wait for."""
         convert = self._converter(node_id)
-        self.variables[node_id] = (
-            [convert(one) for one in observed] if isinstance(observed, list) else convert(observed)
-        )
+        converted = []
+        for one in observed:
+            converted.append(convert(one))
+            await allowance.let_others_run(OBJECT_WORK)
+        self.variables[node_id] = converted
 
     def _converter(self, node_id: str) -> Callable[[Any], Any]:
         schema = self._graph.nodes[node_id].node.schema

@@ -54,7 +54,7 @@ class InstanceDeletion:
         if not children:
             return await self._confirmed_gone(inventory, apply_set)
         removal = next_removal(children)
-        failures = await remove_all(self._world.children, removal)
+        failures = await remove_all(self._world.children, removal, "the instance is being deleted")
         message = await self._awaited(removal)
         if failures:
             message = "; ".join(f"{name}: {why}" for name, why in sorted(failures.items())[:_SHOWN])

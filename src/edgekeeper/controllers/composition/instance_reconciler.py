@@ -45,6 +45,7 @@ from edgekeeper.runtime.queue import AT_ONCE
 SETTLING: Final = timedelta(milliseconds=500)
 """How long objects that were just applied may take to become ready before the status says that they are not."""
 APPLY_BACKOFF: Final = Backoff(timedelta(seconds=1), longest=timedelta(minutes=5))
+NOT_WANTED: Final = "the instance does not want it any more"
 _MOST_ROUNDS: Final = 1000
 """How often a pass may find that it has to read something: once for each level of a graph."""
 
@@ -130,7 +131,7 @@ class InstanceReconciler:
         if plan.is_complete and not failures:
             spare = self._world.members(self._key(request), inventory, plan.wanted)
             if spare:
-                failures = await remove_all(self._world.children, next_removal(spare))
+                failures = await remove_all(self._world.children, next_removal(spare), NOT_WANTED)
             elif self._world.blind_spot(inventory) is None:
                 marks = missing_marks(request, served, plan.inventory)
                 if marks is not None:

@@ -15,15 +15,22 @@ from dataclasses import dataclass
 
 import msgspec
 
-from edgekeeper.api.composition import DefinitionSpec
+from edgekeeper.api.composition import GROUP, DefinitionSpec
+from edgekeeper.controllers.composition.definition_decide import described
 from edgekeeper.controllers.composition.definition_observe import instance_kind
+from edgekeeper.controllers.composition.definition_options import CompositionOptions, qualified
 from edgekeeper.controllers.composition.graph import Graph, Options, read_definition
-from edgekeeper.controllers.composition.instance_plan import Address, NodeState, Plan, Seen
+from edgekeeper.controllers.composition.instance_plan import Address, Limits, NodeState, Plan, Seen
 from edgekeeper.controllers.composition.rejection import RejectedError
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND, Revision, definition_of
 from edgekeeper.controllers.composition.revision_objects import KIND as REVISION
 from edgekeeper.controllers.composition.selectors import matches
-from edgekeeper.controllers.composition.served_schemas import ServedCompiler, ServedSchemas
+from edgekeeper.controllers.composition.served_schemas import (
+    ServedCompiler,
+    ServedSchemas,
+    graph_options,
+    kind_refusals,
+)
 from edgekeeper.controllers.composition.waves import decide
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.json import JsonObject, dig, dig_object
@@ -33,6 +40,7 @@ from edgekeeper.kube.kinds import Key, Kind
 
 MISSING = "Missing"
 OUTDATED = "Outdated"
+NO_LIMITS = Limits()
 
 
 class UnknownInstanceError(Exception):
@@ -57,8 +65,8 @@ class LiveInstance:
 async def read_instance(
     client: KubeClient, clock: Clock, kind: str, name: str, namespace: str
 ) -> LiveInstance:
-    """Read an instance by its kind, as definitions spell it, or in lower case. Raise UnknownInstanceError, ApiError."""
-    spec = await _spec_of(client, kind)
+    """Read an instance by its kind, such as `WebApp` or `webapp.kro.run`. Raise UnknownInstanceError, ApiError."""
+    spec = await _newest_spec(client, _defining(await _definitions(client), kind))
     found = instance_kind(spec.schema)
     key = Key(namespace if found.namespaced else "", name)
     try:
@@ -67,59 +75,112 @@ async def read_instance(
         raise UnknownInstanceError(f"{found.kind} {key} does not exist") from error
     compilation = await ServedCompiler(ServedSchemas(client, clock), Options(omit_allowed=True)).compile(spec)
     if compilation.graph is None:
-        problem = compilation.problems[0]
-        raise UnknownInstanceError(
-            f"the definition of {found.kind} is not valid: {problem.path}: {problem.message}"
-        )
+        problems = described(tuple(compilation.problems))
+        raise UnknownInstanceError(f"the definition of {found.kind} is not valid: {problems}")
     return await judge_instance(client, compilation.graph, found, key, instance)
 
 
+async def served_graph(
+    client: KubeClient, clock: Clock, definition: str, options: CompositionOptions
+) -> tuple[Graph, Kind]:
+    """The graph that an operator with these options serves the instances of a definition with.
+
+    Raise UnknownInstanceError with the message that the operator reports if there is none, and ApiError.
+    """
+    try:
+        chosen = await client.get(DEFINITION_KIND, Key("", definition))
+    except NotFoundError as error:
+        raise UnknownInstanceError(f"ResourceGraphDefinition {definition} does not exist") from error
+    spec = await _newest_spec(client, chosen)
+    if refusals := tuple(kind_refusals(spec, options)):
+        raise UnknownInstanceError(described(refusals))
+    compilation = await ServedCompiler(ServedSchemas(client, clock), graph_options(options)).compile(spec)
+    if compilation.graph is None:
+        raise UnknownInstanceError(described(tuple(compilation.problems)))
+    return compilation.graph, instance_kind(spec.schema)
+
+
+def in_force(definitions: Iterable[JsonObject]) -> list[JsonObject]:
+    """One definition for each kind: of several that define the same one, that which is active."""
+    found: dict[tuple[str, str], JsonObject] = {}
+    for one in sorted(definitions, key=lambda one: dig(one, "status", "state") != "Active"):
+        found.setdefault(_defined(one), one)
+    return list(found.values())
+
+
 async def judge_instance(
-    client: KubeClient, graph: Graph, kind: Kind, key: Key, instance: JsonObject
+    client: KubeClient,
+    graph: Graph,
+    kind: Kind,
+    key: Key,
+    instance: JsonObject,
+    limits: Limits = NO_LIMITS,
 ) -> LiveInstance:
-    """Judge an instance by a graph that is compiled already. Raise ApiError."""
-    plan = await _plan(client, graph, kind, instance)
+    """Judge an instance by a graph that is compiled already, in an installation with these limits. Raise ApiError."""
+    plan = await plan_instance(ReadView(client), graph, kind, instance, limits)
     messages = {node: result.message for node, result in plan.nodes.items() if result.message}
     objects = {node: tuple(one.address for one in result.objects) for node, result in plan.nodes.items()}
     return LiveInstance(graph, kind, key, instance, _states(plan), messages, objects)
 
 
-async def _spec_of(client: KubeClient, kind: str) -> DefinitionSpec:
-    """What the instances of a kind are served with."""
+async def _definitions(client: KubeClient) -> list[JsonObject]:
     try:
-        definitions = [
+        return [
             msgspec.json.decode(raw) async for page in client.pages(DEFINITION_KIND) for raw in page.items
         ]
     except NotFoundError as error:
         raise UnknownInstanceError("the API server does not serve ResourceGraphDefinitions") from error
-    named = [one for one in definitions if str(dig(one, "spec", "schema", "kind")).lower() == kind.lower()]
+
+
+def _defining(definitions: Iterable[JsonObject], name: str) -> JsonObject:
+    """The definition of a kind, which has the name `Kind` or `Kind.group`. Raise UnknownInstanceError if it is not one."""
+    by_kind = {_defined(one): one for one in in_force(definitions)}
+    named = [
+        (group, kind)
+        for group, kind in by_kind
+        if name.lower() in (kind.lower(), qualified(group, kind).lower())
+    ]
     if not named:
-        known = sorted({str(dig(one, "spec", "schema", "kind")) for one in definitions})
+        known = sorted({kind for _, kind in by_kind})
         among = f"there are {', '.join(known)}" if known else "there is none at all"
-        raise UnknownInstanceError(f"no ResourceGraphDefinition defines {kind}: {among}")
-    chosen = max(named, key=lambda one: dig(one, "status", "state") == "Active")
+        raise UnknownInstanceError(f"no ResourceGraphDefinition defines {name}: {among}")
+    if len(named) > 1:
+        choices = " or ".join(sorted(qualified(group, kind) for group, kind in named))
+        raise UnknownInstanceError(f"several ResourceGraphDefinitions define {name}: say {choices}")
+    return by_kind[named[0]]
+
+
+def _defined(definition: JsonObject) -> tuple[str, str]:
+    """The group and the kind that a definition defines."""
+    schema = dig_object(definition, "spec", "schema")
+    return str(schema.get("group") or GROUP), str(schema.get("kind"))
+
+
+async def _newest_spec(client: KubeClient, definition: JsonObject) -> DefinitionSpec:
+    """The newest revision of a definition, or the definition itself before there is one."""
+    name = definition["metadata"]["name"]
     items = [raw async for page in client.pages(REVISION) for raw in page.items]
-    name = chosen["metadata"]["name"]
     revisions = [Revision.of(msgspec.json.decode(raw)) for raw in items if definition_of(raw) == name]
     newest = max(revisions, key=lambda one: one.number, default=None)
     if newest is not None and newest.spec is not None:
         return newest.spec
     try:
-        return read_definition(chosen)
+        return read_definition(definition)
     except RejectedError as error:
         raise UnknownInstanceError(f"ResourceGraphDefinition {name} is not valid: {error.message}") from error
 
 
-async def _plan(client: KubeClient, graph: Graph, kind: Kind, instance: JsonObject) -> Plan:
+async def plan_instance(
+    view: ReadView, graph: Graph, kind: Kind, instance: JsonObject, limits: Limits
+) -> Plan:
     """Decide; read what was asked for; and again, until everything that is asked for is known."""
-    view = _ReadView(client)
     while True:
-        plan = await decide(graph, kind, instance, view)
+        plan = await decide(graph, kind, instance, view, limits)
         if not await view.read():
             return plan
 
 
-class _ReadView:
+class ReadView:
     """Implements `instance_plan.View`. What is not known yet counts as absent, and is read by `read`."""
 
     def __init__(self, client: KubeClient) -> None:

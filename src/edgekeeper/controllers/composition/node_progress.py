@@ -9,6 +9,7 @@ from edgekeeper.controllers.composition.checking import CompiledNode
 from edgekeeper.controllers.composition.evaluation import Allowance, first_unmet, holds
 from edgekeeper.controllers.composition.instance_plan import Address
 from edgekeeper.controllers.composition.names import SCHEMA
+from edgekeeper.controllers.composition.phrases import SAYS, UNSET
 from edgekeeper.controllers.composition.readiness import own_message
 from edgekeeper.core.json import JsonObject, dig
 from kubecel.errors import EvaluationError
@@ -41,7 +42,7 @@ def waits_for(programs: Iterable[Program], instance: JsonObject, error: Evaluati
         if path[0] == SCHEMA and dig(instance, *path[1:]) is None
     }
     if unset:
-        return f"waits for {', '.join(sorted(unset))}, which is not set"
+        return f"waits for {', '.join(sorted(unset))}, {UNSET}"
     return f"waits for data: {error.message}"
 
 
@@ -80,5 +81,5 @@ async def unready_object(
                 continue
             why = f"readyWhen {failing.expression.in_place} does not hold"
         said = own_message(obj)
-        return f"resource {node.id}: {address} is not ready: {why}{f'; it says: {said}' if said else ''}"
+        return f"resource {node.id}: {address} is not ready: {why}{f'; {SAYS} {said}' if said else ''}"
     return ""

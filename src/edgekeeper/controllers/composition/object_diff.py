@@ -1,7 +1,8 @@
 """What would change in the objects of an instance: rendered objects compared with each other, or with live ones. Pure.
 
-Of a live object only what the template sets is compared: the server, and other controllers, may add to it. Values that
-are not known without evaluating against the cluster are taken to be as they are.
+Of a live object only what the template sets is compared: the server, and other controllers, may add to it. So entries of
+lists are paired, and values are the same, as in `comparison`. Values that are not known without evaluating against the
+cluster are taken to be as they are.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from edgekeeper.controllers.composition.comparison import list_key, paired, value_covers
 from edgekeeper.controllers.composition.rendering import NodeState, RenderedNode, Rendering
 from edgekeeper.controllers.composition.template import Steps, spell
+from edgekeeper.core.delta import ABSENT
 from edgekeeper.core.json import JsonObject, dig, dig_object
 
 _MASKED: Final = ("data", "stringData")
@@ -87,7 +90,13 @@ def identity_of(body: JsonObject) -> Identity:
 
 
 def as_declared(live: JsonObject, child: Child) -> JsonObject:
-    """A live object, with only what the template sets."""
+    """A live object, with only what the template sets, in the order of the template."""
+    declared: JsonObject = _without_absent(aligned(live, child))
+    return declared
+
+
+def aligned(live: JsonObject, child: Child) -> JsonObject:
+    """The same with ABSENT for entries of lists that it does not have, to be compared with the template place by place."""
     projected: JsonObject = _project(_with_texts(live, child.body), child.body, (), child.pending)
     return {**projected, "apiVersion": child.body["apiVersion"], "kind": child.body["kind"]}
 
@@ -109,27 +118,54 @@ def _with_texts(live: JsonObject, wanted: JsonObject) -> JsonObject:
 def _project(live: Any, wanted: Any, steps: Steps, pending: frozenset[str]) -> Any:
     if isinstance(live, dict) and isinstance(wanted, dict):
         return {
-            key: _project(live[key], inner, (*steps, key), pending)
+            key: _project(live.get(key), inner, (*steps, key), pending)
             for key, inner in wanted.items()
-            if key in live
+            if key in live or _is_met(None, inner, (*steps, key), pending)
         }
-    if isinstance(live, list) and isinstance(wanted, list) and len(live) == len(wanted):
-        pairs = enumerate(zip(live, wanted, strict=True))
-        return [_project(one, inner, (*steps, index), pending) for index, (one, inner) in pairs]
-    return live
+    if isinstance(live, list) and isinstance(wanted, list) and wanted:
+        found = _counterparts(live, wanted, steps, pending)
+        if found is not None:
+            pairs = enumerate(zip(found, wanted, strict=True))
+            return [_project(one, inner, (*steps, index), pending) for index, (one, inner) in pairs]
+    return wanted if _is_met(live, wanted, steps, pending) else live
+
+
+def _is_met(live: Any, wanted: Any, steps: Steps, pending: frozenset[str]) -> bool:
+    """Whether a live value is known to be as the template says, however the server writes it."""
+    return spell(steps) not in pending and value_covers(live, wanted)
+
+
+def _counterparts(
+    live: list[Any], wanted: list[Any], steps: Steps, pending: frozenset[str]
+) -> list[Any] | None:
+    """`paired`, by places if a key is not known."""
+    key = list_key(live, wanted)
+    is_known = all(spell((*steps, index, key)) not in pending for index in range(len(wanted)))
+    return paired(live, wanted, key if is_known else "")
+
+
+def _without_absent(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_absent(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_absent(one) for one in value if one is not ABSENT]
+    return value
 
 
 def _fill_in(wanted: Any, live: Any, steps: Steps, pending: frozenset[str]) -> Any:
     if spell(steps) in pending:
-        return live
+        return None if live is ABSENT else live
     if isinstance(wanted, dict):
         found = {
             key: _fill_in(inner, dig(live, key), (*steps, key), pending) for key, inner in wanted.items()
         }
         return {key: value for key, value in found.items() if spell((*steps, key)) not in pending or value}
     if isinstance(wanted, list):
+        there = live if isinstance(live, list) else []
+        entries = _counterparts(there, wanted, steps, pending) or there
         return [
-            _fill_in(inner, dig(live, index), (*steps, index), pending) for index, inner in enumerate(wanted)
+            _fill_in(inner, dig(entries, index), (*steps, index), pending)
+            for index, inner in enumerate(wanted)
         ]
     return wanted
 

@@ -1,6 +1,6 @@
 """A graph as an SVG picture: one column for each wave, arrows from what is needed to what needs it.
 
-The picture stands alone: no script, no font of its own, readable on light and dark pages.
+The picture stands alone: no script, no font of its own. It has paper of its own, light or dark.
 """
 
 from __future__ import annotations
@@ -23,28 +23,42 @@ _GAP_DOWN: Final = 22
 _MARGIN: Final = 20
 _TITLE: Final = 34
 
-_COLOURS: Final = {
-    "Ready": "#2e7d32",
-    "Rendered": "#2e7d32",
-    "Pending": "#b26a00",
-    "Waiting": "#b26a00",
-    "NotReady": "#b26a00",
-    "Missing": "#b26a00",
-    "Outdated": "#b26a00",
-    "Deleting": "#b26a00",
-    "External": "#546e7a",
-    "Excluded": "#9e9e9e",
-    "Failed": "#c62828",
-    "Error": "#c62828",
-}
-_PLAIN: Final = "#1565c0"
-_INK: Final = "#1f2933"
-_PAPER: Final = "#ffffff"
 _FONT: Final = 'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12"'
-_ARROW_HEAD: Final = (
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    f'<path d="M0 0 8 4 0 8z" fill="{_INK}"/></marker></defs>'
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of a picture. Each of them has a contrast of at least 4.5 to 1 with the paper."""
+
+    ink: str
+    muted: str
+    paper: str
+    plain: str
+    good: str
+    pending: str
+    failed: str
+    other: str
+
+    def of_state(self, state: str) -> str:
+        return str(getattr(self, _TONES.get(state, "plain")))
+
+
+LIGHT: Final = Palette("#1f2933", "#52606d", "#ffffff", "#1565c0", "#2e7d32", "#945600", "#c62828", "#5f6670")
+DARK: Final = Palette("#e3e8ef", "#9ba8b9", "#151c25", "#7fb4ff", "#76d98f", "#ffbd72", "#ff9388", "#9ba8b9")
+_TONES: Final = {
+    "Ready": "good",
+    "Rendered": "good",
+    "Pending": "pending",
+    "Waiting": "pending",
+    "NotReady": "pending",
+    "Missing": "pending",
+    "Outdated": "pending",
+    "Deleting": "pending",
+    "External": "other",
+    "Excluded": "other",
+    "Failed": "failed",
+    "Error": "failed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +81,14 @@ class _Box:
         return self.y + self.height / 2
 
 
-def draw_svg(graph: Graph, states: Mapping[str, str] | None = None) -> str:
+def draw_svg(graph: Graph, states: Mapping[str, str] | None = None, palette: Palette = LIGHT) -> str:
     """The picture."""
     boxes = _arrange(graph, states or {})
     width = max((box.x + box.width for box in boxes.values()), default=0) + _MARGIN
     width = max(width, _MARGIN * 2 + len(title_of(graph)) * 8.5)
     height = max((box.y + box.height for box in boxes.values()), default=_TITLE) + _MARGIN
     arrows = [
-        _arrow(boxes[needed], box, dotted=not is_data(box.node, needed))
+        _arrow(boxes[needed], box, palette.ink, dotted=not is_data(box.node, needed))
         for box in boxes.values()
         for needed in box.node.dependencies
     ]
@@ -83,11 +97,11 @@ def draw_svg(graph: Graph, states: Mapping[str, str] | None = None) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {frame} role="img" {_FONT}>',
         f"<title>{title}</title>",
-        _ARROW_HEAD,
-        f'<rect width="100%" height="100%" fill="{_PAPER}"/>',
-        f'<text x="{_MARGIN}" y="{_MARGIN + 4}" font-size="14" font-weight="bold" fill="{_INK}">{title}</text>',
+        _arrow_head(palette.ink),
+        f'<rect width="100%" height="100%" fill="{palette.paper}"/>',
+        f'<text x="{_MARGIN}" y="{_MARGIN + 4}" font-size="14" font-weight="bold" fill="{palette.ink}">{title}</text>',
         *arrows,
-        *(_drawn(box) for box in boxes.values()),
+        *(_drawn(box, palette) for box in boxes.values()),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -117,33 +131,39 @@ def _lines(node: CompiledNode, states: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(line for line in (node.id, kind_of(node), notes, states.get(node.id, "")) if line)
 
 
-def _arrow(start: _Box, end: _Box, *, dotted: bool) -> str:
+def _arrow_head(ink: str) -> str:
+    shape = f'<path d="M0 0 8 4 0 8z" fill="{ink}"/>'
+    place = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"'
+    return f'<defs><marker id="arrow" {place}>{shape}</marker></defs>'
+
+
+def _arrow(start: _Box, end: _Box, ink: str, *, dotted: bool) -> str:
     x1, y1, x2, y2 = start.x + start.width, start.middle, end.x, end.middle
     bend = max(_GAP_ACROSS / 2, (x2 - x1) / 2)
     dashes = ' stroke-dasharray="4 4"' if dotted else ""
     path = f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
     return (
-        f'<path d="{path}" fill="none" stroke="{_INK}" stroke-width="1.2"{dashes} marker-end="url(#arrow)"/>'
+        f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="1.2"{dashes} marker-end="url(#arrow)"/>'
     )
 
 
-def _drawn(box: _Box) -> str:
-    colour = _COLOURS.get(box.state, _PLAIN)
+def _drawn(box: _Box, palette: Palette) -> str:
+    colour = palette.of_state(box.state)
     dashes = ' stroke-dasharray="6 3"' if box.node.node.kind.is_external else ""
     parts = [f"<g id={quoteattr(box.node.id)}>"]
     if box.node.node.kind.is_list:
         parts.append(
             f'<rect x="{box.x + 5:.1f}" y="{box.y + 5:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
-            f'rx="6" fill="{_PAPER}" stroke="{colour}"/>'
+            f'rx="6" fill="{palette.paper}" stroke="{colour}"/>'
         )
     parts.append(
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" '
-        f'fill="{_PAPER}" stroke="{colour}" stroke-width="1.8"{dashes}/>'
+        f'fill="{palette.paper}" stroke="{colour}" stroke-width="1.8"{dashes}/>'
     )
     for number, line in enumerate(box.lines):
         y = box.y + _PADDING + 10 + number * _LINE
         weight = ' font-weight="bold"' if number == 0 else ""
-        fill = _INK if number == 0 else colour if line == box.state else "#52606d"
+        fill = palette.ink if number == 0 else colour if line == box.state else palette.muted
         parts.append(
             f'<text x="{box.x + _PADDING:.1f}" y="{y:.1f}" fill="{fill}"{weight}>{escape(line)}</text>'
         )

@@ -5,9 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from edgekeeper.controllers.composition.phrases import UNSET
 from edgekeeper.lifecycle.remedies import Remedy
 
 _SOON: Final = timedelta(minutes=1)
+_READY: Final = timedelta(minutes=10)
+_PROGRESS: Final = {
+    "is not ready": "is not ready; the message names it and what it waits for",
+    "waits for": "waits for another object or for data",
+    "is being applied": "is being applied",
+}
+"""By what messages say of an instance that becomes ready by itself: the cause."""
 _OPERATOR: Final = "the operator"
 
 REMEDIES: Final[tuple[Remedy, ...]] = (
@@ -84,8 +92,26 @@ REMEDIES: Final[tuple[Remedy, ...]] = (
     ),
     Remedy(
         "NotReady",
-        "a resource of the instance is not ready; the message names it and what it waits for",
-        "look at the resource that the message names: `edgekeeper explain` follows it, `edgekeeper graph --live` shows all",
+        "a resource needs a field of the instance that has no value",
+        "set the field that the message names",
+        message=UNSET,
+    ),
+    *(
+        Remedy(
+            "NotReady",
+            f"a resource of the instance {cause}",
+            "look at the resource that the message names: `edgekeeper explain` follows it, `edgekeeper graph --live` "
+            "shows all",
+            waits_for="the resource that the message names",
+            within=_READY,
+            message=text,
+        )
+        for text, cause in _PROGRESS.items()
+    ),
+    Remedy(
+        "NotReady",
+        "a resource of the instance cannot be evaluated or applied; the message names it",
+        "act on the message; `edgekeeper graph --live` shows all resources",
     ),
     Remedy(
         "ResourceDeleting",

@@ -51,7 +51,10 @@ def _as_object(value: dict[Any, Any], depth: int) -> JsonObject:
 
 def _as_scalar(value: Any) -> Any:
     if isinstance(value, bytes):
-        raise conversion_error("bytes cannot be put into a field: encode it explicitly, with base64.encode()")
+        raise conversion_error(
+            "bytes cannot be put into a field: encode it explicitly, with base64.encode(), or with string() and "
+            "stringData in a Secret"
+        )
     if isinstance(value, Uint) and int(value) > INT_MAX:
         raise conversion_error(f"{int(value)} is too large for a field")
     return as_json(value)

@@ -86,7 +86,9 @@ class _Walk:
         for node in self._graph.nodes.values():
             result = await self._visit(node)
             self._plan.nodes[node.id] = result
-            if result.observed is not None:
+            if isinstance(result.observed, list):
+                await self._bindings.bind_collection(node.id, result.observed, self._allowance)
+            elif result.observed is not None:
                 self._bindings.bind(node.id, result.observed)
             await self._allowance.let_others_run()
         self._plan.inventory = self._objects.inventory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -9,7 +10,7 @@ import pytest
 
 from edgekeeper.controllers.composition.drawing import draw_mermaid, draw_table, layers
 from edgekeeper.controllers.composition.graph import Graph
-from edgekeeper.controllers.composition.picture import draw_svg
+from edgekeeper.controllers.composition.picture import DARK, LIGHT, Palette, draw_svg
 from tests.unit.controllers.composition.cases import config, definition, graph_of, workload
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -62,6 +63,23 @@ def test_mermaid_has_shapes_and_arrows(graph: Graph) -> None:
         "    n_many -.-> n_end",
         "    n_web --> n_end",
     ]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_colours_of_pictures_can_be_read(palette: Palette) -> None:
+    paper = luminance(palette.paper)
+    for field in fields(palette):
+        if field.name != "paper":
+            light, dark = sorted((paper, luminance(getattr(palette, field.name))), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, field.name
+
+
+def luminance(colour: str) -> float:
+    values = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (
+        value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in values
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_svg_is_a_document_with_a_box_for_each_node_and_an_arrow_for_each_edge(graph: Graph) -> None:
