@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from edgekeeper.api.zerotrust_task import CredentialSecretRef, RouteRef, TaskSpec, TenantRef
-from edgekeeper.controllers.zerotrust.drift import DRIFT
-from edgekeeper.controllers.zerotrust.state import RouteState, write_state
+from edgekeeper.controllers.zerotrust.state import DRIFT, DRIFT_FIELDS, RouteState, write_state
 from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from kubesim.virtual import run_virtual, virtual_time
@@ -49,7 +48,7 @@ async def published(world: World, *hostnames: str, **fields: Any) -> None:
 async def noted(world: World) -> JsonObject:
     found = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
     shown: JsonObject = found["metadata"].get("annotations") or {}
-    return {key: value for key, value in shown.items() if key == DRIFT}
+    return {key: value for key, value in shown.items() if key in (DRIFT, DRIFT_FIELDS)}
 
 
 def _application(world: World) -> JsonObject:
@@ -165,6 +164,24 @@ CHANGES: dict[str, tuple[Callable[[World], None], str]] = {
 }
 
 
+FIELDS: dict[str, JsonObject] = {
+    "session": {"path": "session_duration", "before": '"1h"', "after": '"8h"'},
+    "binding cookie": {"path": "enable_binding_cookie", "before": "true", "after": "false"},
+    "policy added": {"path": "policies.door", "before": '"bypass"'},
+    "application deleted": {"path": "application", "after": '"web.example.com"'},
+    "rule service": {
+        "path": "tunnel[web.example.com][0].service",
+        "before": '"http://evil"',
+        "after": '"http://web.shop.svc:80"',
+    },
+    "same site": {"path": "same_site_cookie_attribute", "before": '"none"', "after": '"lax"'},
+    "record proxied": {"path": "dns[CNAME web.example.com].proxied", "before": "false", "after": "true"},
+    "token duration": {"path": "serviceAuth.duration", "before": '"24h"', "after": '"8760h"'},
+    "token disabled": {"path": "serviceAuth.enabled", "before": "false", "after": "true"},
+}
+"""How some of them are recorded field by field."""
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
     spoil, words = CHANGES[change]
@@ -178,6 +195,9 @@ def test_drift_of_every_field_is_noted_and_mended(change: str) -> None:
             await world.elapse(minutes=11)
             found = await noted(world)
             assert words in found.get(DRIFT, ""), found
+            fields = msgspec.json.decode(found[DRIFT_FIELDS])
+            assert all(one["path"] and one.get("before") != one.get("after") for one in fields), fields
+            assert FIELDS.get(change, fields[0]) in fields, fields
             writes = len(world.cloud.journal.writes())
             state = await world.stage.user.get(CONFIG_MAP, Key(NAMESPACE_NAME, STATE))
             inventory = msgspec.json.decode(state["data"]["inventory"])

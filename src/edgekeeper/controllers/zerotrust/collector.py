@@ -35,6 +35,7 @@ from edgekeeper.controllers.zerotrust.route_withdrawal import Withdrawals
 from edgekeeper.core.clock import Clock
 from edgekeeper.core.errors import Conflict, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
+from edgekeeper.core.notes import notes
 from edgekeeper.core.outcome import Outcome, done, requeue
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import ForbiddenError, NotFoundError
@@ -126,6 +127,7 @@ class Collector:
         if task is None or not (task.is_deletion and task.is_completed):
             shared = HostnameRecords(self.cluster).shared(route, state.state if state is not None else None)
             facts = replace(facts, withdrawal=Withdrawals(self.cluster).spec(facts), shared=shared)
+        notes().on_behalf_of(HTTP_ROUTE.kind, route.namespace, route.name)
         step = decide(facts)
         if step is None:
             self.gone.pop(route, None)

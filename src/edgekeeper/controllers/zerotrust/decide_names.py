@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from edgekeeper.api.zerotrust_task import InventoryItem
-from edgekeeper.cloud.cloudflare.record_plan import RecordChange, plan_change
+from edgekeeper.cloud.cloudflare.record_plan import RecordChange, RecordPlan, plan_change
 from edgekeeper.cloud.cloudflare.tunnel_document import HostnameChange
 from edgekeeper.controllers.zerotrust import steps as do
 from edgekeeper.controllers.zerotrust.inventory import is_surplus_hostname, is_surplus_record, known_records
+from edgekeeper.controllers.zerotrust.name_differences import record_differences, rule_differences
 from edgekeeper.controllers.zerotrust.snapshot import Snapshot
 from edgekeeper.controllers.zerotrust.step_reasons import SURPLUS, WANTED
 from edgekeeper.controllers.zerotrust.tunnel_rule_documents import are_written, lock_of, tunnel_rules
@@ -50,7 +51,8 @@ def publish_rules(snapshot: Snapshot) -> Iterator[Step]:
         if not are_written(change.rules, snapshot.rules.get((tunnel, change.hostname), ()))
     )
     if different:
-        yield do.WriteRules(tunnel, different, reason=WANTED)
+        differences = tuple(rule_differences(snapshot.rules, tunnel, different))
+        yield do.WriteRules(tunnel, different, differences=differences, reason=WANTED)
 
 
 def withdraw_rules(snapshot: Snapshot) -> Iterator[Step]:
@@ -66,7 +68,8 @@ def withdraw_rules(snapshot: Snapshot) -> Iterator[Step]:
             if item.parent == tunnel and snapshot.rules.get((tunnel, item.name))
         )
         if changes:
-            yield do.WriteRules(tunnel, changes, reason=SURPLUS)
+            differences = tuple(rule_differences(snapshot.rules, tunnel, changes))
+            yield do.WriteRules(tunnel, changes, differences=differences, reason=SURPLUS)
 
 
 # Records
@@ -78,26 +81,33 @@ def wanted_change(snapshot: Snapshot, zone: str, hostname: str) -> RecordChange:
 
 
 def publish_records(snapshot: Snapshot) -> Iterator[Step]:
-    different: dict[str, list[RecordChange]] = {}
+    plans: dict[str, list[tuple[RecordChange, RecordPlan]]] = {}
     for hostname, zone in snapshot.zones.items():
         change = wanted_change(snapshot, zone, hostname)
-        if plan_change(change, snapshot.records.get((zone, hostname), ())).size:
-            different.setdefault(zone, []).append(change)
-    for zone, changes in different.items():
-        yield do.WriteRecords(zone, tuple(changes), reason=WANTED)
+        plan = plan_change(change, snapshot.records.get((zone, hostname), ()))
+        if plan.size:
+            plans.setdefault(zone, []).append((change, plan))
+    for zone, planned in plans.items():
+        yield _write_records(zone, planned, WANTED)
 
 
 def withdraw_records(snapshot: Snapshot) -> Iterator[Step]:
     surplus = [item for item in snapshot.items("DnsRecord") if is_surplus_record(snapshot, item)]
-    by_zone: dict[str, dict[str, RecordChange]] = {}
+    by_zone: dict[str, dict[str, tuple[RecordChange, RecordPlan]]] = {}
     lost: list[InventoryItem] = []
     for item in surplus:
         change = record_change(snapshot, item.name, (), known_records(snapshot, item.parent, item.name))
-        if plan_change(change, snapshot.records.get((item.parent, item.name), ())).size:
-            by_zone.setdefault(item.parent, {})[item.name] = change
+        plan = plan_change(change, snapshot.records.get((item.parent, item.name), ()))
+        if plan.size:
+            by_zone.setdefault(item.parent, {})[item.name] = (change, plan)
         elif item.id:
             lost.append(item)
-    for zone, changes in by_zone.items():
-        yield do.WriteRecords(zone, tuple(changes.values()), reason=SURPLUS)
+    for zone, planned in by_zone.items():
+        yield _write_records(zone, planned.values(), SURPLUS)
     if lost:
         yield do.Forget(tuple(lost), reason="it is left as it is, or gone")
+
+
+def _write_records(zone: str, planned: Iterable[tuple[RecordChange, RecordPlan]], reason: str) -> Step:
+    changes, plans = zip(*planned, strict=True)
+    return do.WriteRecords(zone, changes, differences=tuple(record_differences(plans)), reason=reason)

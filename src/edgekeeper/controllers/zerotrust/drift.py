@@ -1,6 +1,7 @@
 """Drift: compares what was applied for each route with what Cloudflare has, and notes the difference on its state.
 
-    edgekeeper.io/drift     what is not as applied, in the words of the steps that would mend it
+    edgekeeper.io/drift            what is not as applied, in the words of the steps that would mend it
+    edgekeeper.io/drift-fields     the same field by field, for people: redacted, and of a limited size
 
 The same observation and the same decision as for a task, from mirrors alone: a pass costs no call. Nothing is mended here.
 Whoever reads the note decides by the drift policy. A token that is due to be refreshed or rotated is no drift: the kube-worker
@@ -30,7 +31,8 @@ from edgekeeper.controllers.zerotrust.decide import work
 from edgekeeper.controllers.zerotrust.metrics import WorkerMetrics
 from edgekeeper.controllers.zerotrust.observe import Base, Observer
 from edgekeeper.controllers.zerotrust.snapshot import Subject
-from edgekeeper.controllers.zerotrust.state import RouteState, read_state
+from edgekeeper.controllers.zerotrust.state import RouteState, drift_annotations, read_state
+from edgekeeper.core.delta import ChangedField, changed_fields
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.outcome import MetadataWrite, Outcome, done, requeue
@@ -40,9 +42,10 @@ from edgekeeper.kube.store import Store
 from edgekeeper.runtime.contract import Request
 from edgekeeper.runtime.controller import Controller
 
-DRIFT: Final = "edgekeeper.io/drift"
 _BY_ROUTE: Final = "route"
 _LONGEST_NOTE: Final = 1_000
+_MOST_FIELDS: Final = 20
+"""How many fields are recorded: with values of at most 120 characters that is a few kilobytes."""
 
 
 class DriftReconciler:
@@ -72,16 +75,19 @@ class DriftReconciler:
         is_published = state.applied is not None and bool(state.hash)
         if state.applied is None or not is_published or state.credential is None or self._has_task(state):
             return requeue(self._interval)
-        note = await self._look(request, state, state.applied)
+        note, fields = await self._look(request, state, state.applied)
         if note and note != state.drift:
             self._metrics.drift_detected()
-        return requeue(self._interval).writing(MetadataWrite(annotations={DRIFT: note or None}))
+        return requeue(self._interval).writing(MetadataWrite(annotations=drift_annotations(note, fields)))
 
     def states_of_task(self, task: JsonObject) -> Iterable[Key]:
         """The states of a task's route: they are looked at again when the task is completed or gone."""
         return self.interests.find(_route_of(task))
 
-    async def _look(self, request: Request, state: RouteState, applied: TaskSpec) -> str:
+    async def _look(
+        self, request: Request, state: RouteState, applied: TaskSpec
+    ) -> tuple[str, list[ChangedField]]:
+        """What is not as applied, in words and field by field."""
         spec = msgspec.structs.replace(applied, action="reconcile", inventory=list(state.inventory))
         credential = self._credentials.credential(request.key, state.credential)
         account = self._cloudflare.account(credential, state.account_id or spec.account_id)
@@ -92,10 +98,11 @@ class DriftReconciler:
         except Stall as refusal:
             if refusal.error_type:  # Cloudflare refuses to be looked at: nothing is known
                 raise
-            return _cut(f"{refusal.reason}: {refusal.message}")
+            return _cut(f"{refusal.reason}: {refusal.message}"), []
         finally:
             self.interests.follow(account, spec, state)
-        return note_of(steps)
+        drift = [step for step in steps if step.effect is Effect.CHANGE and not _is_due(step)]
+        return note_of(drift), fields_of(drift)
 
     def _has_task(self, state: RouteState) -> bool:
         route = f"{state.route.namespace}/{state.route.name}"
@@ -109,8 +116,12 @@ class DriftReconciler:
 
 def note_of(steps: Iterable[Step]) -> str:
     """The steps that would mend what is not as applied, in words."""
-    drift = [step for step in steps if step.effect is Effect.CHANGE and not _is_due(step)]
-    return _cut("; ".join(map(str, drift)))
+    return _cut("; ".join(map(str, steps)))
+
+
+def fields_of(steps: Iterable[Step]) -> list[ChangedField]:
+    """The fields that these steps would mend."""
+    return changed_fields((change for step in steps for change in step.changes()), _MOST_FIELDS)
 
 
 def _is_due(step: Step) -> bool:

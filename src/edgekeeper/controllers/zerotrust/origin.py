@@ -105,13 +105,6 @@ def backend_services(route: JsonObject) -> tuple[Key, ...]:
     return tuple(dict.fromkeys(key for key in keys if key.name))
 
 
-def first_backend(route: JsonObject) -> str:
-    """The origin that v0.2 of the described operator derives: the first Service of the first rule; empty if none."""
-    ref = dig(route, "spec", "rules", 0, "backendRefs", 0)
-    name, port, namespace = dig(ref, "name"), dig(ref, "port"), dig(route, "metadata", "namespace")
-    return f"http://{name}.{namespace}.svc.cluster.local:{port}" if name and port and namespace else ""
-
-
 def check_origin(service: str) -> None:
     """Raise ValueError where this is no origin that a user may name."""
     if _SPECIAL.fullmatch(service):

@@ -31,6 +31,7 @@ from edgekeeper.controllers.zerotrust.state import route_labels, route_of, write
 from edgekeeper.controllers.zerotrust.unseen_tasks import UnseenTasks
 from edgekeeper.core.errors import Conflict, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_object
+from edgekeeper.core.notes import notes
 from edgekeeper.core.steps import Step
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.errors import AlreadyExistsError, NotFoundError, StaleError
@@ -53,6 +54,11 @@ class Effects:
 
     async def perform(self, step: Step, task_names: Iterable[str] = ()) -> None:
         """Perform a step. `task_names` are those for a new task, if not the usual ones."""
+        await self._perform(step, task_names)
+        if not isinstance(step, AwaitTask | DropTask):  # the end of a task is not worth telling
+            notes().step(str(step), step.reason, step.changes())
+
+    async def _perform(self, step: Step, task_names: Iterable[str]) -> None:
         match step:
             case CreateTask():
                 await self._create_task(step, tuple(task_names) or _names(step.spec.httproute_ref))

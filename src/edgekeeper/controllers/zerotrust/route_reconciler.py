@@ -50,6 +50,7 @@ from edgekeeper.core.drift import DRIFT_CORRECTED, Policy
 from edgekeeper.core.errors import PassError, Retry, Stall, Wait
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.log import get_logger
+from edgekeeper.core.notes import notes
 from edgekeeper.core.outcome import Event, MetadataWrite, Outcome, done, requeue
 from edgekeeper.core.steps import Step
 from edgekeeper.lifecycle.corrections import INTERVAL
@@ -145,6 +146,8 @@ class RouteReconciler:
         facts = replace(
             facts, repair=self._repair(request, facts, drift, is_due=due is not None and due <= facts.now)
         )
+        if drift.note and facts.state is not None:
+            notes().recorded_drift(facts.state.state.drift_fields)
         step = decide(facts)
         if step is not None:
             await self.effects.perform(step)

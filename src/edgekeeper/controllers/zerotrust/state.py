@@ -15,7 +15,8 @@ Caveats
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -35,12 +36,15 @@ from edgekeeper.api.zerotrust_task import (
 from edgekeeper.controllers.zerotrust import legacy_state
 from edgekeeper.controllers.zerotrust.names import label_value
 from edgekeeper.core.clock import parse_timestamp, timestamp
+from edgekeeper.core.delta import ChangedField
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig, dig_object
 
 UNREADABLE: Final = "StateUnreadable"
 DRIFT: Final = "edgekeeper.io/drift"
 """The annotation in which the worker notes that Cloudflare differs from what was applied."""
+DRIFT_FIELDS: Final = "edgekeeper.io/drift-fields"
+"""The annotation with the fields that differ, redacted, as JSON."""
 ROUTE_UID: Final = f"{PREFIX}httproute-uid"
 ROUTE_NAME_LABEL: Final = f"{PREFIX}httproute-name"
 ROUTE_NAMESPACE_LABEL: Final = f"{PREFIX}httproute-namespace"
@@ -49,6 +53,8 @@ STATE_LABELS: Final = ROUTE_NAME_LABEL
 """The selector of state ConfigMaps: all generations have this label."""
 
 T = TypeVar("T")
+
+_decode_fields = msgspec.json.Decoder(tuple[ChangedField, ...]).decode
 
 
 class Origin(StrEnum):
@@ -82,6 +88,7 @@ class RouteState:
     last_sync_time: datetime | None = None
     token_expires_at: datetime | None = None
     drift: str = ""
+    drift_fields: tuple[ChangedField, ...] = ()
     task: str = ""
     """The task whose result this is, as `uid/generation`."""
     written_by: Origin = Origin.OURS
@@ -148,14 +155,21 @@ def read_state(config_map: JsonObject) -> RouteState:
     data = {key: value for key, value in dig_object(config_map, "data").items() if isinstance(value, str)}
     annotations = dig_object(config_map, "metadata", "annotations")
     route = RouteRef(name=found[1], namespace=found[0], uid=str(annotations.get(ROUTE_UID) or ""))
-    drift = str(annotations.get(DRIFT) or "")
     try:
         state = _own(data, route) if "inventory" in data else _left_behind(data, route)
     except (msgspec.DecodeError, ValueError) as error:
         raise Stall(
             UNREADABLE, f"{_name(config_map)} cannot be read ({error}): restore its data from a backup"
         ) from error
-    return replace(state, drift=drift)
+    drift = str(annotations.get(DRIFT) or "")
+    return replace(state, drift=drift, drift_fields=_drift_fields(annotations) if drift else ())
+
+
+def _drift_fields(annotations: JsonObject) -> tuple[ChangedField, ...]:
+    """For display only, so that what cannot be read is left out."""
+    with suppress(msgspec.DecodeError):
+        return _decode_fields(str(annotations.get(DRIFT_FIELDS) or "[]"))
+    return ()
 
 
 def _own(data: Mapping[str, str], route: RouteRef) -> RouteState:
@@ -222,9 +236,14 @@ def write_state(state: RouteState) -> JsonObject:
     uid = {ROUTE_UID: state.route.uid} if state.route.uid else {}
     metadata = {
         "labels": state_labels(tenant, state.route),
-        "annotations": {**uid, DRIFT: state.drift or None},
+        "annotations": {**uid, **drift_annotations(state.drift, state.drift_fields)},
     }
     return {"metadata": metadata, "data": dict(_data(state, tenant))}
+
+
+def drift_annotations(note: str, fields: Sequence[ChangedField]) -> dict[str, str | None]:
+    """What a state says about drift. Annotations that are None are to be removed."""
+    return {DRIFT: note or None, DRIFT_FIELDS: _text(list(fields)) if note and fields else None}
 
 
 def _data(state: RouteState, tenant: str) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from edgekeeper.controllers.zerotrust.snapshot import TokenSecret
 from edgekeeper.core.delta import ABSENT, Difference
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Event
+from edgekeeper.core.paths import field_path
 from edgekeeper.core.steps import Effect, Sight, Step
 
 
@@ -54,11 +55,17 @@ class _SecretWrite(_Call):
     answered: ClassVar = False
 
 
+@dataclass(frozen=True, slots=True)
 class _Submission(Step):
     """Changes are handed in to a writer, which writes them together with others."""
 
     effect: ClassVar = Effect.CHANGE
     answered: ClassVar = False
+
+    differences: tuple[Difference, ...] = field(default=(), kw_only=True)
+
+    def changes(self) -> tuple[Difference, ...]:
+        return self.differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class Claim(_Recording):
     worker: str
 
     def __str__(self) -> str:
-        return f"claim the task for {self.worker}"
+        return "claim the task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,7 @@ class CreateToken(_Call):
         return f"create service token {self.name}"
 
     def changes(self) -> tuple[Difference, ...]:
-        return (Difference("serviceToken", ABSENT, self.name),)
+        return (Difference("serviceAuth", ABSENT, self.name),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +144,11 @@ class UpdateToken(_LiveCall):
         return f"update service token {self.token.name}"
 
     def changes(self) -> tuple[Difference, ...]:
-        before, after = (self.token.name, self.token.duration), (self.name, self.duration)
+        before = (self.token.name, self.token.duration, self.token.enabled)
+        after = (self.name, self.duration, True)
         return tuple(
-            Difference(f"serviceToken.{field}", old, new)
-            for field, old, new in zip(("name", "duration"), before, after, strict=True)
+            Difference(f"serviceAuth.{field}", old, new)
+            for field, old, new in zip(("name", "duration", "enabled"), before, after, strict=True)
             if old != new
         )
 
@@ -244,6 +252,9 @@ class RemovePolicy(_LiveCall):
 
     def __str__(self) -> str:
         return f"remove policy {self.policy.name} of the Access application of {self.application.domain}"
+
+    def changes(self) -> tuple[Difference, ...]:
+        return (Difference(field_path("policies", self.policy.name), self.policy.decision, ABSENT),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,11 @@ from edgekeeper.controllers.zerotrust.tokens import TOKEN_CONFLICT
 from edgekeeper.core.conditions import Conditions, Declaration
 from edgekeeper.core.errors import PassError, Stall
 from edgekeeper.core.json import JsonObject, dig, dig_list
+from edgekeeper.core.notes import notes
 from edgekeeper.core.outages import has_work, reported_outage
 from edgekeeper.core.redaction import redact_text
 from edgekeeper.core.steps import Plan, Step
-from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.kinds import HTTP_ROUTE, Key
 from edgekeeper.lifecycle.kind import SYNCED, ExternalKind, Pass, Report, Wake
 from edgekeeper.lifecycle.memory import Memory
 from edgekeeper.runtime.contract import Request
@@ -77,6 +78,8 @@ class TaskKind(ExternalKind[Base, Snapshot]):
 
     def begin(self, request: Request, wake: Wake) -> Base:
         subject = _subject(request)
+        route = subject.spec.httproute_ref
+        notes().on_behalf_of(HTTP_ROUTE.kind, route.namespace, route.name)
         if subject.is_complete:
             self.forget(subject.uid)
         credential = self.credentials.credential(request.key, subject.spec.credential_secret_ref)

@@ -35,19 +35,25 @@ GRACE: Final = timedelta(hours=24)
 EARLY: Final = timedelta(days=30)
 """How long before its end a token is refreshed, or a quarter of its duration where that is less."""
 _SLACK: Final = timedelta(minutes=5)
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|m|s)")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|m|s)", re.ASCII)
+_LONGEST_TEXT: Final = 100
+_LONGEST: Final = timedelta(hours=2_562_047)
+"""The longest duration of Go, whose syntax it is: 292 years. Added to the present moment it is still a date."""
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _SURPLUS: Final = "the route does not ask for it any more"
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """A duration as Cloudflare writes it; None for `forever`."""
+    """A duration as Cloudflare writes it; None for `forever`. Raise Stall where it is none, or too long."""
     if text == "forever":
         return None
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    # A longer text is none, and to look for parts in it would take time in proportion to the square of its length.
+    parts = _PART.findall(text) if len(text) <= _LONGEST_TEXT else []
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    is_whole = bool(parts) and "".join(number + unit for number, unit in parts) == text
+    if not is_whole or seconds > _LONGEST.total_seconds():
         raise Stall("InvalidSpec", f"{text[:50]!r} is no duration such as 30m or 24h")
-    return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    return timedelta(seconds=seconds)
 
 
 def refuse_token(snapshot: Snapshot) -> None:

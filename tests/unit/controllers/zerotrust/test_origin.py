@@ -16,7 +16,6 @@ from edgekeeper.controllers.zerotrust.origin import (
     backend_origin,
     backend_services,
     check_origin,
-    first_backend,
     fixed_origin,
     origin_request,
 )
@@ -273,11 +272,6 @@ def test_backends_are_no_references_where_the_origin_is_another() -> None:
     assert referenced_services(route(PUBLIC, spec), settings(PUBLIC), RouteOptions()) == ()
     options = RouteOptions(default_origin="backend")
     assert referenced_services(route(PUBLIC, spec), settings(PUBLIC), options) == (Key("other", "web"),)
-
-
-def test_first_backend_is_what_the_described_operator_derives() -> None:
-    assert first_backend(route(PUBLIC, _spec(_rule(filters=[{"type": "X"}]), _rule("api", 8080)))) == WEB
-    assert first_backend(route(PUBLIC, {})) == ""
 
 
 # Public paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -22,12 +23,14 @@ from edgekeeper.controllers.zerotrust.names import deletion_names, label_value, 
 from edgekeeper.controllers.zerotrust.route_index import STATE_INDEXES, TASK_INDEXES
 from edgekeeper.controllers.zerotrust.state import (
     DRIFT,
+    DRIFT_FIELDS,
     Origin,
     RouteState,
     read_state,
     route_of,
     write_state,
 )
+from edgekeeper.core.delta import ChangedField
 from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject, dig
 
@@ -92,6 +95,20 @@ def test_drift_note_is_read_from_the_annotation() -> None:
     body = stored(STATE)
     body["metadata"]["annotations"][DRIFT] = "write the record"
     assert read_state(body).drift == "write the record"
+
+
+def test_fields_of_drift_are_read_as_they_were_written_and_go_with_the_note() -> None:
+    fields = (
+        ChangedField("dns[CNAME a].proxied", "false", "true"),
+        ChangedField("policies.door", '"bypass"'),
+    )
+    drifted = replace(STATE, drift="write the record", drift_fields=fields)
+    assert read_state(stored(drifted)).drift_fields == fields
+    annotations = stored(replace(drifted, drift=""))["metadata"]["annotations"]
+    assert annotations[DRIFT_FIELDS] is None
+    body = stored(drifted)
+    body["metadata"]["annotations"][DRIFT_FIELDS] = '{"'
+    assert (read_state(body).drift, read_state(body).drift_fields) == ("write the record", ())
 
 
 @pytest.mark.parametrize("key", ["inventory", "applied", "credential", "cloudflare_ids", "last_sync_time"])
