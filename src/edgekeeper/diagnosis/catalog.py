@@ -9,24 +9,30 @@ Names are those that kubectl accepts: kind, plural, short names, and any of them
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
 from edgekeeper.api.composition import DefinitionSpec
+from edgekeeper.controllers.bridge.remedies import REMEDIES as BRIDGE_REMEDIES
+from edgekeeper.controllers.cloudfront.remedies import REMEDIES as TENANT_REMEDIES
 from edgekeeper.controllers.composition.definition_observe import instance_kind
+from edgekeeper.controllers.composition.phrases import SAYS
 from edgekeeper.controllers.composition.remedies import REMEDIES as COMPOSITION_REMEDIES
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
+from edgekeeper.controllers.zerotrust.remedies import REMEDIES as ZERO_TRUST_REMEDIES
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.readiness import Readiness, condition_readiness
 from edgekeeper.diagnosis.reading import ClusterReader
 from edgekeeper.kube.kinds import Kind
 from edgekeeper.lifecycle.module import KindModule, PlannableModule
 from edgekeeper.lifecycle.relations import Details, Reader
-from edgekeeper.lifecycle.remedies import Remedies
+from edgekeeper.lifecycle.remedies import Remedies, Remedy
 
 ALL = ("all", "edge")
 """Names that stand for all kinds: kubectl's, and the category of our kinds."""
@@ -102,7 +108,24 @@ def composed_kind(definition: JsonObject) -> KnownKind | None:
     short = [str(name) for name in dig_list(definition, "spec", "schema", "shortNames")]
     name = str(dig(definition, "metadata", "name") or "")
     names = frozenset(_spelled(kind, short))
-    return KnownKind(kind, names, Remedies(COMPOSITION_REMEDIES), definition=name)
+    return KnownKind(kind, names, _InstanceRemedies(COMPOSITION_REMEDIES), definition=name)
+
+
+_OF_CHILDREN: Final = Remedies((*TENANT_REMEDIES, *BRIDGE_REMEDIES, *ZERO_TRUST_REMEDIES))
+_SAID: Final = re.compile(rf"; {SAYS} (?P<reason>[A-Za-z]+)(?:: (?P<message>.*))?", re.DOTALL)
+
+
+class _InstanceRemedies(Remedies):
+    """Those of an instance. It waits for a person if a resource of ours that it waits for does."""
+
+    def find(self, reason: str, message: str = "") -> Remedy | None:
+        found, said = super().find(reason, message), _SAID.search(message)
+        if found is None or not found.waits_for or said is None:
+            return found
+        of_child = _OF_CHILDREN.find(said["reason"], said["message"] or "")
+        if of_child is None or of_child.waits_for:
+            return found
+        return replace(found, waits_for="", within=None)
 
 
 class UnknownKindError(Exception):

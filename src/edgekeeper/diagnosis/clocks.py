@@ -38,7 +38,7 @@ def parse_date(date: str) -> datetime | None:
     """A date as HTTP writes it; None if it is none."""
     try:
         moment = parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 

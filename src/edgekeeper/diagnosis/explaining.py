@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from edgekeeper.controllers.composition.definition_options import qualified
 from edgekeeper.controllers.composition.live_states import UnknownInstanceError, read_instance
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
 from edgekeeper.core.clock import Clock
@@ -139,9 +140,8 @@ class Explainer:
         definition = Relation(DEFINITION_KIND, Key("", known.definition), "the definition of its kind")
         key = _key(obj)
         try:
-            live = await read_instance(
-                self.reader.client, self._clock, known.kind.kind, key.name, key.namespace
-            )
+            kind = qualified(known.kind.group, known.kind.kind)
+            live = await read_instance(self.reader.client, self._clock, kind, key.name, key.namespace)
         except (UnknownInstanceError, ForbiddenError):
             return [definition]  # the message of the instance names the resource that blocks it
         found = [
@@ -233,7 +233,7 @@ def _notes(obj: JsonObject) -> Iterable[str]:
     deleted = dig(obj, "metadata", "deletionTimestamp")
     if deleted:
         finalizers = ", ".join(str(one) for one in dig_list(obj, "metadata", "finalizers"))
-        yield f"it is being deleted since {deleted}, and waits for {finalizers or 'nothing'}"
+        yield f"it has been marked for deletion since {deleted}, and waits for {finalizers or 'nothing'}"
     if dig(obj, "metadata", "annotations", "edgekeeper.io/paused") == "true":
         yield "reconciliation is paused by the annotation edgekeeper.io/paused"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.core.json import JsonObject
-from edgekeeper.diagnosis.catalog import Catalog, KnownKind, known_kinds
+from edgekeeper.diagnosis.catalog import Catalog, KnownKind, composed_kind, known_kinds
 from edgekeeper.diagnosis.problems import Problem, problems_of
 from edgekeeper.diagnosis.rows import row_of
 
@@ -107,3 +109,27 @@ def test_deletion_and_outdated_status_are_not_ready() -> None:
 def test_reason_without_an_entry_is_shown_as_it_is() -> None:
     row = row_of(obj(condition("Ready", "False", "Unheard", "of")), known("dt"))
     assert (row.reason, row.message, row.waits_for) == ("Unheard", "of", "")
+
+
+@pytest.mark.parametrize(
+    ("message", "waits_for"),
+    [
+        ("resource web: Deployment default/a is not ready: 0 of 2", "the resource that the message names"),
+        (
+            "resource cdn: DistributionTenant a/b is not ready: x; it says: Deploying: CloudFront deploys it",
+            "the resource that the message names",
+        ),
+        ("resource cdn: DistributionTenant a/b is not ready: x; it says: ValidationFailed: spec.domains", ""),
+        ("resource a waits for b to be ready", "the resource that the message names"),
+        ("resource a: waits for schema.spec.name, which is not set", ""),
+        ("resource a: configmaps is forbidden", ""),
+    ],
+)
+def test_instance_waits_for_somebody_only_if_its_resource_does(message: str, waits_for: str) -> None:
+    spec = {"schema": {"apiVersion": "v1", "kind": "WebApp", "spec": {}}, "resources": []}
+    known = composed_kind({"metadata": {"name": "web-apps"}, "spec": spec})
+    assert known is not None
+    condition = {"type": "Ready", "status": "False", "reason": "NotReady", "message": message}
+    (problem,) = problems_of({"status": {"conditions": [condition]}}, known)
+    assert problem.remedy is not None
+    assert problem.remedy.waits_for == waits_for
