@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -122,6 +123,11 @@ class Page:
                 text = await self.value("document.body.innerText")
                 raise AssertionError(f"never true: {expression}\n{text[:2000]}")
             await asyncio.sleep(0.05)
+
+    async def click(self, selector: str) -> None:
+        """Click the first element of a selector, as soon as there is one: lists are rendered again whenever they change."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        await self.wait(f"{found} && (() => {{ {found}.click(); return true; }})()")
 
     async def press(self, key: str) -> None:
         name, code, text = _KEYS.get(key, (key, ord(key[0].upper()), key))

@@ -12,11 +12,14 @@ import os
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import botocore.session
 import pytest
 
@@ -26,7 +29,7 @@ from edgekeeper.core.json import JsonObject
 from edgekeeper.kube.client import KubeClient
 from edgekeeper.kube.config import load_config
 from edgekeeper.kube.http import HttpTransport
-from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.kinds import HTTP_ROUTE, SECRET, Key
 from tests.unit.web.fleet import TENANT
 from tests.web.browser import Page, chromium, find_chromium, open_page
 
@@ -41,16 +44,40 @@ class Up:
 
     link: str
     aws: str
+    cloudflare: str
     kubeconfig: Path
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[KubeClient]:
+        client = KubeClient(HttpTransport(load_config(self.kubeconfig, None)), Calls(), SystemClock())
+        try:
+            yield client
+        finally:
+            await client.close()
 
     async def apply(self, name: str, spec: JsonObject, **annotations: str) -> None:
         """A DistributionTenant in the namespace `edge`."""
-        client = KubeClient(HttpTransport(load_config(self.kubeconfig, None)), Calls(), SystemClock())
         fields = {"metadata": {"annotations": annotations}, "spec": spec}
-        try:
-            await client.apply(TENANT, Key("edge", name), fields, manager="test", force=True)
-        finally:
-            await client.close()
+        async with self.client() as client:
+            await client.apply(TENANT, Key("edge", name), fields, manager="kubectl", force=True)
+
+    async def annotate_route(self, name: str, **annotations: str | None) -> None:
+        """Annotate an HTTPRoute in the namespace `apps`."""
+        async with self.client() as client:
+            patch = {"metadata": {"annotations": annotations}}
+            await client.merge_patch(HTTP_ROUTE, Key("apps", name), patch)
+
+    async def edit_at_cloudflare(self, hostname: str, **fields: Any) -> None:
+        """What somebody does with a DNS record in the dashboard of Cloudflare."""
+        async with self.client() as client:
+            secret = await client.get(SECRET, Key("apps", "cloudflare-api-token"))
+        token = b64decode(next(iter(secret["data"].values()))).decode()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with aiohttp.ClientSession(headers=headers) as session:
+            for zone in await _result(session.get(f"{self.cloudflare}/zones")):
+                records = f"{self.cloudflare}/zones/{zone['id']}/dns_records"
+                for record in await _result(session.get(records, params={"name": hostname})):
+                    await _result(session.patch(f"{records}/{record['id']}", json=fields))
 
     async def edit_in_aws(self, name: str, *, enabled: bool) -> None:
         """What somebody does in the console of AWS."""
@@ -64,6 +91,13 @@ class Up:
         client.update_distribution_tenant(
             Id=found["DistributionTenant"]["Id"], IfMatch=found["ETag"], Enabled=enabled
         )
+
+
+async def _result(request: AbstractAsyncContextManager[aiohttp.ClientResponse]) -> Any:
+    async with request as response:
+        answer = await response.json()
+    assert response.status == 200, answer
+    return answer["result"]
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +131,7 @@ def up(devtools: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     try:
         _await(process, output)
         found = json.loads(endpoints.read_text())
-        yield Up(found["page"], found["aws"], Path(found["kubeconfig"]))
+        yield Up(found["page"], found["aws"], found["cloudflare"], Path(found["kubeconfig"]))
     finally:
         process.terminate()
         process.wait(PATIENCE)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections import OrderedDict
 from typing import Final, Protocol
@@ -24,6 +25,7 @@ from edgekeeper.runtime.metrics_auth import MetricsAuthorizer, Verdict, bearer_t
 PATH: Final = "/status"
 """What the right to look is called in RBAC: `nonResourceURLs: ["/status"]`."""
 COOKIE: Final = "edgekeeper-status"
+"""What the names of cookies begin with."""
 MOST_SESSIONS: Final = 256
 SESSION_SECONDS: Final = 8 * 3600.0
 
@@ -57,7 +59,11 @@ class LinkGate:
         given = bearer_token(request)
         if given and _same(given, self.token):
             return Verdict.ALLOWED
-        return Verdict.ALLOWED if _same(request.cookies.get(COOKIE, ""), self._cookie) else Verdict.UNKNOWN
+        return (
+            Verdict.ALLOWED
+            if _same(request.cookies.get(cookie_name(request), ""), self._cookie)
+            else Verdict.UNKNOWN
+        )
 
     async def open(self, request: web.BaseRequest) -> str | None:
         given = bearer_token(request) or request.query.get("token", "")
@@ -77,7 +83,7 @@ class ReviewGate:
         """By the digest of the cookie: until when it is valid, and the token that it stands for."""
 
     async def judge(self, request: web.BaseRequest) -> Verdict:
-        token = bearer_token(request) or self._token_of(request.cookies.get(COOKIE, ""))
+        token = bearer_token(request) or self._token_of(request.cookies.get(cookie_name(request), ""))
         return await self._authorizer.judge(token) if token else Verdict.UNKNOWN
 
     async def open(self, request: web.BaseRequest) -> str | None:
@@ -96,6 +102,12 @@ class ReviewGate:
             del self._sessions[_digest(cookie)]
             return ""
         return token
+
+
+def cookie_name(request: web.BaseRequest) -> str:
+    """The name of the cookie of this page. Browsers send cookies to all ports of a host, where other pages may be."""
+    _, _, port = request.host.rpartition(":")
+    return f"{COOKIE}-{port}" if re.fullmatch("[0-9]{1,5}", port) else COOKIE
 
 
 def _same(given: str, expected: str) -> bool:

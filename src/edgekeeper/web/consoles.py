@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from edgekeeper.controllers.zerotrust.state import RouteState
 from edgekeeper.core.json import JsonObject, dig, dig_list
 from edgekeeper.core.redaction import redact_text
 
@@ -28,7 +29,6 @@ _CONSOLES: Final = {
     "aws-cn": "console.amazonaws.cn",
     "aws-us-gov": "console.amazonaws-us-gov.com",
 }
-_ZERO_TRUST: Final = "https://one.dash.cloudflare.com"
 _DASHBOARD: Final = "https://dash.cloudflare.com"
 
 
@@ -72,10 +72,8 @@ def _tenant(obj: JsonObject) -> Iterator[Resource]:
         distribution,
         url=_cloudfront(partition, "distributions", distribution),
     )
-    for arn in (
-        _text(obj, "status", "certificateArn"),
-        _text(obj, "spec", "customizations", "certificate", "arn"),
-    ):
+    managed = _text(obj, "status", "certificateArn")
+    for arn in dict.fromkeys((managed, _text(obj, "spec", "customizations", "certificate", "arn"))):
         yield Resource("ACM certificate", arn, _text(obj, "status", "managedCertificateStatus"), arn_url(arn))
     yield from _records(obj, partition)
 
@@ -85,15 +83,15 @@ def _domain(obj: JsonObject) -> Iterator[Resource]:
     region, name = _text(obj, "status", "region"), _text(obj, "spec", "domain")
     partition = _partition(certificate)
     endpoint = _text(obj, "status", "domainNameEndpoint")
+    page = _gateway(partition, region, "publish/domain-names", "domain", name)
     if endpoint:
-        url = ""
-        if _HOST.fullmatch(name) and _ID.fullmatch(region):
-            url = f"https://{region}.{_console(partition)}/apigateway/main/publish/domain-names?domain={quote(name)}&region={region}"
-        yield Resource("API Gateway domain name", name, endpoint, url)
+        yield Resource("API Gateway domain name", name, endpoint, page)
+    api = _text(obj, "spec", "apiRef", "apiId")
+    yield Resource("API", api, url=_gateway(partition, region, "api-detail", "api", api))
     yield Resource(
         "ACM certificate", certificate, _text(obj, "status", "certificateStatus"), arn_url(certificate)
     )
-    yield Resource("API mapping", _text(obj, "status", "apiMappingId"))
+    yield Resource("API mapping", _text(obj, "status", "apiMappingId"), url=page)
     yield from _records(obj, partition)
 
 
@@ -101,7 +99,9 @@ def _permission(obj: JsonObject) -> Iterator[Resource]:
     arn = _text(obj, "status", "functionArn")
     yield Resource("Lambda function", arn, url=arn_url(arn))
     for statement in dig_list(obj, "status", "inventory"):
-        yield Resource("Policy statement", _text(statement, "statementId"), _text(statement, "state"))
+        yield Resource(
+            "Policy statement", _text(statement, "statementId"), _text(statement, "state"), arn_url(arn)
+        )
 
 
 def _records(obj: JsonObject, partition: str) -> Iterator[Resource]:
@@ -134,6 +134,13 @@ def _cloudfront(partition: str, collection: str, id_: str) -> str:
     return f"https://{host}/cloudfront/v4/home#/{collection}/{id_}" if host and _ID.fullmatch(id_) else ""
 
 
+def _gateway(partition: str, region: str, page: str, parameter: str, value: str) -> str:
+    host = _console(partition)
+    if not (host and _HOST.fullmatch(value) and _ID.fullmatch(region)):
+        return ""
+    return f"https://{region}.{host}/apigateway/main/{page}?{parameter}={quote(value)}&region={region}"
+
+
 def _zone(partition: str, zone: str) -> str:
     id_ = zone.removeprefix("/hostedzone/")
     host = _console(partition)
@@ -158,31 +165,56 @@ def _zero_trust_tenant(obj: JsonObject) -> Iterator[Resource]:
     account, tunnel = _text(obj, "spec", "accountId"), _text(obj, "spec", "tunnelId")
     yield Resource("Cloudflare account", account, url=_dash(account, "home"))
     detail = _text(obj, "status", "tunnel", "status")
-    yield Resource("Cloudflare tunnel", tunnel, detail, _zero(account, "networks/tunnels"))
-
-
-_TASK_PAGES: Final = {
-    "AccessApplication": ("Access application", "access/apps"),
-    "AccessPolicy": ("Access policy", "access/policies"),
-    "ServiceToken": ("Service token", "access/service-auth"),
-    "TunnelHostname": ("Tunnel hostname", "networks/tunnels"),
-}
+    yield Resource("Cloudflare tunnel", tunnel, detail, _dash(account, "tunnels"))
 
 
 def _task(obj: JsonObject) -> Iterator[Resource]:
     account = _text(obj, "spec", "accountId")
     for item in dig_list(obj, "status", "inventory"):
-        kind, name, id_ = (_text(item, field) for field in ("kind", "name", "id"))
-        if kind == "DnsRecord":
-            detail = f"{_text(item, 'type')} → {_text(item, 'content')}"
-            yield Resource("DNS record", name, detail, _dash(account, "domains"))
-        elif kind in _TASK_PAGES:
-            title, page = _TASK_PAGES[kind]
-            yield Resource(title, id_ or name, name if id_ else "", _zero(account, page))
+        yield from _published(account, item)
+
+
+def _published(account: str, item: Any) -> Iterator[Resource]:
+    """One item of an inventory."""
+    kind, name, id_ = (_text(item, field) for field in ("kind", "name", "id"))
+    if kind == "DnsRecord":
+        detail = f"{_text(item, 'type')} → {_text(item, 'content')}" if _text(item, "content") else id_
+        # The address has the name of the zone, of which only the id is known: the dashboard asks for it.
+        url = f"{_DASHBOARD}/?to=/:account/:zone/dns/records" if _ACCOUNT.fullmatch(account) else ""
+        yield Resource("DNS record", name, detail, url)
+    elif kind == "Secret":
+        yield Resource("Secret in the cluster", name)
+    elif kind in _PAGES:
+        title, page, page_of_one = _PAGES[kind]
+        address = page_of_one.format(quote(id_, safe="")) if page_of_one and _ID.fullmatch(id_) else page
+        yield Resource(title, name or id_, id_ if name else "", _dash(account, address))
+
+
+_ACCESS: Final = "one/access-controls"
+_PAGES: Final = {
+    "AccessApplication": ("Access application", f"{_ACCESS}/apps", f"{_ACCESS}/apps/self-hosted/{{}}/edit"),
+    "AccessPolicy": ("Access policy", f"{_ACCESS}/policies", ""),
+    "ServiceToken": ("Service token", f"{_ACCESS}/service-credentials/service-tokens", ""),
+    "TunnelHostname": ("Tunnel hostname", "tunnels", ""),
+}
+"""By kind: what it is called, the page of all, and the page of one."""
+
+
+def route_resources(state: RouteState, *, links: bool = True) -> list[Resource]:
+    """What a route has at Cloudflare, as its state lists it."""
+    account = state.account_id
+    items = [msgspec.to_builtins(item) for item in state.inventory]
+    tunnels = dict.fromkeys(item.parent for item in state.inventory if item.kind == "TunnelHostname")
+    found = [
+        Resource("Cloudflare account", account, url=_dash(account, "home")),
+        *(Resource("Cloudflare tunnel", tunnel, url=_dash(account, "tunnels")) for tunnel in tunnels),
+        *(resource for item in items for resource in _published(account, item)),
+    ]
+    return [_redacted(one, links=links) for one in found if one.id]
 
 
 def _route(obj: JsonObject) -> Iterator[Resource]:
-    """Only ids: the account is that of the tenant, and the task has the rest."""
+    """Only ids, for a process that does not know the state of the route."""
     titles = {
         "accessAppId": "Access application",
         "cnameRecordId": "DNS record",
@@ -196,10 +228,6 @@ def _route(obj: JsonObject) -> Iterator[Resource]:
 
 def _dash(account: str, page: str) -> str:
     return f"{_DASHBOARD}/{account}/{page}" if _ACCOUNT.fullmatch(account) else ""
-
-
-def _zero(account: str, page: str) -> str:
-    return f"{_ZERO_TRUST}/{account}/{page}" if _ACCOUNT.fullmatch(account) else ""
 
 
 def _text(tree: Any, *path: str) -> str:

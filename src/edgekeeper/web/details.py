@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
+from edgekeeper.core.delta import ChangedField
+from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
 from edgekeeper.core.redaction import redact, redact_text
 from edgekeeper.diagnosis.catalog import KnownKind
 from edgekeeper.diagnosis.problems import is_wrong, problems_of
 from edgekeeper.lifecycle.remedies import Remedy
-from edgekeeper.web.consoles import Resource, resources_of
-from edgekeeper.web.journal import ChangedField, Entry
-from edgekeeper.web.rows import ObjectRow, moment
+from edgekeeper.web.consoles import Resource
+from edgekeeper.web.journal import Entry
+from edgekeeper.web.rows import ObjectRow, is_left_drifted, moment
 
 _HIDDEN_ANNOTATIONS: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 
@@ -51,11 +54,11 @@ class ObjectDetail(msgspec.Struct, frozen=True, omit_defaults=True, rename="came
     observed_generation: int | None
     conditions: list[ConditionView]
     problems: list[ConditionView]
-    resources: list[Resource]
     references: dict[str, str]
     drift: DriftView | None
     timeline: list[Entry]
     object: JsonObject
+    resources: list[Resource] = []
     next_pass: float | None = None
     """Seconds until the object is looked at again."""
     plannable: bool = False
@@ -88,9 +91,9 @@ def _advice(remedy: Remedy | None) -> dict[str, str]:
     return {"cause": remedy.cause, "action": remedy.action, "waits_for": remedy.waits_for}
 
 
-def problem_views(obj: JsonObject, known: KnownKind) -> list[ConditionView]:
-    """What keeps an object from being ready, with what ends it or what to do."""
-    return [
+def problem_views(obj: JsonObject, known: KnownKind, *, is_left: bool) -> list[ConditionView]:
+    """What keeps an object from being ready, with what ends it or what to do. `is_left`: nothing is done about it."""
+    views = [
         ConditionView(
             one.source,
             one.status,
@@ -103,6 +106,7 @@ def problem_views(obj: JsonObject, known: KnownKind) -> list[ConditionView]:
         )
         for one in problems_of(obj, known)
     ]
+    return [replace(one, waits_for="", until="") for one in views] if is_left else views
 
 
 def detail_of(
@@ -111,10 +115,9 @@ def detail_of(
     row: ObjectRow,
     timeline: Sequence[Entry],
     drifted: tuple[str, list[ChangedField]] | None,
-    *,
-    links: bool,
+    policy: Policy,
 ) -> ObjectDetail:
-    """The page of an object, without what only the process knows."""
+    """The page of an object, without what only the process knows. `policy` is that of objects without one of their own."""
     generation, observed = dig(obj, "metadata", "generation"), dig(obj, "status", "observedGeneration")
     references = {name: redact_text(value) for name, value in known.details(obj).references}
     return ObjectDetail(
@@ -123,8 +126,7 @@ def detail_of(
         generation if isinstance(generation, int) else 0,
         observed if isinstance(observed, int) else None,
         conditions_of(obj, known),
-        problem_views(obj, known),
-        resources_of(known.kind.kind, obj, links=links),
+        problem_views(obj, known, is_left=is_left_drifted(obj, row.state, policy)),
         references,
         _drift(row, drifted),
         list(timeline),

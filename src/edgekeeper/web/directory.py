@@ -20,15 +20,20 @@ from typing import Final
 
 import msgspec
 
+from edgekeeper.api.zerotrust import PREFIX
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
+from edgekeeper.controllers.zerotrust.annotations import OPERATOR_WRITTEN
+from edgekeeper.controllers.zerotrust.route_report import READINESS
 from edgekeeper.core.delta import Difference, compare
+from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject, dig_object
 from edgekeeper.core.log import get_logger
 from edgekeeper.diagnosis.catalog import KnownKind, composed_kind, known_kinds
 from edgekeeper.kube.informer import Informer
 from edgekeeper.kube.kinds import Key, Kind
-from edgekeeper.kube.store import Change, Store
+from edgekeeper.kube.store import UNLISTABLE, Change, Store
 from edgekeeper.lifecycle.module import KindModule
+from edgekeeper.web.managers import last_manager
 from edgekeeper.web.rows import ObjectRow, object_id, object_row
 
 _log = get_logger(__name__)
@@ -42,12 +47,21 @@ SETTLE_SECONDS: Final = 0.05
 PATIENCE_SECONDS: Final = 2.0
 """How long readers wait for rows that are being made."""
 
+_PREFIXES: Final = ("edgekeeper.io/", PREFIX)
+_OURS: Final = frozenset({*READINESS, *OPERATOR_WRITTEN})
+"""Annotations that the operator writes."""
+
 _decode = msgspec.json.Decoder(dict).decode
 
 
 class _Metadata(msgspec.Struct, gc=False):
     generation: int = 0
     deleted: str = msgspec.field(default="", name="deletionTimestamp")
+    annotations: msgspec.Raw = msgspec.field(default=msgspec.Raw())
+
+    @property
+    def written(self) -> tuple[int, str, bytes]:
+        return self.generation, self.deleted, bytes(self.annotations)
 
 
 class _Object(msgspec.Struct, gc=False):
@@ -64,6 +78,8 @@ class Listed:
 
     row: ObjectRow
     text: str
+    kind: Kind
+    key: Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +90,22 @@ class SpecChange:
     key: Key
     verb: str
     differences: tuple[Difference, ...] = ()
+    who: str = ""
+    """The client that did it, as far as its field manager tells; empty if that is not known."""
+    generation: int = 0
 
 
 class Directory:
     """The rows of all objects, by id."""
 
-    def __init__(self, informers: Iterable[Informer], modules: Iterable[KindModule]) -> None:
-        """`informers` are those of the process, and may come and go."""
+    def __init__(
+        self,
+        informers: Iterable[Informer],
+        modules: Iterable[KindModule],
+        drift_policy: Policy = Policy.ENFORCE,
+    ) -> None:
+        """`informers` are those of the process, and may come and go. `drift_policy` is that of objects without their own."""
+        self.drift_policy = drift_policy
         self._informers = informers
         self._modules = {known.kind: known for known in known_kinds(modules)}
         self._composed: dict[Kind, KnownKind] = {}
@@ -112,6 +137,10 @@ class Directory:
         """What is known about a kind that is shown."""
         found = (one for one in self.kinds if (one.kind.group, one.kind.kind) == (group, kind))
         return next(found, None)
+
+    def known_by_name(self, kind: str) -> KnownKind | None:
+        """The same by the kind alone, as changes name it."""
+        return next((one for one in self.kinds if one.kind.kind == kind), None)
 
     @property
     def kinds(self) -> Sequence[KnownKind]:
@@ -160,11 +189,26 @@ class Directory:
         present = [one for one in self._informers if _is_complete(one) and self._is_shown(one.kind)]
         for gone in [one for one in self._followed if one not in present]:
             self._followed.pop(gone)()
-            for key, _ in gone.store.snapshot():
-                self._outdate(gone.kind, key)
+            self._outdate_kind(gone.kind)
         for new in present:
             if new not in self._followed:
-                self._followed[new] = new.subscribe(partial(self._note, new.kind))
+                self._followed[new] = self._follow(new)
+
+    def _follow(self, informer: Informer) -> Callable[[], None]:
+        """Note changes of objects. A kind that is not served any more loses its objects without one."""
+
+        def on_state() -> None:
+            if informer.store.state in UNLISTABLE:
+                self._outdate_kind(informer.kind)
+
+        stop_state = informer.subscribe_state(on_state)
+        stop_changes = informer.subscribe(partial(self._note, informer.kind))
+
+        def stop() -> None:
+            stop_state()
+            stop_changes()
+
+        return stop
 
     def _is_shown(self, kind: Kind) -> bool:
         return kind in self._modules or kind in self._composed
@@ -190,6 +234,11 @@ class Directory:
             found = _spec_change(kind, change, known)
             if found is not None:
                 self.on_spec(found)
+
+    def _outdate_kind(self, kind: Kind) -> None:
+        for listed in self._listed.values():
+            if listed.kind == kind:
+                self._outdate(kind, listed.key)
 
     def _outdate(self, kind: Kind, key: Key) -> None:
         self._marked[kind, key] = None
@@ -217,7 +266,7 @@ class Directory:
         if row is None:
             self._listed.pop(id_, None)
         elif before is None or before.row != row:
-            self._listed[id_] = Listed(row, row.text)
+            self._listed[id_] = Listed(row, row.text, kind, key)
         else:
             return ""
         return id_ if row is not None or before is not None else ""
@@ -228,7 +277,7 @@ class Directory:
         if known is None or obj is None:
             return None
         try:
-            return object_row(obj, known)
+            return object_row(obj, known, self.drift_policy)
         except Exception:  # noqa: BLE001 - one object that cannot be shown must not hide the others
             _log.exception("Cannot show an object", kind=kind.kind, subject=str(key))
             return None
@@ -241,21 +290,43 @@ def _is_complete(informer: Informer) -> bool:
 
 
 def _spec_change(kind: Kind, change: Change, known: KnownKind | None) -> SpecChange | None:
-    """What somebody did; None for a change of the status or the metadata alone."""
+    """What somebody did; None for a change of the status, or of metadata that means nothing to the operator."""
     some = change.new or change.old
     if some is None or known is None:
         return None
-    if change.old is None or change.new is None:
-        verb = "created" if change.old is None else "deleted"
-        return SpecChange(kind, change.key, verb) if known.shows(_decode(some)) else None
-    old, new = _peek(change.old).metadata, _peek(change.new).metadata
-    if old == new or not known.shows(_decode(some)):
+    if change.old is not None and change.new is not None:
+        old, new = _peek(change.old).metadata, _peek(change.new).metadata
+        if old.written == new.written:
+            return None
+    if not known.shows(_decode(some)):
         return None
+    if change.new is None:
+        return SpecChange(kind, change.key, "deleted")
+    generation, who = _peek(change.new).metadata.generation, _who(change.received)
+    if change.old is None:
+        return SpecChange(kind, change.key, "created", who=who, generation=generation)
     if new.deleted and not old.deleted:
-        return SpecChange(kind, change.key, "marked for deletion")
-    before, after = (dig_object(_decode(raw), "spec") for raw in (change.old, change.new))
-    differences = compare(after, before)
-    return SpecChange(kind, change.key, "spec changed", differences) if differences else None
+        return SpecChange(kind, change.key, "marked for deletion", generation=generation)
+    before, after = _decode(change.old), _decode(change.new)
+    differences = compare(dig_object(after, "spec"), dig_object(before, "spec"))
+    verb = "spec changed" if differences else "annotations changed"
+    differences = (*differences, *compare(_wishes(after), _wishes(before)))
+    return SpecChange(kind, change.key, verb, differences, who, generation) if differences else None
+
+
+def _wishes(obj: JsonObject) -> JsonObject:
+    """The annotations by which people tell the operator what they want."""
+    found = dig_object(obj, "metadata", "annotations")
+    return {
+        "annotations": {
+            name: found[name] for name in found if name.startswith(_PREFIXES) and name not in _OURS
+        }
+    }
+
+
+def _who(received: bytes | None) -> str:
+    manager = last_manager(received) if received is not None else None
+    return manager.shown if manager is not None else ""
 
 
 def _is_never_own(_: Kind, __: Key) -> bool:

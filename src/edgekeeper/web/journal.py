@@ -21,7 +21,7 @@ import msgspec
 from edgekeeper.cloud.call_context import Actor, current_context
 from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.clock import Clock, timestamp
-from edgekeeper.core.delta import ABSENT, Difference, shown_value
+from edgekeeper.core.delta import ChangedField, Difference, changed_fields
 from edgekeeper.core.notes import PassNotes, notes, noting
 from edgekeeper.core.outcome import Event
 from edgekeeper.core.redaction import redact_text
@@ -41,14 +41,6 @@ SOMEBODY: Final = "somebody, through the API server"
 
 Subject: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object."""
-
-
-class ChangedField(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A field that was, or would be, changed. A side that is absent is left out."""
-
-    path: str
-    before: str | None = None
-    after: str | None = None
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -84,6 +76,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     who: str
     what: str
     subjects: list[Subject]
+    generation: int = 0
+    """Of the object, as the pass has seen it; 0 if several objects are concerned, or it has none."""
     steps: list[Step] = []
     drift: list[ChangedField] = []
     events: list[Happening] = []
@@ -101,6 +95,8 @@ class Journal(Tracer):
         self._numbers = count(1)
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
         self._drifts: OrderedDict[Subject, tuple[str, list[ChangedField]]] = OrderedDict()
+        self._behalf: OrderedDict[Subject, Subject] = OrderedDict()
+        """The objects that internal ones are for."""
         self._own_writes: OrderedDict[tuple[str, str], float] = OrderedDict()
         """When the operator last wrote an object: its resource, and its name as calls have it."""
         self.on_entry: Callable[[Entry], None] = _ignore
@@ -129,7 +125,7 @@ class Journal(Tracer):
     def reconciliation(
         self, controller: str, kind: str, namespace: str, name: str, id_: str
     ) -> Iterator[Span]:
-        record = _PassRecord((kind, namespace, name))
+        record = _PassRecord((kind, namespace, name), self._remember_behalf)
         with (
             self._inner.reconciliation(controller, kind, namespace, name, id_) as span,
             noting(record),
@@ -144,8 +140,18 @@ class Journal(Tracer):
     @contextmanager
     def call(self, record: CallRecord) -> Iterator[Span]:
         self._count(record)
+        written = _written(record)
+        if written is not None:
+            self._remember_write(written)
         with self._inner.call(record) as span:
-            yield span
+            ended = _EndedSpan(span)
+            try:
+                yield ended
+            finally:
+                if written is not None and (ended.failed or not ended.result):
+                    self._own_writes.pop(
+                        written, None
+                    )  # nothing was written, so the next change is somebody else's
 
     async def close(self) -> None:
         await self._inner.close()
@@ -158,28 +164,48 @@ class Journal(Tracer):
     def spec_changed(self, change: SpecChange) -> None:
         """Somebody else has created, changed or deleted an object."""
         subject = (change.kind.kind, change.key.namespace, change.key.name)
-        steps = [Step("spec", "", changed_fields(change.differences))] if change.differences else []
-        self._add(SOMEBODY, change.verb, [subject], steps=steps)
+        fields = changed_fields(change.differences, MOST_FIELDS)
+        steps = [Step(change.verb, "", fields)] if fields else []
+        self._add(change.who or SOMEBODY, change.verb, [subject], generation=change.generation, steps=steps)
 
     def _count(self, record: CallRecord) -> None:
         """Count a call for the pass that makes it, or as one of a batch. Listings are nobody's."""
-        if record.target == KUBERNETES and record.mutating:
-            resource = record.operation.rpartition(" ")[2]
-            self._own_writes[resource, record.subject] = self._clock.monotonic()
-            self._own_writes.move_to_end((resource, record.subject))
-            while len(self._own_writes) > MOST_ENTRIES:
-                self._own_writes.popitem(last=False)
         current, actors = notes(), current_context().actors
         if isinstance(current, _PassRecord) and current.is_open and current.makes_calls_for(actors):
             current.calls[record.target, record.operation, record.mutating] += 1
         elif actors and record.mutating:
-            calls = [CallCount(record.target, record.operation, 1, True)]
-            self._add("a batch", f"{record.operation} {record.subject}", _subjects(actors), calls=calls)
+            self._add_batch(record, actors)
+
+    def _remember_write(self, written: tuple[str, str]) -> None:
+        """Before it is made, since the watch may tell of it before the answer is here."""
+        self._own_writes[written] = self._clock.monotonic()
+        self._own_writes.move_to_end(written)
+        while len(self._own_writes) > MOST_ENTRIES:
+            self._own_writes.popitem(last=False)
+
+    def _add_batch(self, record: CallRecord, actors: Sequence[Actor]) -> None:
+        subjects = [(actor.kind, actor.namespace, actor.name) for actor in actors]
+        shown = list(dict.fromkeys(self._behalf.get(one, one) for one in subjects))
+        number = "1 object" if len(shown) == 1 else f"{len(shown)} objects"
+        step = Step(
+            redact_text(f"{record.operation} {record.subject}"), f"the changes of {number}, in one call"
+        )
+        calls = [CallCount(record.target, record.operation, 1, True)]
+        title = (
+            record.operation if record.subject.startswith("/") else step.what
+        )  # a path says little in a title
+        self._add("a batch writer", title, shown[:MOST_SUBJECTS], steps=[step], calls=calls)
+
+    def _remember_behalf(self, internal: Subject, known: Subject) -> None:
+        self._behalf[internal] = known
+        self._behalf.move_to_end(internal)
+        while len(self._behalf) > MOST_ENTRIES:
+            self._behalf.popitem(last=False)
 
     def _close(self, controller: str, record: _PassRecord, span: _EndedSpan) -> None:
         if record.drifted:
-            self._drifts[record.subject] = (self._now(), record.drifted)
-            self._drifts.move_to_end(record.subject)
+            self._drifts[record.shown] = (self._now(), record.drifted)
+            self._drifts.move_to_end(record.shown)
             while len(self._drifts) > MOST_DRIFTS:
                 self._drifts.popitem(last=False)
         if not record.is_worth_telling:
@@ -187,7 +213,8 @@ class Journal(Tracer):
         self._add(
             f"{controller} controller",
             record.title,
-            [record.subject],
+            [record.shown],
+            generation=record.generation,
             steps=record.steps,
             drift=record.drifted,
             events=record.events,
@@ -218,9 +245,13 @@ class Journal(Tracer):
 class _PassRecord(PassNotes):
     """What one pass did so far."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, remember_behalf: Callable[[Subject, Subject], None]) -> None:
         self.subject = subject
+        self.shown = subject
+        """The object that people know: another one for the pass of an internal object."""
+        self.generation = 0
         self.is_open = True
+        self._remember_behalf = remember_behalf
         self.steps: list[Step] = []
         self.drifted: list[ChangedField] = []
         self.events: list[Happening] = []
@@ -245,14 +276,26 @@ class _PassRecord(PassNotes):
     @property
     def title(self) -> str:
         if self.steps:
-            return self.steps[0].what
+            more = len(self.steps) - 1
+            return f"{self.steps[0].what}{f', and {more} more' if more else ''}"
         return self.events[0].reason if self.events else "change"
 
+    def about(self, generation: int) -> None:
+        self.generation = generation
+
+    def on_behalf_of(self, kind: str, namespace: str, name: str) -> None:
+        self.shown, self.generation = (kind, namespace, name), 0
+        self._remember_behalf(self.subject, self.shown)
+
     def step(self, step: str, reason: str, changes: Sequence[Difference]) -> None:
-        self.steps.append(Step(redact_text(step), redact_text(reason), changed_fields(changes)))
+        fields = changed_fields(changes, MOST_FIELDS)
+        self.steps.append(Step(redact_text(step), redact_text(reason), fields))
 
     def drift(self, differences: Sequence[Difference]) -> None:
-        self.drifted = changed_fields(differences)
+        self.drifted = changed_fields(differences, MOST_FIELDS)
+
+    def recorded_drift(self, fields: Sequence[ChangedField]) -> None:
+        self.drifted = list(fields[:MOST_FIELDS])
 
     def event(self, event: Event) -> None:
         message = redact_text(event.message)
@@ -272,24 +315,11 @@ class _EndedSpan(Span):
         self._inner.end(result, failed=failed)
 
 
-def changed_fields(differences: Sequence[Difference]) -> list[ChangedField]:
-    """Differences for display, redacted."""
-    return [
-        ChangedField(one.path, **{side: value for side, value in _sides(one).items() if value is not None})
-        for one in differences[:MOST_FIELDS]
-    ]
-
-
-def _sides(difference: Difference) -> dict[str, str | None]:
-    """Both values; None for one that is absent."""
-    values = {"before": difference.before, "after": difference.after}
-    return {
-        side: None if value is ABSENT else shown_value(difference, value) for side, value in values.items()
-    }
-
-
-def _subjects(actors: Sequence[Actor]) -> list[Subject]:
-    return [(actor.kind, actor.namespace, actor.name) for actor in actors[:MOST_SUBJECTS]]
+def _written(record: CallRecord) -> tuple[str, str] | None:
+    """The resource and name of the object that a call writes to the API server, if it does."""
+    if record.target != KUBERNETES or not record.mutating:
+        return None
+    return record.operation.rpartition(" ")[2], record.subject
 
 
 def _ignore(_: Entry) -> None:

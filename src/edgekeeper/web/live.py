@@ -99,7 +99,7 @@ class Hub:
         start, _, number = last.rpartition("-")
         if not last:
             return ()
-        if start != self._start or not number.isdigit():
+        if start != self._start or not (number.isascii() and number.isdigit() and len(number) < 16):
             return None
         seen = int(number)
         oldest = self._recent[0][0] if self._recent else self._number + 1
@@ -149,6 +149,8 @@ class _Client:
         self.wake.set()
 
     def tell(self, entry: Entry) -> None:
+        if len(self._entries) == MOST_ENTRIES:
+            self._is_lost = True
         self._entries.append(entry)
         self.wake.set()
 

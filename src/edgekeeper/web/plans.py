@@ -16,15 +16,18 @@ import msgspec
 
 from edgekeeper.cloud.call_context import sweeping
 from edgekeeper.core.clock import Clock, timestamp
+from edgekeeper.core.delta import ChangedField, changed_fields
 from edgekeeper.core.errors import PassError
+from edgekeeper.core.json import JsonObject
 from edgekeeper.core.redaction import redact_text
 from edgekeeper.core.steps import Effect
 from edgekeeper.diagnosis.catalog import KnownKind
 from edgekeeper.kube.kinds import Key
 from edgekeeper.lifecycle.module import FlagValues, PlannableModule, Process
-from edgekeeper.lifecycle.preview import Preview, Verdict
+from edgekeeper.lifecycle.preview import Preview, Verdict, cause_of, in_turns
 from edgekeeper.web.directory import Directory
-from edgekeeper.web.journal import ChangedField, changed_fields
+from edgekeeper.web.graphs import Graphs
+from edgekeeper.web.journal import MOST_FIELDS
 from edgekeeper.web.rows import object_id
 
 KEPT: Final = timedelta(seconds=10)
@@ -61,16 +64,23 @@ class PlanView(msgspec.Struct, frozen=True, omit_defaults=True):
     steps: list[PlannedStep] = []
     drift: list[ChangedField] = []
     error: str = ""
-    change: str = ""
+    cause: str = ""
+    """Why the verdict is so: a reason, the drift policy, what is kept."""
 
 
 class Plans:
     """Computes plans, one at a time."""
 
     def __init__(
-        self, directory: Directory, process: Callable[[], Process], values: FlagValues, clock: Clock
+        self,
+        directory: Directory,
+        process: Callable[[], Process],
+        values: FlagValues,
+        clock: Clock,
+        graphs: Graphs | None = None,
     ) -> None:
-        """`process` makes the services for one plan, with clients that refuse changes."""
+        """`process` makes the services for one plan, with clients that refuse changes; `graphs` preview instances."""
+        self._graphs = graphs
         self._directory = directory
         self._process = process
         self._values = values
@@ -79,7 +89,8 @@ class Plans:
         self._kept: OrderedDict[str, tuple[float, PlanView]] = OrderedDict()
 
     def is_possible(self, known: KnownKind) -> bool:
-        return isinstance(known.module, PlannableModule)
+        is_composed = self._graphs is not None and self._graphs.graph_of(known.kind) is not None
+        return isinstance(known.module, PlannableModule) or is_composed
 
     async def plan(self, known: KnownKind, key: Key) -> PlanView:
         """The plan of an object that exists. Raise TimeoutError if it takes too long."""
@@ -96,23 +107,33 @@ class Plans:
         return view
 
     async def _compute(self, known: KnownKind, key: Key) -> PlanView:
-        module = known.module
-        if not isinstance(module, PlannableModule):
-            raise TypeError(f"{known.kind.kind} has no plans")
-        objects = [
-            msgspec.json.decode(raw)
-            for store in self._directory.stores(known.kind)
-            for _, raw in store.snapshot()
-        ]
         at = timestamp(self._clock.now())
         try:
             with sweeping():  # what users change goes first
-                previews = await module.preview(self._process(), self._values, objects, [key])
+                preview = await self._preview(known, key)
         except PassError as error:
             return PlanView(at, Verdict.FAILED, WORDS[Verdict.FAILED], error=redact_text(error.message))
-        if not previews:
+        if preview is None:
             return PlanView(at, Verdict.SETTLED, "not the operator's business: nothing is to be done")
-        return plan_view(previews[0], at)
+        return plan_view(preview, at)
+
+    async def _preview(self, known: KnownKind, key: Key) -> Preview | None:
+        """What would be done for an object; None if it is nobody's business here, or gone."""
+        module, obj = known.module, self._directory.get(known, key)
+        if obj is None:
+            return None
+        if isinstance(module, PlannableModule):
+            objects = await self._objects(known)
+            previews = await module.preview(self._process(), self._values, objects, [key])
+            return previews[0] if previews else None
+        if self._graphs is None:
+            raise TypeError(f"{known.kind.kind} has no plans")
+        return await self._graphs.preview(known.kind, key, obj)
+
+    async def _objects(self, known: KnownKind) -> list[JsonObject]:
+        """All objects of a kind, since a plan depends on what others claim."""
+        raws = [raw for store in self._directory.stores(known.kind) for _, raw in store.snapshot()]
+        return [msgspec.json.decode(raw) async for raw in in_turns(raws)]
 
 
 def plan_view(preview: Preview, at: str) -> PlanView:
@@ -127,11 +148,11 @@ def plan_view(preview: Preview, at: str) -> PlanView:
                 redact_text(str(step)),
                 redact_text(step.reason),
                 step.effect is Effect.WAIT,
-                changed_fields(step.changes()),
+                changed_fields(step.changes(), MOST_FIELDS),
             )
             for step in preview.steps
         ],
-        changed_fields(preview.differences),
+        changed_fields(preview.differences, MOST_FIELDS),
         redact_text(preview.error.message) if preview.error is not None else "",
-        str(preview.change) if preview.change is not None else "",
+        redact_text(cause_of(preview)),
     )

@@ -129,6 +129,8 @@ def _choice(name: str, text: str, choices: type[E]) -> E | None:
 
 
 def _number(name: str, text: str, largest: int) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= largest):
+    if not (
+        text.isascii() and text.isdigit() and len(text) <= len(str(largest)) and 1 <= int(text) <= largest
+    ):
         raise QueryError(f"{name}: a number from 1 to {largest}")
     return int(text)

@@ -10,6 +10,7 @@ import msgspec
 
 from edgekeeper.core.annotations import Wishes
 from edgekeeper.core.clock import timestamp
+from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.core.readiness import find_condition
 from edgekeeper.core.redaction import redact_text
@@ -19,6 +20,8 @@ from edgekeeper.kube.kinds import Key, Kind
 
 NO_NAMESPACE: Final = "-"
 """In place of the namespace of objects that have none, in ids."""
+ANY_GROUP: Final = "*"
+"""In place of the group in addresses, where only the kind is known."""
 LONGEST_MESSAGE: Final = 400
 MOST_HOSTNAMES: Final = 20
 
@@ -70,20 +73,22 @@ def object_id(kind: Kind, key: Key) -> str:
     return f"{kind.group or NO_NAMESPACE}/{kind.kind}/{key.namespace or NO_NAMESPACE}/{key.name}"
 
 
-def object_row(obj: JsonObject, known: KnownKind) -> ObjectRow:
-    """The line about an object. Accepts any content."""
+def object_row(obj: JsonObject, known: KnownKind, policy: Policy = Policy.ENFORCE) -> ObjectRow:
+    """The line about an object. `policy` is that of objects that have none of their own. Accepts any content."""
     row = row_of(obj, known)
     condition = find_condition(obj, "Ready")
+    state = _state(obj, row)
+    waits = not row.ready and not is_left_drifted(obj, state, policy)
     return ObjectRow(
         object_id(known.kind, row.key),
         known.kind.kind,
         row.key.namespace,
         row.key.name,
-        _state(obj, row),
+        state,
         reason=_text(row.reason),
         message=_text(row.message),
-        waits_for="" if row.ready else _text(row.waits_for),
-        until=moment(row.until),
+        waits_for=_text(row.waits_for) if waits else "",
+        until=moment(row.until) if waits else "",
         since=_text(dig(condition, "lastTransitionTime")),
         created=moment(row.created),
         hostnames=tuple(_text(name) for name in row.details.hostnames[:MOST_HOSTNAMES]),
@@ -91,13 +96,19 @@ def object_row(obj: JsonObject, known: KnownKind) -> ObjectRow:
     )
 
 
+def is_left_drifted(obj: JsonObject, state: State, policy: Policy) -> bool:
+    """Whether drift of an object is left as it is, so that nothing is waited for."""
+    return state is State.DRIFTED and (Wishes.of(obj).drift_policy or policy) is not Policy.ENFORCE
+
+
 def _state(obj: JsonObject, row: Row) -> State:
+    is_deleting = bool(dig(obj, "metadata", "deletionTimestamp"))
+    if Wishes.of(obj).paused and not is_deleting:
+        return State.PAUSED
     if row.waits_for == PERSON and not row.ready:
         return State.ATTENTION
-    if dig(obj, "metadata", "deletionTimestamp"):
+    if is_deleting:
         return State.DELETING
-    if Wishes.of(obj).paused:
-        return State.PAUSED
     if row.details.drift:
         return State.DRIFTED
     return State.READY if row.ready else State.PROGRESSING

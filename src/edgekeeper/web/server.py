@@ -5,6 +5,7 @@
     GET /api/overview            counts, problems, budgets
     GET /api/objects?q=…         a page of the list: q, kind, namespace, state, sort, page, size
     GET /api/object/ID           one object; ID is group/Kind/namespace/name
+    GET /api/writer/ID           who changed it last
     GET /api/plan/ID             what is left to do for it
     GET /api/graph/ID            the resources of a composed instance; with `.svg` after `graph` as a picture
     GET /api/changes?before=N    recent changes
@@ -29,7 +30,7 @@ from aiohttp import web
 from edgekeeper.core.log import get_logger
 from edgekeeper.kube.errors import ApiError
 from edgekeeper.runtime.metrics_auth import Verdict
-from edgekeeper.web.access import COOKIE, Gate
+from edgekeeper.web.access import Gate, cookie_name
 from edgekeeper.web.assets import load_assets
 from edgekeeper.web.live import Full, Hub
 from edgekeeper.web.queries import QueryError
@@ -138,6 +139,7 @@ class StatusPage:
             "/api/objects": (LIMIT, site.objects),
             "/api/object/": (LIMIT, site.object),
             "/api/changes": (LIMIT, site.changes),
+            "/api/writer/": (LIMIT, site.writer),
             "/api/plan/": (SLOW_LIMIT, site.plan),
             "/api/graph.svg/": (SLOW_LIMIT, site.picture),
             "/api/graph/": (SLOW_LIMIT, site.graph),
@@ -147,17 +149,17 @@ class StatusPage:
         """Turn a token into a cookie. A token in the address is removed from it, also if it is wrong."""
         async with asyncio.timeout(LIMIT.total_seconds()):
             cookie = await self.gate.open(request)
+            verdict = Verdict.ALLOWED if cookie is not None else await self.gate.judge(request)
         if request.path == "/":
             response = _response(b"", "text/plain", status=303)
             response.headers["Location"] = "/"
         elif cookie is None:
-            return self._refused(Verdict.UNKNOWN)
+            return self._refused(verdict)
         else:
             response = _response(b'{"open":true}', _JSON)
         if cookie is not None:
-            response.set_cookie(
-                COOKIE, cookie, httponly=True, samesite="Strict", secure=self.secure, path="/"
-            )
+            name = cookie_name(request)
+            response.set_cookie(name, cookie, httponly=True, samesite="Strict", secure=self.secure, path="/")
         return response
 
     def _refused(self, verdict: Verdict) -> web.Response:
@@ -183,17 +185,34 @@ class StatusPage:
         async with aclosing(events):
             await stream.prepare(request)
             if request.method == "GET":
-                await self._pump(stream, first, events)
+                await self._pump(request, stream, first, events)
         return stream
 
-    async def _pump(self, stream: web.StreamResponse, first: bytes, events: AsyncIterator[bytes]) -> None:
-        """Send events until the client leaves or the process ends."""
+    async def _pump(
+        self,
+        request: web.BaseRequest,
+        stream: web.StreamResponse,
+        first: bytes,
+        events: AsyncIterator[bytes],
+    ) -> None:
+        """Send events until the client leaves, may not look any more, or the process ends."""
         try:
             await stream.write(first)
             async for event in events:
+                if not await self._may_look_still(request):
+                    return
                 await stream.write(event)
         except ConnectionError:
             log.debug("A browser has left")
+
+    async def _may_look_still(self, request: web.BaseRequest) -> bool:
+        """The same as when the stream was opened. If it cannot be found out, the browser has to ask again."""
+        try:
+            async with asyncio.timeout(LIMIT.total_seconds()):
+                return await self.gate.judge(request) is Verdict.ALLOWED
+        except (ApiError, TimeoutError) as error:
+            log.warning("Cannot find out who may look: a stream ends", why=str(error))
+            return False
 
 
 _ASSETS: Final = load_assets()

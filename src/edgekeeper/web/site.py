@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,12 +11,15 @@ import msgspec
 from edgekeeper.cloud.budget import Budget
 from edgekeeper.core.json import JsonObject
 from edgekeeper.diagnosis.catalog import KnownKind
+from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.informer import Informer
-from edgekeeper.kube.kinds import Key
+from edgekeeper.kube.kinds import HTTP_ROUTE, Key, Kind
+from edgekeeper.web.consoles import Resource, resources_of, route_resources
 from edgekeeper.web.details import ObjectDetail, detail_of
 from edgekeeper.web.directory import Directory
 from edgekeeper.web.graphs import Graphs, GraphView
 from edgekeeper.web.journal import Entry, Journal
+from edgekeeper.web.managers import last_person
 from edgekeeper.web.overview import (
     MOST_ENTRIES,
     Overview,
@@ -28,7 +31,8 @@ from edgekeeper.web.overview import (
 )
 from edgekeeper.web.plans import Plans, PlanView
 from edgekeeper.web.queries import ListQuery, ObjectPage, QueryError, list_objects
-from edgekeeper.web.rows import NO_NAMESPACE, ObjectRow, object_id
+from edgekeeper.web.route_states import state_of_route
+from edgekeeper.web.rows import ANY_GROUP, NO_NAMESPACE, ObjectRow, object_id
 
 LARGEST_TIMELINE: Final = 200
 OBJECT_TIMELINE: Final = 30
@@ -44,6 +48,15 @@ class Changes(msgspec.Struct, frozen=True):
     """Recent changes, the newest first."""
 
     items: list[Entry]
+    more: bool = False
+    """Whether there are older ones."""
+
+
+class Writer(msgspec.Struct, frozen=True):
+    """The client that changed an object last, and when; empty if that is not known."""
+
+    who: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,8 @@ class Site:
     graphs: Graphs | None = None
     links: bool = True
     """Whether resources lead to the consoles of the clouds: not where these are simulated."""
+    read: Callable[[Kind, Key], Awaitable[JsonObject]] | None = None
+    """Reads an object from the API server, with what caches leave out. Raises ApiError."""
     next_pass: Callable[[KnownKind, Key], float | None] = field(default=_no_pass)
     """Seconds until an object is looked at again."""
 
@@ -102,20 +117,39 @@ class Site:
             found.row,
             self.journal.entries(subject, OBJECT_TIMELINE),
             self.journal.drift_of(subject),
-            links=self.links,
+            self.directory.drift_policy,
         )
         return msgspec.structs.replace(
             detail,
+            resources=self._resources(found),
             next_pass=self.next_pass(found.known, found.key),
             plannable=self.plans is not None and self.plans.is_possible(found.known),
             has_graph=self.graphs is not None and self.graphs.graph_of(found.known.kind) is not None,
         )
 
+    def _resources(self, found: Found) -> list[Resource]:
+        state = state_of_route(self.informers, found.key) if found.known.kind == HTTP_ROUTE else None
+        if state is not None:
+            return route_resources(state, links=self.links)
+        return resources_of(found.row.kind, found.object, links=self.links)
+
+    async def writer(self, path: str, _: Query) -> Writer:
+        """Who changed an object last, apart from the operator."""
+        found = self._find(path)
+        if self.read is None:
+            return Writer()
+        try:
+            manager = last_person(await self.read(found.known.kind, found.key))
+        except NotFoundError:
+            return Writer()
+        return Writer(manager.shown, manager.time) if manager is not None else Writer()
+
     async def changes(self, _: str, query: Query) -> Changes:
         before = query.get("before", "0")
         if not (before.isascii() and before.isdigit() and len(before) < 16):
             raise QueryError("before: the id of a change")
-        return Changes(self.journal.entries(limit=LARGEST_TIMELINE, before=int(before)))
+        found = self.journal.entries(limit=LARGEST_TIMELINE + 1, before=int(before))
+        return Changes(found[:LARGEST_TIMELINE], more=len(found) > LARGEST_TIMELINE)
 
     async def plan(self, path: str, _: Query) -> PlanView:
         found = self._find(path)
@@ -127,9 +161,10 @@ class Site:
         graphs, found = self._graph(path)
         return await graphs.view(found.known.kind, found.key, found.object)
 
-    async def picture(self, path: str, _: Query) -> str:
+    async def picture(self, path: str, query: Query) -> str:
         graphs, found = self._graph(path)
-        return await graphs.picture(found.known.kind, found.key, found.object)
+        dark = query.get("theme") == "dark"
+        return await graphs.picture(found.known.kind, found.key, found.object, dark=dark)
 
     def _graph(self, path: str) -> tuple[Graphs, Found]:
         found = self._find(path)
@@ -142,6 +177,8 @@ class Site:
         kind, _, rest = rest.partition("/")
         namespace, _, name = rest.partition("/")
         known = self.directory.known("" if group == NO_NAMESPACE else group, kind)
+        if group == ANY_GROUP:
+            known = self.directory.known_by_name(kind)
         key = Key("" if namespace == NO_NAMESPACE else namespace, name)
         obj = self.directory.get(known, key) if known is not None else None
         row = self.directory.row(object_id(known.kind, key)) if known is not None else None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -29,20 +27,18 @@ from edgekeeper.web.server import StatusPage
 from edgekeeper.web.site import Site
 from kubesim.plane.plane import Plane
 from packages.kubesim.tests.plane.cluster import running
+from tests.docs.page import blocks, read
 from tests.unit.runtime.accounts import ASK_WHETHER, ASK_WHO, READ_METRICS, account_token, client_of, grant
 from tests.unit.runtime.wire import ANYWHERE
 from tests.unit.web.fleet import READY, Fleet, tenant
 
-PAGE = Path(__file__).parents[3] / "docs" / "status-page.md"
+PAGE = "docs/status-page.md"
 
 
 def documented_rules() -> list[JsonObject]:
     """The rules of the ClusterRole in the documentation."""
-    block = re.search(
-        r"((?:^    .*\n)*^    kind: ClusterRole\n(?:^    .*\n)*)", PAGE.read_text(), re.MULTILINE
-    )
-    assert block is not None
-    rules: list[JsonObject] = yaml.safe_load(block[1])["rules"]
+    (block,) = (one for one in blocks(read(PAGE)) if "kind: ClusterRole\n" in one.text)
+    rules: list[JsonObject] = yaml.safe_load(block.text)["rules"]
     return rules
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from edgekeeper.api.zerotrust_task import InventoryItem, RouteRef
+from edgekeeper.controllers.zerotrust.state import RouteState
 from edgekeeper.core.json import JsonObject
-from edgekeeper.web.consoles import arn_url, resources_of
+from edgekeeper.web.consoles import arn_url, resources_of, route_resources
 from tests.unit.web.fleet import READY, tenant
 
 ACCOUNT = "0123456789abcdef0123456789abcdef"
@@ -52,8 +54,57 @@ def test_cloudflare_leads_to_the_account() -> None:
     obj = {"spec": {"accountId": ACCOUNT, "tunnelId": "t-1"}}
     assert links("CloudflareZeroTrustTenant", obj) == {
         "Cloudflare account": f"https://dash.cloudflare.com/{ACCOUNT}/home",
-        "Cloudflare tunnel": f"https://one.dash.cloudflare.com/{ACCOUNT}/networks/tunnels",
+        "Cloudflare tunnel": f"https://dash.cloudflare.com/{ACCOUNT}/tunnels",
     }
+
+
+def test_gateway_and_permission_lead_to_their_pages() -> None:
+    certificate = CERTIFICATE.replace("us-east-1", "eu-west-1")
+    domain = {
+        "spec": {"domain": "api.example.com", "apiRef": {"apiId": "a1b2"}},
+        "status": {
+            "region": "eu-west-1",
+            "certificateArn": certificate,
+            "domainNameEndpoint": "d-1.execute-api.eu-west-1.amazonaws.com",
+            "apiMappingId": "m1",
+        },
+    }
+    base = "https://eu-west-1.console.aws.amazon.com/apigateway/main"
+    page = f"{base}/publish/domain-names?domain=api.example.com&region=eu-west-1"
+    assert links("APIGatewayDomain", domain) == {
+        "API Gateway domain name": page,
+        "API": f"{base}/api-detail?api=a1b2&region=eu-west-1",
+        "ACM certificate": "https://eu-west-1.console.aws.amazon.com/acm/home?region=eu-west-1#/certificates/ab-12",
+        "API mapping": page,
+    }
+    function = "arn:aws:lambda:eu-west-1:111122223333:function:orders"
+    permission = {"status": {"functionArn": function, "inventory": [{"statementId": "api"}]}}
+    page = "https://eu-west-1.console.aws.amazon.com/lambda/home?region=eu-west-1#/functions/orders"
+    assert links("LambdaPermission", permission) == {"Lambda function": page, "Policy statement": page}
+
+
+def test_everything_of_a_route_leads_to_the_dashboard() -> None:
+    inventory = (
+        InventoryItem("AccessApplication", "app-1", "web.example.com"),
+        InventoryItem("AccessPolicy", "pol-1", "web-allow", "app-1"),
+        InventoryItem("ServiceToken", "tok-1", "web"),
+        InventoryItem("TunnelHostname", "", "web.example.com", "t-1"),
+        InventoryItem("DnsRecord", "rec-1", "web.example.com", "zone-1", "CNAME"),
+        InventoryItem("Secret", "", "apps/web"),
+    )
+    state = RouteState(RouteRef("web", "apps"), account_id=ACCOUNT, tunnel_id="t-1", inventory=inventory)
+    base = f"https://dash.cloudflare.com/{ACCOUNT}"
+    assert {one.kind: one.url for one in route_resources(state)} == {
+        "Cloudflare account": f"{base}/home",
+        "Cloudflare tunnel": f"{base}/tunnels",
+        "Access application": f"{base}/one/access-controls/apps/self-hosted/app-1/edit",
+        "Access policy": f"{base}/one/access-controls/policies",
+        "Service token": f"{base}/one/access-controls/service-credentials/service-tokens",
+        "Tunnel hostname": f"{base}/tunnels",
+        "DNS record": "https://dash.cloudflare.com/?to=/:account/:zone/dns/records",
+        "Secret in the cluster": "",
+    }
+    assert {one.url for one in route_resources(state, links=False)} == {""}
 
 
 @pytest.mark.parametrize(

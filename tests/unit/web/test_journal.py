@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
 
 import pytest
@@ -10,13 +10,13 @@ import pytest
 from edgekeeper.cloud.call_context import Actor, acting_for, sweeping
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import VirtualClock
-from edgekeeper.core.delta import ABSENT, Difference
+from edgekeeper.core.delta import ABSENT, ChangedField, Difference
 from edgekeeper.core.notes import notes
 from edgekeeper.core.outcome import Event
 from edgekeeper.core.tracing import NO_TRACES, Span, Tracer
 from edgekeeper.kube.kinds import Key
 from edgekeeper.web.directory import SpecChange
-from edgekeeper.web.journal import MOST_ENTRIES, Journal
+from edgekeeper.web.journal import MOST_ENTRIES, MOST_FIELDS, Journal
 from tests.unit.web.fleet import TENANT
 
 SHOP = ("DistributionTenant", "edge", "shop")
@@ -35,8 +35,8 @@ class World:
     def call(
         self, operation: str, *, target: str = "cloudfront", subject: str = "dt_1", mutating: bool = True
     ) -> None:
-        with self.journal.call(self.calls.record(target, operation, subject, mutating=mutating)):
-            pass
+        with self.journal.call(self.calls.record(target, operation, subject, mutating=mutating)) as span:
+            span.end("200")
 
 
 @pytest.fixture
@@ -95,6 +95,52 @@ def test_drift_of_an_object_is_kept_field_by_field(world: World) -> None:
         ("enabled", "false", "true"),
         ("tags[team]", '"b"', None),
     ]
+
+
+def test_drift_that_another_controller_has_recorded_is_kept_as_it_is(world: World) -> None:
+    field = ChangedField("dns[CNAME a].proxied", "false", "true")
+    with world.journal.reconciliation("httproute", *SHOP, "id"):
+        notes().recorded_drift([field] * (MOST_FIELDS + 1))
+    found = world.journal.drift_of(SHOP)
+    assert found is not None
+    assert found[1] == [field] * MOST_FIELDS
+
+
+def test_entry_has_the_generation_that_the_pass_has_seen(world: World) -> None:
+    with world.journal.reconciliation("distributiontenant", *SHOP, "id"):
+        notes().about(7)
+        notes().step("create tenant shop", "it does not exist yet", ())
+    assert [one.generation for one in world.journal.entries()] == [7]
+
+
+def test_entry_with_several_steps_says_how_many(world: World) -> None:
+    with world.journal.reconciliation("instance", *SHOP, "id"):
+        for name in ("a", "b", "c"):
+            notes().step(f"create ConfigMap {name}", "the graph wants it", ())
+    (entry,) = world.journal.entries()
+    assert entry.what == "create ConfigMap a, and 2 more"
+    assert [one.what for one in entry.steps] == [f"create ConfigMap {name}" for name in ("a", "b", "c")]
+
+
+def test_pass_of_an_internal_object_is_told_of_the_object_that_people_know(world: World) -> None:
+    task, route = ("CloudflareTask", "system", "t-1"), ("HTTPRoute", "apps", "web")
+    with world.journal.reconciliation("cloudflaretask", *task, "id"):
+        notes().about(3)
+        notes().on_behalf_of(*route)
+        notes().step("create Access application", "the route asks for it", ())
+        with acting_for(Actor(*task, "uid", 1)):
+            world.call("CreateApplication", target="cloudflare")
+    with acting_for(Actor(*task, "uid", 1), ACTOR):
+        world.call("ChangeDnsRecords", target="cloudflare", subject="/zones/z/batch")
+    batch, own = world.journal.entries(route)
+    assert world.journal.entries(task) == []
+    assert (own.who, own.generation, own.calls[0].operation) == (
+        "cloudflaretask controller",
+        0,
+        "CreateApplication",
+    )
+    assert (batch.what, batch.subjects) == ("ChangeDnsRecords", [route, SHOP])
+    assert batch.steps[0].why == "the changes of 2 objects, in one call"
 
 
 def test_call_of_a_batch_is_an_entry_of_all_its_objects(world: World) -> None:
@@ -165,6 +211,16 @@ def test_own_write_counts_once_and_not_for_long(world: World) -> None:
     assert not world.journal.is_own_write(TENANT, Key("edge", "shop"))
     write()
     world.clock.advance(timedelta(minutes=1))
+    assert not world.journal.is_own_write(TENANT, Key("edge", "shop"))
+
+
+def test_write_that_fails_does_not_hide_a_change_of_somebody_else(world: World) -> None:
+    record = world.calls.record("kubernetes", "PATCH distributiontenants", "edge/shop", mutating=True)
+    with world.journal.call(record) as span:
+        span.end("409", failed=True)
+    assert not world.journal.is_own_write(TENANT, Key("edge", "shop"))
+    with suppress(TimeoutError), world.journal.call(record):
+        raise TimeoutError
     assert not world.journal.is_own_write(TENANT, Key("edge", "shop"))
 
 

@@ -14,7 +14,7 @@ from edgekeeper.core.tracing import NO_TRACES
 from edgekeeper.kube.kinds import Key
 from edgekeeper.web.directory import SpecChange
 from edgekeeper.web.journal import Journal
-from edgekeeper.web.live import MOST_CLIENTS, MOST_ROWS, REMEMBERED, Full, Hub
+from edgekeeper.web.live import MOST_CLIENTS, MOST_ENTRIES, MOST_ROWS, REMEMBERED, Full, Hub
 from edgekeeper.web.rows import ObjectRow
 from kubesim.virtual import virtual_time
 from tests.unit.web.fleet import READY, TENANT, row, tenant
@@ -100,7 +100,7 @@ async def test_client_that_returns_is_told_what_it_has_missed() -> None:
         assert names(await next_event(stream)) == ["missed"]
 
 
-@pytest.mark.parametrize("last", ["p0-1", "p1-99", "p1-x", "nonsense"])
+@pytest.mark.parametrize("last", ["p0-1", "p1-99", "p1-x", "p1-²", "p1-" + "9" * 5000, "nonsense"])
 def test_client_with_an_unknown_past_is_told_to_load_again(last: str) -> None:
     @virtual_time
     async def run() -> None:
@@ -139,6 +139,18 @@ async def test_changes_are_told_as_they_happen() -> None:
         journal.spec_changed(SpecChange(TENANT, Key("edge", "shop"), "created"))
         _, type_, data = await next_event(stream)
         assert (type_, data["what"]) == ("change", "created")
+
+
+@virtual_time
+async def test_client_that_misses_changes_is_told_to_load_again() -> None:
+    world = World()
+    journal = Journal(NO_TRACES, VirtualClock())
+    journal.on_entry = world.hub.entry_added
+    async with aclosing(world.hub.stream()) as stream:
+        await next_event(stream)
+        for number in range(MOST_ENTRIES + 1):
+            journal.spec_changed(SpecChange(TENANT, Key("edge", f"t{number}"), "created"))
+        assert (await next_event(stream))[1] == "reset"
 
 
 @virtual_time

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from edgekeeper.kube.kinds import Key
 from edgekeeper.web.directory import Listed
 from edgekeeper.web.queries import ListQuery, ObjectPage, QueryError, list_objects
-from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, row, tenant
+from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, TENANT, row, tenant
 
 ROWS = [
     row(tenant("shop", READY)),
@@ -17,7 +18,10 @@ ROWS = [
 
 
 def listing(**parameters: str) -> ObjectPage:
-    return list_objects([Listed(one, one.text) for one in ROWS], ListQuery.parse(parameters))
+    return list_objects(
+        [Listed(one, one.text, TENANT, Key(one.namespace, one.name)) for one in ROWS],
+        ListQuery.parse(parameters),
+    )
 
 
 def names(**parameters: str) -> list[str]:
@@ -75,6 +79,8 @@ def test_pages_have_every_object_once() -> None:
         {"size": "201"},
         {"size": "-1"},
         {"page": "9" * 30},
+        {"size": "0000000019999"},
+        {"size": "1" + "0" * 5000},
         {"state": "bad"},
         {"sort": "bad"},
         {"q": "x" * 201},

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from edgekeeper.core.drift import Policy
 from edgekeeper.core.json import JsonObject
-from edgekeeper.web.rows import LONGEST_MESSAGE, State
-from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, condition, row, tenant
+from edgekeeper.web.rows import LONGEST_MESSAGE, State, object_row
+from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, condition, known, row, tenant
 
 DELETED: dict[str, Any] = {"deletionTimestamp": "2026-01-03T00:00:00Z", "finalizers": ["x/y"]}
 
@@ -27,6 +28,8 @@ def drifted(obj: JsonObject) -> JsonObject:
         (tenant("a", READY, **DELETED), State.DELETING),
         (tenant("a", REFUSED, **DELETED), State.ATTENTION),
         (tenant("a", READY, annotations={"edgekeeper.io/paused": "true"}), State.PAUSED),
+        (tenant("a", REFUSED, annotations={"edgekeeper.io/paused": "true"}), State.PAUSED),
+        (tenant("a", annotations={"edgekeeper.io/paused": "true"}, **DELETED), State.DELETING),
         (drifted(tenant("a", READY)), State.DRIFTED),
     ],
 )
@@ -43,6 +46,21 @@ def test_row_says_who_must_act_and_since_when() -> None:
 
 def test_row_of_a_generation_that_was_not_observed_is_not_ready() -> None:
     assert row(tenant("a", READY, generation=2)).state is State.PROGRESSING
+
+
+@pytest.mark.parametrize(
+    ("policy", "default", "waits_for"),
+    [
+        ("report", "enforce", ""),
+        ("", "report", ""),
+        ("enforce", "report", "CloudFront"),
+        ("", "enforce", "CloudFront"),
+    ],
+)
+def test_drift_that_is_left_waits_for_nothing(policy: str, default: str, waits_for: str) -> None:
+    annotations = {"edgekeeper.io/drift-policy": policy} if policy else {}
+    found = object_row(drifted(tenant("a", DEPLOYING, annotations=annotations)), known(), Policy(default))
+    assert (found.state, found.waits_for, bool(found.until)) == (State.DRIFTED, waits_for, bool(waits_for))
 
 
 def test_row_is_redacted_and_cut() -> None:

@@ -18,16 +18,17 @@ from edgekeeper.core.clock import VirtualClock
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.tracing import NO_TRACES
 from edgekeeper.kube.errors import UnreachableError
-from edgekeeper.kube.kinds import Kind
+from edgekeeper.kube.kinds import Key, Kind
 from edgekeeper.runtime.http_server import Listener
 from edgekeeper.runtime.metrics_auth import ACCESS_REVIEW, MetricsAuthorizer
 from edgekeeper.web.access import COOKIE, PATH, SESSION_SECONDS, Gate, LinkGate, ReviewGate
+from edgekeeper.web.directory import SpecChange
 from edgekeeper.web.journal import Journal
 from edgekeeper.web.live import Hub
 from edgekeeper.web.server import POLICY, StatusPage
-from edgekeeper.web.site import Site
+from edgekeeper.web.site import LARGEST_TIMELINE, Site
 from tests.unit.runtime.wire import ANYWHERE
-from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, Fleet, condition, tenant
+from tests.unit.web.fleet import DEPLOYING, READY, REFUSED, TENANT, Fleet, condition, tenant
 
 SHOP = "cloudfront-tenant-operator.io/DistributionTenant/edge/shop"
 XSS = "<img src=x onerror=alert(1)>"
@@ -52,6 +53,10 @@ class Web:
     page: StatusPage
     port: int
     session: aiohttp.ClientSession
+
+    @property
+    def cookie(self) -> str:
+        return f"{COOKIE}-{self.port}"
 
     async def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
         url = f"http://127.0.0.1:{self.port}{path}"
@@ -170,6 +175,16 @@ async def test_documented_addresses_are_served(web: Web) -> None:
         assert answer.status == (404 if is_made_elsewhere else 200), path
 
 
+async def test_older_changes_are_offered_while_there_are_some(web: Web) -> None:
+    journal = web.page.site.journal
+    for number in range(LARGEST_TIMELINE + 1):
+        journal.spec_changed(SpecChange(TENANT, Key("edge", f"t{number}"), "created"))
+    newest = (await web.ask("/api/changes", **BEARER)).json
+    assert (len(newest["items"]), newest["more"]) == (LARGEST_TIMELINE, True)
+    older = (await web.ask(f"/api/changes?before={newest['items'][-1]['id']}", **BEARER)).json
+    assert (len(older["items"]), older["more"]) == (1, False)
+
+
 # What browsers are forbidden
 
 
@@ -222,7 +237,7 @@ async def test_data_are_for_those_who_have_the_link(web: Web, path: str) -> None
     for headers in (
         {},
         {"Authorization": "Bearer wrong"},
-        {"Cookie": f"{COOKIE}=wrong"},
+        {"Cookie": f"{web.cookie}=wrong"},
         {"Authorization": TOKEN},
     ):
         answer = await web.ask(path, **headers)
@@ -233,10 +248,30 @@ async def test_data_are_for_those_who_have_the_link(web: Web, path: str) -> None
 async def test_link_becomes_a_cookie_and_disappears_from_the_address(web: Web) -> None:
     answer = await web.ask(f"/?token={TOKEN}")
     assert (answer.status, answer.headers["Location"]) == (303, "/")
-    cookie = answer.cookies[COOKIE]
+    cookie = answer.cookies[web.cookie]
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/")
     assert TOKEN not in cookie.value
-    assert (await web.ask("/api/overview", Cookie=f"{COOKIE}={cookie.value}")).status == 200
+    assert (await web.ask("/api/overview", Cookie=f"{web.cookie}={cookie.value}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("localhost:8444", f"{COOKIE}-8444"),
+        ("127.0.0.1:40001", f"{COOKIE}-40001"),
+        ("[::1]:8444", f"{COOKIE}-8444"),
+        ("status.example.com", COOKIE),
+        ("[::1]", COOKIE),
+        ("a:b c;d", COOKIE),
+    ],
+)
+async def test_pages_on_several_ports_of_a_host_have_their_own_cookies(
+    web: Web, host: str, name: str
+) -> None:
+    answer = await web.ask(f"/?token={TOKEN}", Host=host)
+    assert list(answer.cookies) == [name]
+    cookie = f"{COOKIE}-1=other; {name}={answer.cookies[name].value}"
+    assert (await web.ask("/api/overview", Host=host, Cookie=cookie)).status == 200
 
 
 async def test_wrong_link_opens_nothing(web: Web) -> None:
@@ -293,9 +328,9 @@ class TestCluster:
     ) -> None:
         assert (await web.ask("/session", Authorization="Bearer eve")).status == 401
         opened = await web.ask("/session", Authorization="Bearer ada")
-        cookie = opened.cookies[COOKIE]
+        cookie = opened.cookies[web.cookie]
         assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Strict")
-        header = {"Cookie": f"{COOKIE}={cookie.value}"}
+        header = {"Cookie": f"{web.cookie}={cookie.value}"}
         assert (await web.ask("/api/overview", **header)).status == 200
         reviews.allowed = set()
         clock.advance(timedelta(minutes=2))
@@ -303,6 +338,33 @@ class TestCluster:
         reviews.allowed = {PATH}
         clock.advance(timedelta(seconds=SESSION_SECONDS))
         assert (await web.ask("/api/overview", **header)).status == 401
+
+    async def test_session_for_somebody_without_the_right_names_the_right(
+        self, web: Web, reviews: Reviews
+    ) -> None:
+        reviews.allowed = {"/metrics"}
+        refused = await web.ask("/session", Authorization="Bearer ada")
+        assert (refused.status, dict(refused.cookies)) == (403, {})
+        assert "the right to get the path /status is missing" in refused.json["error"]
+
+    @pytest.mark.parametrize("change", ["right is withdrawn", "API server is away"])
+    async def test_stream_ends_with_the_right(
+        self, web: Web, reviews: Reviews, clock: VirtualClock, change: str
+    ) -> None:
+        headers = {"Authorization": "Bearer ada"}
+        url = f"http://127.0.0.1:{web.port}/events"
+        async with asyncio.timeout(10), web.session.get(url, headers=headers) as stream:
+            while (await stream.content.readline()).strip():
+                continue
+            clock.advance(timedelta(minutes=2))
+            web.fleet.put(tenant("docs", READY))
+            await web.fleet.work()
+            assert (await stream.content.readuntil(b"\n\n")).count(b"event: rows") == 1
+            reviews.allowed, reviews.is_down = set(), change == "API server is away"
+            clock.advance(timedelta(minutes=2))
+            web.fleet.put(tenant("docs", DEPLOYING))
+            await web.fleet.work()
+            assert await stream.content.read() == b""
 
     async def test_token_in_the_address_opens_nothing(self, web: Web) -> None:
         assert dict((await web.ask("/?token=ada")).cookies) == {}

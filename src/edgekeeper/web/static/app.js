@@ -9,7 +9,10 @@ import { overview } from "/overview.js";
 import { tick } from "/words.js";
 
 const PAGES = { "": overview, objects, object, changes: history };
+const RENEWED = ["", "object"]; // pages with figures that change without an event: budgets, due times, states of a graph
+const RENEW = 10000;
 let current = null; // the request of the page that is being loaded or shown
+let loading = null; // the same until the page is shown
 let again = null;
 
 function route() {
@@ -28,24 +31,27 @@ async function load({ isNew, isMoved = false }) {
   const { page, path, query } = route();
   current?.abort();
   const request = new AbortController();
-  current = request;
+  current = loading = request;
   mark(page === "object" ? "objects" : page || "overview");
   if (page !== "objects" && document.activeElement !== search) search.value = "";
   try {
     await PAGES[page]({ path, query, signal: request.signal, isNew });
+    live.answered();
     if (isMoved && document.activeElement !== search) {
       window.scrollTo(0, 0);
       document.getElementById("main").focus({ preventScroll: true });
     }
   } catch (error) {
     if (error.name === "AbortError" || current !== request) return;
-    if (isNew || error.status === 401 || error.status === 404) failed(error);
+    if (isNew || [401, 403, 404].includes(error.status)) failed(error);
     else live.status("offline", "no answer"); // what is shown stays: it was true a moment ago
+  } finally {
+    if (loading === request) loading = null;
   }
 }
 
 function failed(error) {
-  if (error.status === 401) {
+  if (error.status === 401 || error.status === 403) {
     login(error.message);
     return;
   }
@@ -62,8 +68,13 @@ function mark(name) {
 // Updates
 
 function soon(milliseconds) {
-  // Loads the page again, once for many changes.
-  again ??= setTimeout(() => { again = null; if (!document.hidden) load({ isNew: false }); }, milliseconds);
+  // Loads the page again, once for many changes. Waits for a page that is being loaded, and for somebody who sets a filter.
+  again ??= setTimeout(() => {
+    again = null;
+    if (document.hidden) return;
+    if (loading || document.activeElement?.closest("main input, main select")) soon(Math.max(milliseconds, 200));
+    else load({ isNew: false });
+  }, milliseconds);
 }
 
 const live = new Live({
@@ -78,9 +89,10 @@ const live = new Live({
     soon(1000);
   },
   change(entry) {
-    const { page } = route();
-    if (page === "changes") addChange(entry);
+    const { page, query } = route();
+    if (page === "changes" && !query.has("before") && !addChange(entry)) soon(0);
     else if (page === "object") soon(500);
+    else if (page === "") soon(1000);
   },
   refresh() { soon(100); },
 });
@@ -94,13 +106,16 @@ document.addEventListener("visibilitychange", () => {
     soon(0);
   }
 });
-setInterval(tick, 10000);
+setInterval(() => {
+  tick();
+  if (RENEWED.includes(route().page) && !document.getElementById("login").open) soon(0);
+}, RENEW);
 
 // Session
 
 function login(hint) {
   live.stop();
-  document.getElementById("main").setAttribute("aria-busy", "false");
+  show(h("h1", {}, "Log in")); // what somebody may not see any more does not stay behind the dialog
   document.getElementById("login-hint").textContent = hint;
   const dialog = document.getElementById("login");
   if (!dialog.open) dialog.showModal();
@@ -154,8 +169,10 @@ theme.addEventListener("click", () => {
   else document.documentElement.dataset.theme = chosen;
   try { localStorage.setItem("theme", chosen); } catch { /* storage may be disabled */ }
   nameTheme();
+  soon(0); // pictures are drawn anew
 });
 nameTheme();
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => soon(0));
 
 // Keys
 
@@ -176,6 +193,8 @@ const KEYS = {
   j: () => move(1),
   k: () => move(-1),
   g: () => { location.hash = "#/"; },
+  o: () => { location.hash = "#/objects"; },
+  c: () => { location.hash = "#/changes"; },
   "?": help,
   Escape: () => { if (route().page === "object") location.hash = lastList(); else document.activeElement?.blur(); },
 };
@@ -196,5 +215,5 @@ document.getElementById("keys").addEventListener("click", help);
 document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("main").focus(); });
 
 window.addEventListener("hashchange", () => load({ isNew: true, isMoved: true }));
-live.start();
+if (!document.hidden) live.start();
 load({ isNew: true });

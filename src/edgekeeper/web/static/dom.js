@@ -26,10 +26,10 @@ function append(element, children) {
   }
 }
 
-export function table(caption, columns, rows, { cards = true } = {}) {
+export function table(caption, columns, rows, { cards = true, style = "" } = {}) {
   // Columns are titles, or objects {title, number}.
   const titles = columns.map((column) => (typeof column === "string" ? { title: column } : column));
-  return h("table", { class: cards ? "cards" : undefined },
+  return h("table", { class: [cards && "cards", style].filter(Boolean).join(" ") || undefined },
     h("caption", { class: "hidden" }, caption),
     h("thead", {}, h("tr", {}, titles.map((one) => h("th", { scope: "col", class: one.number && "number" }, one.title)))),
     h("tbody", {}, rows));
@@ -41,14 +41,22 @@ export function section(title, ...children) {
 }
 
 export function show(...children) {
-  // Replaces the page. An element with the focus gets it back if the new page has one with the same key.
+  // Replaces the page. Focus, open parts and scrolled ones stay as they are where the new page has elements of the same keys.
   const main = document.getElementById("main");
   const key = document.activeElement?.dataset?.key;
   const scroll = window.scrollY;
+  const open = new Set(keyed(main, "details[open]").map((one) => one.dataset.key));
+  const scrolled = new Map(keyed(main, ".graph, pre").map((one) => [one.dataset.key, [one.scrollLeft, one.scrollTop]]));
   main.replaceChildren(...children.filter(Boolean));
   main.setAttribute("aria-busy", "false");
+  for (const one of keyed(main, "details")) one.open = open.has(one.dataset.key);
+  for (const one of keyed(main, ".graph, pre")) one.scrollTo(...(scrolled.get(one.dataset.key) || [0, 0]));
   if (key) main.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
   window.scrollTo(0, scroll);
+}
+
+function keyed(main, selector) {
+  return [...main.querySelectorAll(selector)].filter((one) => one.dataset.key);
 }
 
 let silence = 0;

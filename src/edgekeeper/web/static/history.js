@@ -6,15 +6,18 @@ import { change, changes } from "/words.js";
 export async function history(context) {
   const data = await get(`/api/changes?${context.query}`, context);
   document.title = "Changes – edgekeeper";
-  const oldest = data.items.at(-1);
   show(h("h1", {}, "Recent changes"),
     section("Newest first", changes(data.items)),
-    oldest && oldest.id > 1 && h("p", {}, h("a", { href: `#/changes?before=${oldest.id}`, "data-key": "older" }, "Older")));
+    data.more && h("p", {}, h("a", { href: `#/changes?before=${data.items.at(-1).id}`, "data-key": "older" }, "Older")));
 }
 
+const MOST = 200; // the server sends so many at once
+
 export function addChange(entry) {
-  // Puts a new change on top of the list that is shown.
+  // Puts a new change on top of the list that is shown. Returns whether there is one.
   const list = document.querySelector("ol.changes");
-  if (!list || list.querySelector(`[data-change="${entry.id}"]`)) return;
-  list.prepend(change(entry));
+  if (!list) return false;
+  if (!list.querySelector(`[data-change="${entry.id}"]`)) list.prepend(change(entry));
+  while (list.children.length > MOST) list.lastElementChild.remove();
+  return true;
 }

@@ -2,6 +2,7 @@
 
 const POLL = 5000;
 const RETRY = 30000;
+const POLLING = ["polling", `every ${POLL / 1000} s`];
 
 export class Live {
   constructor(handlers) {
@@ -42,8 +43,16 @@ export class Live {
     this.status("connecting", "connecting");
   }
 
+  answered() {
+    // The server answers again, after it did not.
+    if (document.getElementById("live").dataset.live !== "offline") return;
+    if (this.poll) this.status(...POLLING);
+    else if (this.source?.readyState === EventSource.OPEN) this.status("live", "live");
+    else this.status("connecting", "connecting");
+  }
+
   pollInstead() {
-    this.status("polling", `every ${POLL / 1000} s`);
+    this.status(...POLLING);
     this.poll ??= setInterval(() => this.handlers.refresh(), POLL);
   }
 

@@ -72,7 +72,7 @@ export function rowElement(row, { brief = false } = {}) {
       h("a", { class: "name", href: address(row.id), "data-key": `row-${row.id}` }, title(row)),
       h("div", { class: "muted small" }, row.kind)),
     !brief && h("td", { "data-label": "Hostnames" }, (row.hostnames || []).join(", ")),
-    h("td", { "data-label": "Why" }, row.drift ? `${row.drift} changed outside the operator` : why),
+    h("td", { "data-label": "Why" }, row.drift && row.reason !== "DriftDetected" ? `${row.drift} changed outside the operator` : why),
     h("td", { "data-label": "Waits for" }, waits(row)),
     !brief && h("td", { "data-label": "Since", class: "small" }, ago(row.since || row.created)));
 }

@@ -19,8 +19,10 @@ function summary(data) {
   if (!data.total) return "There are no objects yet";
   const needed = data.states.attention || 0;
   if (needed) return needed === 1 ? "1 object needs you" : `${needed} objects need you`;
-  const open = data.total - (data.states.ready || 0);
-  return open ? `${open} of ${data.total} objects are not ready yet` : `All ${data.total} objects are as declared`;
+  const paused = data.states.paused || 0;
+  const open = data.total - (data.states.ready || 0) - paused;
+  if (open) return `${open} of ${data.total} objects are not ready yet`;
+  return paused ? `All ${data.total} objects are as declared, or paused` : `All ${data.total} objects are as declared`;
 }
 
 function tiles(states) {
@@ -47,15 +49,26 @@ function kinds(list) {
 
 function budgets(list) {
   if (!list.length) return null;
-  return section("API budgets", table("Rate limits of the clouds", ["Account and class", "Used", { title: "Calls", number: true }, { title: "Wait", number: true }],
+  const columns = ["Class of calls", "Used", { title: "Calls", number: true }, { title: "Waiting now", number: true }, { title: "Mean wait", number: true }];
+  return section("API budgets", table("Rate limits of the clouds", columns,
     list.map((one) => h("tr", {},
       h("th", { scope: "row" }, one.lane, h("div", { class: "muted small" }, one.credential)),
-      h("td", {}, h("meter", {
+      h("td", { "data-label": "Used" }, h("meter", {
         min: 0, max: one.burst, value: Math.max(0, one.burst - one.available), high: one.burst * 0.8,
         "aria-label": `${one.lane}: ${Math.round(one.burst - one.available)} of ${one.burst} used`,
-      }), h("div", { class: "muted small" }, `${one.rate}/s, burst ${one.burst}`)),
-      h("td", { class: "number" }, one.calls),
-      h("td", { class: "number" }, one.pausedFor ? `paused ${duration(one.pausedFor)}` : one.expectedWait ? `${one.expectedWait} s, ${one.waiting} waiting` : `${one.meanWait} s`))), { cards: false }));
+      }), h("div", { class: "muted small" }, `${Math.round(one.burst - one.available)} of ${one.burst}, ${one.rate}/s`)),
+      h("td", { class: "number", "data-label": "Calls" }, one.calls),
+      h("td", { class: "number", "data-label": "Waiting now" }, waitingNow(one)),
+      h("td", { class: "number", "data-label": "Mean wait" }, seconds(one.meanWait)))), { style: "narrow" }));
+}
+
+function waitingNow(one) {
+  if (one.pausedFor) return `paused for ${duration(one.pausedFor)}`;
+  return one.waiting || one.expectedWait ? `${one.waiting}, ${seconds(one.expectedWait)}` : "0";
+}
+
+function seconds(value) {
+  return value && value < 0.95 ? `${Math.round(value * 1000)} ms` : duration(value);
 }
 
 function watches(list) {

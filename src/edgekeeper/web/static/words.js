@@ -10,6 +10,11 @@ export const STATES = {
   ready: "Ready",
 };
 
+export function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
 export function badge(state) {
   return h("span", { class: "state", "data-state": state }, STATES[state] || state);
 }
@@ -41,6 +46,7 @@ export function tick() {
   for (const element of document.querySelectorAll("time[datetime]")) {
     element.textContent = relative(element.getAttribute("datetime"));
   }
+  for (const element of document.querySelectorAll("[data-due]")) element.textContent = expected(element.dataset.due);
 }
 
 export function title(row) {
@@ -58,7 +64,11 @@ export function waits(row) {
 
 export function due(text) {
   // When something should be over: in the future, or already.
-  return [Date.parse(text) > Date.now() ? "expected " : "was expected ", ago(text)];
+  return [h("span", { "data-due": text }, expected(text)), " ", ago(text)];
+}
+
+function expected(text) {
+  return Date.parse(text) > Date.now() ? "expected" : "was expected";
 }
 
 export function prose(text) {
@@ -85,39 +95,45 @@ export function diffTable(caption, list, before, after) {
 }
 
 export function calls(entry) {
-  const list = entry.calls || [];
-  const total = list.reduce((sum, one) => sum + one.count, 0);
-  if (!total) return "";
-  const words = list.map((one) => `${one.count} × ${one.target} ${one.operation}`).join("\n");
-  return h("span", { class: "chip", title: words }, total === 1 ? "1 call" : `${total} calls`);
+  const total = (entry.calls || []).reduce((sum, one) => sum + one.count, 0);
+  return total ? h("span", { class: "chip" }, total === 1 ? "1 call" : `${total} calls`) : "";
 }
 
 export function changes(entries, { link = true } = {}) {
-  if (!entries.length) return h("p", { class: "muted" }, "Nothing has changed since the operator started.");
+  if (!entries.length) return h("p", { class: "muted" }, "There are no recent changes.");
   return h("ol", { class: "changes" }, entries.map((entry) => change(entry, link)));
 }
 
 export function change(entry, link = true) {
+  // Who did what, to which object, why, and with how many calls; the rest in a part that opens.
   const subjects = entry.subjects || [];
-  const [kind, namespace, name] = subjects[0] || ["", "", ""];
-  const more = subjects.length > 1 ? ` and ${subjects.length - 1} more` : "";
   const steps = entry.steps || [];
-  const reasons = [
-    ...steps.map((one) => one.why),
-    ...(entry.events || []).map((one) => `${one.reason}: ${one.message}`),
-  ].filter(Boolean);
-  const changed = [...steps.flatMap((one) => one.fields || []), ...(entry.drift || [])];
-  const query = encodeURIComponent(`${kind} ${namespace}/${name}`);
+  const reasons = [...steps.map((one) => one.why), ...(entry.events || []).map((one) => one.message)].filter(Boolean);
   return h("li", { "data-change": entry.id },
-    h("div", {}, ago(entry.at), " ",
-      h("strong", {}, entry.what), " ",
-      link && name && h("a", { href: `#/objects?q=${query}` }, `${kind} ${namespace ? `${namespace}/` : ""}${name}${more}`), " ",
+    h("div", {}, ago(entry.at), " ", h("strong", {}, entry.what), " ",
+      link && subjects.length ? subject(subjects, `subject-${entry.id}`) : "", " ",
       entry.failed && h("span", { class: "wrong" }, "failed "),
       calls(entry)),
-    h("div", { class: "small muted" }, `by ${entry.who}`, reasons.length ? ` — ${reasons[0]}` : ""),
-    (changed.length || reasons.length > 1) && h("details", { class: "small", "data-key": `change-${entry.id}` },
-      h("summary", {}, "Details"),
-      reasons.slice(1).map((reason) => h("p", {}, reason)),
-      changed.length && fields(changed),
-      (entry.calls || []).length && h("p", { class: "muted" }, entry.calls.map((one) => `${one.count} × ${one.target} ${one.operation}`).join(", "))));
+    h("div", { class: "small muted" }, `by ${entry.who}${entry.generation ? `, generation ${entry.generation}` : ""}`, reasons.length ? ` — ${reasons[0]}` : ""),
+    more(entry, steps));
+}
+
+function subject(list, key) {
+  const [kind, namespace, name] = list[0];
+  const rest = list.length > 1 ? ` and ${list.length - 1} more` : "";
+  return [h("a", { href: address(`*/${kind}/${namespace || "-"}/${name}`), "data-key": key }, `${kind} ${namespace ? `${namespace}/` : ""}${name}`), rest];
+}
+
+function more(entry, steps) {
+  const changed = [...steps.flatMap((one) => one.fields || []), ...(entry.drift || [])];
+  const others = (entry.subjects || []).slice(1);
+  const list = entry.calls || [];
+  if (!changed.length && !list.length && steps.length < 2 && !others.length) return "";
+  return h("details", { class: "small", "data-key": `change-${entry.id}` },
+    h("summary", { "data-key": `details-${entry.id}` }, "Details"),
+    steps.length > 1 && h("ol", { class: "steps" }, steps.map((one) => h("li", {}, one.what, one.why && h("span", { class: "muted" }, ` — ${one.why}`)))),
+    changed.length ? fields(changed) : "",
+    (entry.events || []).map((one) => h("p", {}, h("strong", {}, one.reason), `: ${one.message}`)),
+    others.length ? h("p", {}, "For ", entry.subjects.map((one, number) => [number ? ", " : "", subject([one], `subject-${entry.id}-${number}`)])) : "",
+    list.length ? h("p", { class: "muted" }, list.map((one) => `${one.count} × ${one.target} ${one.operation}`).join(", ")) : "");
 }
