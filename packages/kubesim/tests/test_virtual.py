@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import random
 import time
@@ -216,6 +217,21 @@ def test_virtual_guard_records_callbacks_that_block() -> None:
     assert len(slow) == 1
     assert slow[0].elapsed >= timedelta(seconds=0.12)
     assert slow[0].processor_time < timedelta(seconds=0.1)
+
+
+def test_virtual_guard_tells_garbage_collections_from_the_callback_itself() -> None:
+    async def collect() -> None:
+        objects = [[number] for number in range(200_000)]
+        await asyncio.sleep(1)
+        gc.collect()
+        await asyncio.sleep(1)
+        assert objects
+
+    slow: list[SlowCallback] = []
+    run_virtual(collect, limits=Limits(slow_callback=timedelta(milliseconds=1)), slow_callbacks=slow)
+    making, collecting, *_ = slow
+    assert making.own_time > timedelta(milliseconds=1)
+    assert collecting.collecting > 10 * collecting.own_time
 
 
 def test_virtual_decorator_runs_a_coroutine_function_with_its_arguments() -> None:

@@ -74,6 +74,13 @@ class SlowCallback:
     elapsed: timedelta
     processor_time: timedelta
     """Much less than `elapsed` where the callback blocked, or the machine was busy with others."""
+    collecting: timedelta = timedelta()
+    """The part of `processor_time` that the garbage collector took, which looks at all objects of the process."""
+
+    @property
+    def own_time(self) -> timedelta:
+        """The processor time of the callback itself."""
+        return self.processor_time - self.collecting
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """What nobody caught, as asyncio describes it to exception handlers."""
         self._elapsed = 0.0
         self._idle_turns = 0
+        self._collecting_since = 0.0
+        self._collected = 0.0
+        """Seconds of processor time that the garbage collector has taken so far."""
         super().__init__(_JumpingSelector(self._turn))
         self._set_time(0.0)
         self.set_exception_handler(lambda _, context: self.failures.append(context))
@@ -130,6 +140,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _next_timer(self) -> asyncio.TimerHandle:
         timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]  # asyncio's own heap
         return timers[0]
+
+    def note_collection(self, phase: str, _: dict[str, int]) -> None:
+        """Measure the garbage collector: one of `gc.callbacks`."""
+        if phase == "start":
+            self._collecting_since = time.thread_time()
+        else:
+            self._collected += time.thread_time() - self._collecting_since
 
     def forgive(self) -> None:
         """Lift the limits, so that what has been stopped by one can clean up."""
@@ -173,14 +190,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             return callback
 
         def measured(*args: *Ts) -> None:
-            real, processor = time.perf_counter(), time.thread_time()
+            real, processor, collected = time.perf_counter(), time.thread_time(), self._collected
             try:
                 callback(*args)
             finally:
                 elapsed = timedelta(seconds=time.perf_counter() - real)
                 if elapsed > longest:
                     used = timedelta(seconds=time.thread_time() - processor)
-                    self.slow_callbacks.append(SlowCallback(_name(callback), elapsed, used))
+                    collecting = timedelta(seconds=self._collected - collected)
+                    self.slow_callbacks.append(SlowCallback(_name(callback), elapsed, used, collecting))
 
         return measured
 
@@ -248,6 +266,7 @@ def run_virtual(
     random.seed(seed)
     # What exists already cannot be garbage of this run; the collection at its end need not look at it.
     gc.freeze()
+    gc.callbacks.append(loop.note_collection)
     try:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             result = _run(runner, loop, main)
@@ -257,6 +276,7 @@ def run_virtual(
         error.add_note(f"virtual run: seed {seed}, {loop.time():.3f} s after {start.isoformat()}")
         raise
     finally:
+        gc.callbacks.remove(loop.note_collection)
         gc.unfreeze()
         random.setstate(state)
         if slow_callbacks is not None:

@@ -87,7 +87,6 @@ async def _use_access(world: World) -> None:
     made = await access.create_application(settings, [{"id": policy.id, "precedence": 1}])
     await access.put_application(made.id, settings, [policy.id])
     await access.application(made.id)
-    await access.applications_of("app.example.com")
     await access.policy(policy.id)
     [page async for page in access.policy_pages()]
     world.cloud.act(
@@ -111,8 +110,7 @@ async def _use_application_policies(access: Access, settings: JsonObject, fields
     }
     made = await access.create_application(own, [{**fields, "precedence": 1}])
     made = await access.create_application_policy(made, {**fields, "name": "more", "precedence": 2})
-    first, second = await access.application_policies(made.id)
-    await access.application_policy(made.id, first.id)
+    first, second = made.policies
     made = await access.put_application_policy(made, first.id, {**fields, "name": "renamed", "precedence": 1})
     await access.delete_application_policy(made, second.id)
 
