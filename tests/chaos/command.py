@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from tests.chaos.gizmos import GIZMOS
@@ -21,6 +22,7 @@ from tests.chaos.sequence import draw
 from tests.chaos.shrinking import shrink
 from tests.chaos.tenants import TENANTS
 from tests.chaos.violation import Violation
+from tests.results import Case, Figures, write
 
 KINDS: dict[str, ChaosKind[Any]] = {kind.name: kind for kind in (TENANTS, GIZMOS)}
 
@@ -56,6 +58,8 @@ class Result:
     failure: Failure | None
     seconds: float
     """Of processor time, for the first run alone."""
+    operations: int = 0
+    """How many it has."""
 
 
 def try_seed(kind_name: str, shrinks: bool, seed: int) -> Result:
@@ -65,10 +69,12 @@ def try_seed(kind_name: str, shrinks: bool, seed: int) -> Result:
     verdict = play(kind, operations)
     seconds = time.process_time() - began
     if not verdict.violations:
-        return Result(seed, None, seconds)
+        return Result(seed, None, seconds, len(operations))
     law = verdict.violations[0].law
     shortest = shrink(operations, partial(breaks, kind, law)) if shrinks else operations
-    return Result(seed, Failure(kind_name, seed, verdict.violations, tuple(shortest)), seconds)
+    return Result(
+        seed, Failure(kind_name, seed, verdict.violations, tuple(shortest)), seconds, len(operations)
+    )
 
 
 def breaks(kind: ChaosKind[Any], law: str, operations: Sequence[Operation]) -> bool:
@@ -84,10 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _show(KINDS[options.kind], options.show)
     seeds = range(options.start, options.start + options.seeds)
     attempt = partial(try_seed, options.kind, options.shrink)
-    began, laws, spent = time.monotonic(), Counter[str](), 0.0
+    began, laws, spent, operations = time.monotonic(), Counter[str](), 0.0, 0
     with multiprocessing.Pool(options.workers) as pool:
         for result in pool.imap_unordered(attempt, seeds):
             spent += result.seconds
+            operations += result.operations
             if result.failure is not None:
                 laws.update({violation.law for violation in result.failure.violations})
                 _say(str(result.failure))
@@ -97,6 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{len(seeds)} seeds of {options.kind} from {options.start}: {told} "
         f"({time.monotonic() - began:.0f} s, {spent / max(1, len(seeds)):.2f} s of processor time per seed)"
     )
+    if options.results is not None:
+        figures = Figures()
+        figures.count(f"seeds of {options.kind}", len(seeds))
+        figures.count("operations", operations)
+        case = Case(passed=not failed, figures=tuple(figures))
+        write(options.results, {"tests/chaos/command.py": {options.kind: case}})
     return 1 if failed else 0
 
 
@@ -124,6 +137,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=_workers, default=os.cpu_count(), help="a number, or auto")
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--show", type=int, metavar="SEED", help="print one sequence, and play it")
+    parser.add_argument("--results", type=Path, help="a file for what the run has shown (tests/results.py)")
     return parser.parse_args(arguments)
 
 

@@ -1,4 +1,4 @@
-"""Play one plan again, call by call: `python -m tests.crash KIND SCENARIO NUMBER MODE`.
+"""Play one plan again, call by call: `python -m tests.crash KIND SCENARIO NUMBER MODE [NUMBER MODE]`.
 
 The kind is `gizmos`, `tenants`, `bridge`, `bridge-ack`, `routes`, `routes-kube`, `routes-cloudflare` or `instances`. Without a plan,
 it is the clean run.
@@ -48,14 +48,16 @@ KINDS: dict[str, list[tuple[System[Any], Scenarios[Any]]]] = {
 }
 
 
-def main(kind: str, name: str, number: str = "", mode: str = "") -> None:
+def main(kind: str, name: str, *faults: str) -> None:
     system, scenario = next((system, one.known[name]) for system, one in KINDS[kind] if name in one.known)
     record = clean = run(system, scenario)
-    if number:
-        record = run(system, scenario, Plan(int(number), Mode(mode)))
+    if faults:
+        number, mode, *second = faults
+        then = Plan(int(second[0]), Mode(second[1])) if second else None
+        record = run(system, scenario, Plan(int(number), Mode(mode), then))
     lines = [f"life {call.life} {call}" for call in record.calls]
-    faults = [*record.faults, *differences(record, clean, scenario)]
-    sys.stdout.write("\n".join([*lines, *(faults or ["all is well"])]) + "\n")
+    wrongs = [*record.faults, *differences(record, clean, scenario)]
+    sys.stdout.write("\n".join([*lines, *(wrongs or ["all is well"])]) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,10 +28,12 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One fault: this happens to the call of this number."""
+    """One fault: this happens to the call of this number. Or two."""
 
     number: int
     mode: Mode
+    then: Plan | None = None
+    """A second fault, whose number counts the calls after the first one: in the next life, if the first is a crash."""
 
 
 class TracedCall(NamedTuple):
@@ -74,23 +76,25 @@ class _Tracer:
 
 
 class PlannedFault:
-    """Carries out a plan in the first life of an operator: later ones run undisturbed."""
+    """Carries out a plan in one life of an operator. `crash` gets what is planned for the next one."""
 
-    def __init__(self, plan: Plan, crash: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, plan: Plan, crash: Callable[[Plan | None], Awaitable[None]]) -> None:
         self._plan = plan
         self._crash = crash
+        self._modes = {plan.number: plan.mode}
+        if plan.then is not None and plan.mode is not Mode.CRASH:
+            self._modes[plan.number + plan.then.number] = plan.then.mode
 
     async def before(self, call: CallRecord) -> None:
-        if call.number == self._plan.number and self._plan.mode is Mode.BEFORE:
+        if self._modes.get(call.number) is Mode.BEFORE:
             raise no_answer(call)
 
     async def after(self, call: CallRecord) -> None:
-        if call.number != self._plan.number:
-            return
-        if self._plan.mode is Mode.LOST:
+        mode = self._modes.get(call.number)
+        if mode is Mode.LOST:
             raise no_answer(call)
-        if self._plan.mode is Mode.CRASH:
-            await self._crash()
+        if mode is Mode.CRASH:
+            await self._crash(self._plan.then if call.number == self._plan.number else None)
 
 
 def no_answer(call: CallRecord) -> Exception:

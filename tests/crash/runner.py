@@ -6,7 +6,8 @@
     a clean run for long      nothing is written for a whole day
 
 A run is determined by scenario, seed and plan. What fails is told as these three, and
-`python -m tests.crash KIND SCENARIO NUMBER MODE` plays it again, call by call.
+`python -m tests.crash KIND SCENARIO NUMBER MODE` plays it again, call by call. A second fault is told and played as a further
+number, of calls after the first one, and a mode.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from random import Random
 
 from edgekeeper.runtime.logs import configure
 from kubesim.virtual import run_virtual
@@ -33,6 +35,7 @@ from tests.crash.oracles import (
 from tests.crash.stage import Stage, staged
 from tests.crash.system import DAY, Scenario, System, W
 from tests.logs import log_as_it_was
+from tests.results import Figures
 
 SEED = 7
 AFTERMATH = timedelta(minutes=3)
@@ -54,20 +57,45 @@ class Failure:
 
     def __str__(self) -> str:
         head = f"{self.scenario}, seed {self.seed}, {self.plan.mode} at call {self.call}"
+        if self.plan.then is not None:
+            head = f"{head}, then {self.plan.then.mode} {self.plan.then.number} calls later"
         return "\n".join([head, *(f"    {fault}" for fault in self.faults)])
 
 
 def explore(
-    system: System[W], scenario: Scenario[W], modes: Iterable[Mode], *, every: int = 1, seed: int = SEED
+    system: System[W],
+    scenario: Scenario[W],
+    modes: Iterable[Mode],
+    *,
+    every: int = 1,
+    figures: Figures | None = None,
 ) -> Iterator[Failure]:
     """Run the plans of a scenario, or every so many of each mode, each beginning with another, and tell what failed."""
-    clean = run(system, scenario, seed=seed)
+    clean = run(system, scenario)
     if clean.faults:
         raise AssertionError(f"{scenario.name} fails without any fault:\n" + "\n".join(clean.faults))
     for mode in modes:
         for plan in plans_of(clean, [mode])[list(Mode).index(mode) % every :: every]:
-            if failure := attempt(system, scenario, plan, clean, seed):
+            if figures is not None:
+                figures.count("fault plans")
+            if failure := attempt(system, scenario, plan, clean):
                 yield failure
+
+
+def explore_pairs(
+    system: System[W], scenario: Scenario[W], pairs: int, figures: Figures
+) -> Iterator[Failure]:
+    """Run a sample of the plans of a scenario with a second fault after the first, and tell what failed."""
+    clean = run(system, scenario)
+    random = Random(f"two faults: {scenario.name}")
+    plans = plans_of(clean, Mode)
+    for _ in range(pairs):
+        first = random.choice(plans)
+        left = len(clean.calls) if first.mode is Mode.CRASH else len(clean.calls) - first.number
+        second = Plan(random.randint(1, max(left, 10)), random.choice(list(Mode)))
+        figures.count("pairs of faults")
+        if failure := attempt(system, scenario, replace(first, then=second), clean):
+            yield failure
 
 
 def plans_of(clean: Record, modes: Iterable[Mode]) -> list[Plan]:

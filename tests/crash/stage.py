@@ -123,10 +123,10 @@ class Stage(Generic[W]):
         )
         self.companion = Life(replace(self.system, controllers=controllers), self.outside, around)
 
-    async def crash(self) -> None:
+    async def crash(self, then: Plan | None = None) -> None:
         """The operator dies at this instant; another one starts soon. Called from within, this never returns."""
         self.operator.die()
-        asyncio.get_running_loop().call_later(RESTART_PAUSE, self.start_operator)
+        asyncio.get_running_loop().call_later(RESTART_PAUSE, self.start_operator, then)
         await oblivion()
 
     async def stop_operators(self) -> None:

@@ -13,8 +13,9 @@ from tests.bridge.world import DIRECT, THROUGH_ACK
 from tests.crash.bridge_scenarios import RECOVERING, direct_domains, domains, permissions, recoveries
 from tests.crash.faults import Mode
 from tests.crash.runner import explore, rest
-from tests.crash.sampling import ALL, EVERY_PLAN_OF_MANY, modes_of, sample_of
+from tests.crash.sampling import ALL, EVERY_PLAN, modes_of, sample_of
 from tests.crash.system import Scenario, System
+from tests.results import Figures
 
 STAGED = [
     *(("direct", DIRECT, one) for one in (*permissions, *domains, *direct_domains)),
@@ -34,9 +35,9 @@ RESTED = [
 
 @pytest.mark.parametrize(("system", "scenario", "mode"), PLAYED)
 def test_bridge_ends_the_same_whichever_call_fails(
-    system: System[BridgeEstate], scenario: Scenario[BridgeEstate], mode: Mode
+    system: System[BridgeEstate], scenario: Scenario[BridgeEstate], mode: Mode, figures: Figures
 ) -> None:
-    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN_OF_MANY))
+    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN, figures=figures))
     assert not failures, "\n".join(map(str, failures))
 
 

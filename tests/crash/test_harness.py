@@ -13,10 +13,11 @@ from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.core.ownership import Owner
 from edgekeeper.runtime.contract import Request, Services
 from edgekeeper.runtime.controller import Controller
-from tests.crash.faults import Mode
+from tests.crash.faults import Mode, Plan
 from tests.crash.gizmo_scenarios import scenarios
-from tests.crash.runner import explore
+from tests.crash.runner import explore, explore_pairs, run
 from tests.crash.system import System
+from tests.results import Figures
 from tests.toy.client import WorkshopClient
 from tests.toy.controllers import controller_of
 from tests.toy.gizmo import Gizmo
@@ -109,6 +110,21 @@ def test_harness_finds_the_mistake_without_any_fault(mistake: Any, scenario: str
     with pytest.raises((AssertionError, TimeoutError)) as caught:
         next(explore(system_of(mistake), scenarios.known[scenario], [Mode.BEFORE]))
     assert any(word in f"{caught.type.__name__} {caught.value}" for word in found.split("|"))
+
+
+def test_harness_finds_the_mistake_behind_two_faults() -> None:
+    failure = next(explore_pairs(system_of(BelievesErrors), scenarios.known["creation"], 8, Figures()))
+    assert any("duplicate" in fault for fault in failure.faults)
+    assert "calls later" in str(failure)
+
+
+@pytest.mark.parametrize(("mode", "lives"), [(Mode.CRASH, 3), (Mode.LOST, 2)])
+def test_second_fault_hits_what_follows_the_first(mode: Mode, lives: int) -> None:
+    """In the next life after a crash, else in the same."""
+    record = run(GIZMOS, scenarios.known["creation"], Plan(9, mode, Plan(3, Mode.CRASH)))
+    assert {call.life for call in record.trace} == set(range(1, lives + 1))
+    last = {life: max(call.number for call in record.trace if call.life == life) for life in range(1, lives)}
+    assert last == ({1: 9, 2: 3} if mode is Mode.CRASH else {1: 12})
 
 
 def test_failure_names_all_that_it_takes_to_repeat_it() -> None:

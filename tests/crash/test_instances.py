@@ -13,8 +13,9 @@ from tests.composition_crash.system import INSTANCES_DELETED, INSTANCES_KEPT
 from tests.crash.faults import Mode
 from tests.crash.instance_scenarios import departures, scenarios
 from tests.crash.runner import explore, rest
-from tests.crash.sampling import ALL, EVERY_PLAN_OF_MANY, modes_of, sample_of
+from tests.crash.sampling import ALL, EVERY_PLAN, modes_of, sample_of
 from tests.crash.system import Scenario, System
+from tests.results import Figures
 
 STAGED = [
     *((INSTANCES_KEPT, one) for one in scenarios),
@@ -30,9 +31,9 @@ RESTED = [pytest.param(system, one, id=one.name) for system, one in (STAGED if A
 
 @pytest.mark.parametrize(("system", "scenario", "mode"), PLAYED)
 def test_instances_end_the_same_whichever_call_fails(
-    system: System[Estate], scenario: Scenario[Estate], mode: Mode
+    system: System[Estate], scenario: Scenario[Estate], mode: Mode, figures: Figures
 ) -> None:
-    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN_OF_MANY))
+    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN, figures=figures))
     assert not failures, "\n".join(map(str, failures))
 
 

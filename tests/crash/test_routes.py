@@ -12,8 +12,9 @@ import pytest
 from tests.crash.faults import Mode
 from tests.crash.route_scenarios import scenarios
 from tests.crash.runner import explore, rest
-from tests.crash.sampling import ALL, EVERY_PLAN_OF_MANY, modes_of, sample_of
+from tests.crash.sampling import ALL, EVERY_PLAN, modes_of, sample_of
 from tests.crash.system import Scenario, System
+from tests.results import Figures
 from tests.zerotrust_crash.estate import Estate
 from tests.zerotrust_crash.system import CLOUDFLARE_WORKER, KUBE_WORKER, ROUTES
 
@@ -46,16 +47,18 @@ RESTED = [
 
 
 @pytest.mark.parametrize(("scenario", "mode"), PLAYED)
-def test_routes_end_the_same_whichever_call_fails(scenario: Scenario[Estate], mode: Mode) -> None:
-    failures = list(explore(ROUTES, scenario, [mode], every=EVERY_PLAN_OF_MANY))
+def test_routes_end_the_same_whichever_call_fails(
+    scenario: Scenario[Estate], mode: Mode, figures: Figures
+) -> None:
+    failures = list(explore(ROUTES, scenario, [mode], every=EVERY_PLAN, figures=figures))
     assert not failures, "\n".join(map(str, failures))
 
 
 @pytest.mark.parametrize(("system", "scenario", "mode"), PLAYED_APART)
 def test_routes_end_the_same_whichever_call_of_one_process_fails(
-    system: System[Estate], scenario: Scenario[Estate], mode: Mode
+    system: System[Estate], scenario: Scenario[Estate], mode: Mode, figures: Figures
 ) -> None:
-    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN_OF_MANY))
+    failures = list(explore(system, scenario, [mode], every=EVERY_PLAN, figures=figures))
     assert not failures, "\n".join(map(str, failures))
 
 

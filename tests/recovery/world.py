@@ -37,6 +37,7 @@ from edgekeeper.kube.kinds import (
     Key,
     Kind,
 )
+from edgekeeper.kube.transport import Transport
 from edgekeeper.lifecycle.module import CommonOptions
 from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.options import LogOptions, RuntimeOptions, ServerOptions
@@ -281,6 +282,10 @@ class Cluster:
         self.common = common
         self.user = KubeClient(InProcessTransport(plane), Calls(), clouds.clock)
         self.operator: Operator
+        self.namespaces: tuple[str, ...] = ()
+        """What the operator watches; all by default."""
+        self.connect: Callable[[Plane], Transport] = InProcessTransport
+        """How the operator reaches the cluster."""
         self._running: asyncio.Task[None] | None = None
         self._discovery = Discovery(self.user, clouds.clock)
 
@@ -417,14 +422,16 @@ class Cluster:
     async def _assembled(self, lost: frozenset[str], *, dry_run: bool = False) -> AsyncIterator[Operator]:
         clouds = self.clouds
         options = OperatorOptions(
-            RuntimeOptions(server=UNHEARD, log=LogOptions(level="info"), dry_run=dry_run),
+            RuntimeOptions(
+                server=UNHEARD, namespaces=self.namespaces, log=LogOptions(level="info"), dry_run=dry_run
+            ),
             replace(self.common, lost_clusters=lost),
             values=_VALUES,
             signals=False,
             cloudflare_url="https://cloudflare.test/client/v4",
             cloudflare_sender=clouds.cloudflare.send,
         )
-        transport = InProcessTransport(self.plane)
+        transport = self.connect(self.plane)
         aws = clouds.aws.clients()
         async with assembled(options, transport, aws, clock=clouds.clock, host="plane") as operator:
             yield operator

@@ -25,6 +25,7 @@ from tests.crash.sampling import EVERY
 from tests.crash.stage import staged
 from tests.crash.system import Scenario
 from tests.reliability.playing import PATIENT, GizmoStage, ending
+from tests.results import Figures
 from tests.toy.gizmo import GIZMO
 from tests.toy.system import GIZMOS
 from tests.toy.workshop import Workshop
@@ -64,7 +65,9 @@ async def _late(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("scenario", PATIENT, ids=lambda scenario: scenario.name)
-def test_operator_that_is_shown_the_past_changes_nothing(scenario: Scenario[Workshop]) -> None:
+def test_operator_that_is_shown_the_past_changes_nothing(
+    scenario: Scenario[Workshop], figures: Figures
+) -> None:
     async def play() -> None:
         async with staged(GIZMOS) as stage:
             stage.start_operator()
@@ -74,6 +77,7 @@ def test_operator_that_is_shown_the_past_changes_nothing(scenario: Scenario[Work
             await stage.operator.stop()
             for event in list(stage.plane.store.collection(GIZMO_RESOURCE).log)[::EVERY]:
                 await _restart_in_the_past(stage, event.revision)
+                figures.count("restarts with an outdated view")
 
     run_virtual(play)
 

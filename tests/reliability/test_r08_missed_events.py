@@ -16,6 +16,7 @@ from edgekeeper.core.json import dig
 from tests.crash.sampling import EVERY
 from tests.crash.system import Scenario
 from tests.reliability.playing import PATIENT, GizmoStage, ending_of, usual_ending
+from tests.results import Figures
 from tests.toy.gizmo import GIZMO
 from tests.toy.workshop import Workshop
 from tests.unit.kube.faults import FaultyTransport
@@ -45,7 +46,7 @@ class LosingEvents:
 
 
 @pytest.mark.parametrize("scenario", PATIENT, ids=lambda scenario: scenario.name)
-def test_lost_events_change_nothing_about_the_end(scenario: Scenario[Workshop]) -> None:
+def test_lost_events_change_nothing_about_the_end(scenario: Scenario[Workshop], figures: Figures) -> None:
     counting = LosingEvents()
     ending_of(scenario, counting.bend)
     windows = [
@@ -55,3 +56,4 @@ def test_lost_events_change_nothing_about_the_end(scenario: Scenario[Workshop]) 
         assert ending_of(scenario, LosingEvents(lost).bend, patience=PATIENCE) == usual_ending(
             scenario.name
         ), f"without the events {sorted(lost)}"
+        figures.count("sets of lost events")

@@ -21,6 +21,7 @@ from edgekeeper.core.json import JsonObject
 from kubesim.aws.cloudfront.resources import ParameterDefinition
 from kubesim.aws.route53.records import Record
 from kubesim.virtual import run_virtual
+from tests.results import Figures
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, OPTIONS, tenant
@@ -135,10 +136,11 @@ async def drifted(scene: Scene, drift: Drift) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("drift", DRIFTS.values(), ids=DRIFTS)
-def test_drift_is_repaired_within_an_interval(drift: Drift) -> None:
+def test_drift_is_repaired_within_an_interval(drift: Drift, figures: Figures) -> None:
     async def play() -> None:
         async with playing() as scene:
             before, _ = await drifted(scene, drift)
+            figures.count("kinds of drift repaired")
             await scene.elapse(seconds=INTERVAL + ONE_PASS)
             assert drift.seen(scene) == before
             await scene.ready()

@@ -27,6 +27,7 @@ from tests.reliability.routes import (
     route,
     with_common,
 )
+from tests.results import Figures
 
 ONE_PASS: Final = 10.0
 MACHINES: Final = {**PROTECTED, "serviceToken": "true"}
@@ -246,13 +247,14 @@ async def drifted(scene: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
     return before, after
 
 
-def test_drift_of_routes_is_repaired_within_an_interval() -> None:
+def test_drift_of_routes_is_repaired_within_an_interval(figures: Figures) -> None:
     async def play() -> None:
         async with publishing() as scene:
             before, _ = await drifted(scene)
             await scene.elapse(seconds=INTERVAL.total_seconds() + ONE_PASS)
             after = looks(scene.provider)
             assert {name: (before[name], after[name]) for name in DRIFTS if before[name] != after[name]} == {}
+            figures.count("kinds of drift repaired", len(DRIFTS))
             await scene.ready()
 
     run_virtual(play)

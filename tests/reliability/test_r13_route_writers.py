@@ -33,6 +33,7 @@ from edgekeeper.core.json import JsonObject
 from kubesim.virtual import LoopClock, run_virtual
 from tests.crash.sampling import ALL
 from tests.reliability.routes import Provider, Scene, host, publishing, route, with_common
+from tests.results import Figures
 
 INTERLEAVINGS: Final = 1_000 if ALL else 200
 ROUTE_INTERLEAVINGS: Final = 1_000 if ALL else 20
@@ -103,7 +104,7 @@ async def interleave(scene: Scene, number: int, random: Random) -> None:
 
 
 @pytest.mark.parametrize("world", range(WORLDS))
-def test_racing_writers_of_a_tunnel_never_lose_our_rules(world: int) -> None:
+def test_racing_writers_of_a_tunnel_never_lose_our_rules(world: int, figures: Figures) -> None:
     async def play() -> None:
         random = Random(world)
         async with publishing(with_common(drift_interval=timedelta(seconds=ROUTE_INTERVAL))) as scene:
@@ -111,13 +112,14 @@ def test_racing_writers_of_a_tunnel_never_lose_our_rules(world: int) -> None:
             await scene.ready()
             for number in range(ROUTE_INTERLEAVINGS // WORLDS):
                 await interleave(scene, number, random)
+                figures.count("interleavings")
             assert {scene.said(name)[:2] for name in ("shop", "other")} == {("True", "Published")}
 
     run_virtual(play, seed=world)
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
-def test_writer_of_a_tunnel_keeps_its_rules_among_others(seed: int) -> None:
+def test_writer_of_a_tunnel_keeps_its_rules_among_others(seed: int, figures: Figures) -> None:
     """The writer alone, and its mirror: whoever sees in the mirror that a rule is not as it should be submits it again."""
 
     async def play() -> None:
@@ -125,6 +127,7 @@ def test_writer_of_a_tunnel_keeps_its_rules_among_others(seed: int) -> None:
         async with writing() as (provider, writer):
             for number in range(INTERLEAVINGS // WORLDS):
                 await race(provider, writer, number, random)
+                figures.count("interleavings")
 
     run_virtual(play, seed=seed)
 

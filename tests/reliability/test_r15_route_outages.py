@@ -14,6 +14,7 @@ from edgekeeper.core.json import dig
 from kubesim.cloudflare.faults import Fault
 from kubesim.virtual import virtual_time
 from tests.reliability.routes import PROTECTED, Scene, publishing, route
+from tests.results import Figures
 
 BUDGET: Final = DEFAULT_RATES[CLOUDFLARE]
 WINDOWS: Final = (1.0, 10.0, 60.0, 300.0)
@@ -21,11 +22,14 @@ PASSING: Final = {"", "Progressing", "Published", "CloudUnavailable", "Withdrawi
 """What a route may say while something is wrong that passes by itself."""
 
 
-def assert_within_budget(scene: Scene) -> None:
+def assert_within_budget(scene: Scene, figures: Figures) -> None:
     """Measured where calls arrive, over windows of different lengths."""
     for seconds in WINDOWS:
         most = scene.provider.cloud.journal.most_within(timedelta(seconds=seconds))
-        assert most <= BUDGET.burst + BUDGET.rate * seconds + 1, f"{most} calls in {seconds:g} s"
+        allowed = BUDGET.burst + BUDGET.rate * seconds + 1
+        assert most <= allowed, f"{most} calls in {seconds:g} s"
+        if seconds == WINDOWS[-1]:
+            figures.measure(f"in {seconds:g} s at most", most, "calls", limit=allowed)
 
 
 def reasons(scene: Scene) -> set[str]:
@@ -39,18 +43,18 @@ def batch(name: str, count: int) -> list[str]:
 
 
 @virtual_time
-async def test_throttled_calls_are_repeated_within_the_budget() -> None:
+async def test_throttled_calls_are_repeated_within_the_budget(figures: Figures) -> None:
     async with publishing() as scene:
         scene.provider.cloud.faults.add(Fault("throttle", probability=0.3, seconds=5, times=None))
         await scene.create(*(route(name, **PROTECTED) for name in batch("a", 12)))
         await scene.ready()
-        assert_within_budget(scene)
+        assert_within_budget(scene, figures)
         assert reasons(scene) <= PASSING
         assert len(scene.provider.account.applications) == 12
 
 
 @virtual_time
-async def test_blocked_token_waits_and_catches_up_without_a_burst() -> None:
+async def test_blocked_token_waits_and_catches_up_without_a_burst(figures: Figures) -> None:
     async with publishing() as scene:
         await scene.create(route("rest", **PROTECTED))
         await scene.ready()
@@ -62,12 +66,12 @@ async def test_blocked_token_waits_and_catches_up_without_a_burst() -> None:
         assert scene.said("rest")[:2] == ("True", "Published")
         await scene.elapse(minutes=4)
         await scene.until(lambda: {scene.said(name)[0] for name in scene.names()} == {"True"}, minutes=3)
-        assert_within_budget(scene)
+        assert_within_budget(scene, figures)
         assert reasons(scene) <= PASSING
 
 
 @virtual_time
-async def test_outage_is_said_and_made_up_for_without_a_burst() -> None:
+async def test_outage_is_said_and_made_up_for_without_a_burst(figures: Figures) -> None:
     async with publishing() as scene:
         await scene.create(*(route(name, **PROTECTED) for name in ("rest", "changed", "leaving")))
         await scene.ready()
@@ -87,6 +91,6 @@ async def test_outage_is_said_and_made_up_for_without_a_burst() -> None:
         await scene.until(lambda: "leaving" not in scene.names(), minutes=10)
         await scene.ready()
         assert scene.provider.application("leaving.example.com") is None
-        assert_within_budget(scene)
+        assert_within_budget(scene, figures)
         assert reasons(scene) <= PASSING
         assert len(scene.events("CloudUnavailable")) == len(disturbed), "one event per outage"

@@ -29,6 +29,7 @@ from tests.crash.stage import staged
 from tests.crash.system import Scenario
 from tests.reliability.freezing import Ice
 from tests.reliability.playing import GizmoStage, ending, usual_ending
+from tests.results import Figures
 from tests.toy.gizmo import gizmo
 from tests.toy.system import GIZMOS
 from tests.toy.workshop import Workshop
@@ -144,7 +145,7 @@ async def busy_pair(
         leader = start(stage, "a", rate=leader_rate)
         await stage.until(lambda: leader.leads)
         other = start(stage, "b", rate=other_rate)
-        users = asyncio.create_task(_keep_busy(stage))
+        users = asyncio.create_task(keep_busy(stage))
         await stage.elapse(seconds=30)
         assert leader.effects
         assert not other.effects
@@ -156,32 +157,34 @@ async def busy_pair(
         assert stage.outside.repeated() == []
 
 
-async def _keep_busy(stage: GizmoStage) -> None:
+async def keep_busy(stage: GizmoStage, pause: float = 0.7) -> None:
     number = 0
     while True:
         number += 1
         await stage.create(gizmo(Key("default", f"g-{number}"), wheel="red"))
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(pause)
 
 
 @virtual_time
-async def test_killed_leader_is_replaced_in_time() -> None:
+async def test_killed_leader_is_replaced_in_time(figures: Figures) -> None:
     async with busy_pair() as (stage, leader, other):
         leader.life.die()
         killed = now()
         await stage.elapse(seconds=FAILOVER)
         assert other.since(killed)
+        figures.measure("new leader after", other.since(killed)[0].time - killed, "s", limit=FAILOVER)
         assert not leader.since(killed)
 
 
 @virtual_time
-async def test_frozen_leader_is_replaced_in_time_and_does_nothing_when_it_wakes_up() -> None:
+async def test_frozen_leader_is_replaced_in_time_and_does_nothing_when_it_wakes_up(figures: Figures) -> None:
     async with busy_pair() as (stage, leader, other):
         frozen = now()
         leader.ice.freeze()
         await stage.elapse(seconds=FAILOVER)
         leader.ice.thaw()
         assert other.since(frozen)
+        figures.measure("new leader after", other.since(frozen)[0].time - frozen, "s", limit=FAILOVER)
         await stage.elapse(minutes=1)
         assert not leader.since(frozen)
         assert isinstance(leader.life.task.exception(), LostLeadershipError)
@@ -204,13 +207,14 @@ def test_leader_may_freeze_at_any_call(call: int) -> None:
 
 
 @virtual_time
-async def test_leader_that_is_cut_off_stops_before_another_one_starts() -> None:
+async def test_leader_that_is_cut_off_stops_before_another_one_starts(figures: Figures) -> None:
     """The server is out of reach, but the workshop is not: nobody but the operator itself can stop it."""
     async with busy_pair() as (stage, leader, other):
         leader.link.is_up = False
         cut = now()
         await stage.elapse(seconds=FAILOVER)
         assert other.since(cut)
+        figures.measure("new leader after", other.since(cut)[0].time - cut, "s", limit=FAILOVER)
         deadline = cut + LEASE.renew_deadline.total_seconds()
         assert not leader.since(deadline)
         assert not leader.since(other.since(cut)[0].time)

@@ -13,6 +13,7 @@ from kubesim.virtual import START, LoopClock
 from tests.crash.sampling import EVERY
 from tests.crash.system import Scenario
 from tests.reliability.playing import PATIENT, GizmoStage, ending_of, usual_ending
+from tests.results import Figures
 from tests.toy.workshop import Workshop
 
 HOUR = timedelta(hours=1)
@@ -36,7 +37,9 @@ class Jump:
 
 @pytest.mark.parametrize("by", [HOUR, -HOUR], ids=["forward", "back"])
 @pytest.mark.parametrize("scenario", PATIENT, ids=lambda scenario: scenario.name)
-def test_jump_at_any_call_changes_nothing_about_the_end(scenario: Scenario[Workshop], by: timedelta) -> None:
+def test_jump_at_any_call_changes_nothing_about_the_end(
+    scenario: Scenario[Workshop], by: timedelta, figures: Figures
+) -> None:
     usual = usual_ending(scenario.name)
     for call in usual.calls[::EVERY]:
 
@@ -47,6 +50,7 @@ def test_jump_at_any_call_changes_nothing_about_the_end(scenario: Scenario[Works
         result = ending_of(scenario, bend)
         assert result == usual, f"after a jump at {call}"
         assert _when(result.calls) == _when(usual.calls), f"after a jump at {call}"
+        figures.count("jumps")
 
 
 @pytest.mark.parametrize("skew", [SKEW, -SKEW], ids=["fast", "slow"])

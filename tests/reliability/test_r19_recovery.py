@@ -13,6 +13,7 @@ import pytest
 
 from edgekeeper.core.json import JsonObject
 from kubesim.virtual import run_virtual
+from tests.results import Figures
 from tests.tenants.scene import Scene, playing
 from tests.tenants.system import KEY, tenant
 
@@ -127,7 +128,7 @@ async def others(scene: Scene) -> None:
 
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
-def test_good_spec_leads_out_of_every_error(mistake: Mistake, history: str) -> None:
+def test_good_spec_leads_out_of_every_error(mistake: Mistake, history: str, figures: Figures) -> None:
     async def play() -> None:
         async with playing(loose=True) as scene:  # what our definition refuses may have been stored before it
             await others(scene)
@@ -138,6 +139,7 @@ def test_good_spec_leads_out_of_every_error(mistake: Mistake, history: str) -> N
             while not scene.is_current() or scene.fact("Ready").reason in REASONS:
                 assert passes(scene) - before <= PASSES
                 await scene.elapse(seconds=0.01)
+            figures.count("ways into an error and out of it")
             await scene.ready()
             assert scene.aws().domains == (SHOP,)
             assert scene.records == {f"CNAME {SHOP}": scene.endpoint, **FOREIGN}

@@ -17,6 +17,7 @@ from kubesim.aws.cloudfront.resources import ParameterDefinition
 from kubesim.virtual import run_virtual
 from tests.crash.runner import captured_logs
 from tests.crash.sampling import EVERY
+from tests.results import Figures
 from tests.tenants.estate import DISTRIBUTION
 from tests.tenants.generated import Generator
 from tests.tenants.scene import Scene, playing
@@ -75,10 +76,11 @@ def _lasting(state: JsonObject) -> JsonObject:
 
 @pytest.mark.parametrize("loose", [False, True], ids=["our definition", "one without rules"])
 @pytest.mark.parametrize("batch", BATCHES)
-def test_every_spec_ends_well_or_says_why_not(batch: int, loose: bool) -> None:
+def test_every_spec_ends_well_or_says_why_not(batch: int, loose: bool, figures: Figures) -> None:
     with captured_logs() as logs:
         fates = run_virtual(lambda: play(batch * AT_ONCE, loose=loose))
     assert "Traceback" not in logs.getvalue()
     assert fates.total() == AT_ONCE
+    figures.count("specs", fates.total())
     assert fates["Deployed"], "some must have been good"
     assert fates["refused"], "and some must not"

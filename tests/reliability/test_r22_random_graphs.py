@@ -34,6 +34,7 @@ from tests.composition.fake_view import FakeView
 from tests.composition.random_graphs import GATE, OPEN, GeneratedGraph, generate
 from tests.composition.world import World, composing, instance
 from tests.crash.sampling import ALL, WHOLE
+from tests.results import Figures
 
 DECIDED = range(10_000 if WHOLE else 1_000 if ALL else 10)
 PLAYED = range(200 if WHOLE else 40 if ALL else 8)
@@ -114,7 +115,9 @@ def _data(obj: JsonObject) -> JsonObject:
 
 
 @pytest.mark.parametrize("first", DECIDED[::AT_ONCE])
-def test_waves_of_random_graphs_are_in_order_and_reach_all_that_is_wanted(first: int) -> None:
+def test_waves_of_random_graphs_are_in_order_and_reach_all_that_is_wanted(
+    first: int, figures: Figures
+) -> None:
     for seed in range(first, first + AT_ONCE):
         generated = generate(seed)
         found = compiled(generated)
@@ -126,6 +129,7 @@ def test_waves_of_random_graphs_are_in_order_and_reach_all_that_is_wanted(first:
         decisions = Decisions(generated, found.graph)
         for _ in range(1 + FLIPS):
             asyncio.run(decisions.converge(generated.spec(decisions.random)))
+        figures.count("graphs")
 
 
 @pytest.mark.parametrize("first", DECIDED[::AT_ONCE])
@@ -233,8 +237,11 @@ class Lookout:
 
 
 @pytest.mark.parametrize("seed", PLAYED)
-def test_lives_of_random_graphs_are_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lives_of_random_graphs_are_in_order(
+    seed: int, monkeypatch: pytest.MonkeyPatch, figures: Figures
+) -> None:
     _play(seed, monkeypatch)
+    figures.count("graphs played on a cluster")
 
 
 @virtual_time

@@ -21,6 +21,7 @@ from edgekeeper.runtime.controller import Controller
 from kubesim.virtual import run_virtual
 from tests.crash.stage import staged
 from tests.crash.system import System
+from tests.results import Figures
 from tests.toy.controllers import controller_of
 from tests.toy.gizmo import DECLARATION, DEFINITION, GIZMO, gizmo, spec
 from tests.toy.workshop import Workshop
@@ -89,10 +90,11 @@ async def _change_all_the_time(stage: Any) -> dict[tuple[str, int], float]:
     return changed
 
 
-def test_objects_that_always_fail_do_not_slow_others_down() -> None:
+def test_objects_that_always_fail_do_not_slow_others_down(figures: Figures) -> None:
     baseline, poisoned = (_p99(latencies(poisonous=poisonous)) for poisonous in (False, True))
     assert baseline >= timedelta(seconds=WORK)
     assert poisoned <= baseline * 1.1
+    figures.measure("p99 beside failing objects", poisoned / baseline, "× the usual", limit=1.1)
 
 
 def _p99(sorted_seconds: list[float]) -> timedelta:

@@ -60,7 +60,7 @@ async def test_objects_of_an_earlier_version_are_served_without_a_cloud_write(ve
         for obj in states(found):
             written = golden["states"][obj["metadata"]["name"]]
             data = filled(written["data"], names, obj["data"])
-            await found.user.merge_patch(CONFIG_MAP, _key(obj), {"data": _replacing(obj["data"], data)})
+            await found.user.merge_patch(CONFIG_MAP, key_of(obj), {"data": _replacing(obj["data"], data)})
         clouds.forget_writes()
         await found.start()
         await found.elapse(hours=2)
@@ -73,7 +73,7 @@ async def _put_back(
     found: Cluster, kind: str, obj: JsonObject, written: JsonObject, names: dict[str, str]
 ) -> None:
     """Replace what this version has written on an object by what an earlier one would have."""
-    served, present = await _served(found, kind), obj["metadata"]
+    served, present = await served_kind(found, kind), obj["metadata"]
     metadata = {
         "finalizers": written["finalizers"],
         "labels": _replacing(present.get("labels", {}), filled(written["labels"], names)),
@@ -82,13 +82,13 @@ async def _put_back(
             filled(written["annotations"], names, present.get("annotations", {})),
         ),
     }
-    await found.user.merge_patch(served, _key(obj), {"metadata": metadata})
+    await found.user.merge_patch(served, key_of(obj), {"metadata": metadata})
     status = dig_object(obj, "status")
     if status:
         facts = {name: value for name, value in written["status"].items() if name != "conditions"}
         patch = _replacing({**status, "conditions": None}, filled(facts, names, status))
         patch.pop("conditions")
-        await found.user.merge_patch(served, _key(obj), {"status": patch}, subresource="status")
+        await found.user.merge_patch(served, key_of(obj), {"status": patch}, subresource="status")
 
 
 def _replacing(present: JsonObject, wanted: JsonObject) -> JsonObject:
@@ -105,7 +105,7 @@ async def test_fields_of_a_later_version_are_kept_and_cause_no_write() -> None:
         for kind, obj in found.ours():
             await _extend(found, kind, obj)
         for obj in states(found):
-            await found.user.merge_patch(CONFIG_MAP, _key(obj), {"data": {"future": "value"}})
+            await found.user.merge_patch(CONFIG_MAP, key_of(obj), {"data": {"future": "value"}})
         clouds.forget_writes()
         await found.start()
         await found.elapse(hours=2)
@@ -139,21 +139,21 @@ def _open(schema: JsonObject) -> None:
 
 
 async def _extend(found: Cluster, kind: str, obj: JsonObject) -> None:
-    served = await _served(found, kind)
+    served = await served_kind(found, kind)
     patch = {"metadata": {"annotations": {"edgekeeper.io/future": "value"}}}
-    await found.user.merge_patch(served, _key(obj), patch)
+    await found.user.merge_patch(served, key_of(obj), patch)
     if kind in EXTERNAL:
         entries = [{**entry, "future": "value"} for entry in dig_list(obj, "status", "inventory")]
         status = {"status": {"future": {"field": "value"}, "inventory": entries}}
-        await found.user.merge_patch(served, _key(obj), status, subresource="status")
+        await found.user.merge_patch(served, key_of(obj), status, subresource="status")
 
 
-async def _served(found: Cluster, kind: str) -> Kind:
+async def served_kind(found: Cluster, kind: str) -> Kind:
     resource = next(one for one in found.plane.registry.all() if one.kind == kind)
     return Kind(resource.group, resource.version, resource.kind, resource.plural, resource.namespaced)
 
 
-def _key(obj: JsonObject) -> Key:
+def key_of(obj: JsonObject) -> Key:
     return Key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+import time
 from datetime import timedelta
 
-from kubesim.virtual import DEFAULT_LIMITS, SlowCallback, run_virtual
+import pytest
+
+from kubesim.virtual import SlowCallback
 from tests.crash.stage import staged
+from tests.reliability.slow_callbacks import LONGEST, RUNS, slow_callbacks
 from tests.reliability.turmoil import Town
+from tests.results import Figures
 from tests.toy.system import GIZMOS
 
-LONGEST = timedelta(milliseconds=100)
 GIZMOS_IN_TOWN = 300
 
 
-def test_no_callback_takes_long() -> None:
+def processor_time(callback: SlowCallback) -> timedelta:
+    return callback.processor_time
+
+
+def test_no_callback_takes_long(figures: Figures) -> None:
     """Judged by processor time: a machine that is busy with something else is not our fault."""
-    slow: list[SlowCallback] = []
-    run_virtual(_turmoil, limits=replace(DEFAULT_LIMITS, slow_callback=LONGEST), slow_callbacks=slow)
-    ours = [callback for callback in slow if not _is_the_test_itself(callback)]
-    assert [callback for callback in ours if callback.processor_time > LONGEST] == []
+    assert slow_callbacks(_turmoil, figures, processor_time) == []
 
 
 async def _turmoil() -> None:
@@ -32,6 +37,22 @@ async def _turmoil() -> None:
         await stage.settled()
 
 
-def _is_the_test_itself(callback: SlowCallback) -> bool:
-    """Which plays hundreds of users in one go."""
-    return "supervised" in callback.name
+@pytest.mark.parametrize(("slow_runs", "is_found"), [(1, False), (RUNS, True)])
+def test_callback_that_is_slow_in_each_run_is_found(
+    slow_runs: int, is_found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{slow_callbacks.__module__}.slowness", lambda: 1.0)
+    runs = 0
+
+    async def compute() -> None:
+        until = time.thread_time() + 1.5 * LONGEST.total_seconds()
+        while runs <= slow_runs and time.thread_time() < until:
+            pass
+
+    async def main() -> None:
+        nonlocal runs
+        runs += 1
+        await asyncio.create_task(compute())
+
+    assert bool(slow_callbacks(main, Figures(), processor_time)) is is_found
+    assert runs == min(RUNS, slow_runs + 1)

@@ -41,6 +41,7 @@ from tests.bridge.world import (
 )
 from tests.composition.definitions.scene import WEB_APP, config_map, definition, scenery
 from tests.composition.test_together import child, instantiate, state
+from tests.results import Figures
 from tests.zerotrust.acceptance_world import operating, route, template
 from tests.zerotrust_worker.world import task
 
@@ -122,16 +123,18 @@ def references(definition: JsonObject) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", DEFINITIONS, ids=lambda kind: kind.kind)
-def test_every_reference_of_a_kind_is_treated(kind: CustomKind) -> None:
+def test_every_reference_of_a_kind_is_treated(kind: CustomKind, figures: Figures) -> None:
     known = {path for name, path in TREATED if name == kind.kind}
     assert references(kind.definition()) == known
+    figures.count("fields", len(known), promise="S-08")
 
 
-def test_every_reference_of_a_route_is_treated() -> None:
+def test_every_reference_of_a_route_is_treated(figures: Figures) -> None:
     (definition,) = (one for one in gateway_crds() if one["spec"]["names"]["kind"] == "HTTPRoute")
     assert references(definition) == set(ROUTE_FIELDS)
     naming = (NAME_OF_A_TEMPLATE, NAME_OF_A_TENANT, NAME_OF_A_SERVICE)
     assert {one.path for one in SETTINGS if one.parse in naming} == set(ANNOTATIONS)
+    figures.count("fields", len(ROUTE_FIELDS) + len(ANNOTATIONS), promise="S-08")
     assert {one.path for one in SETTINGS if _LOOKS_LIKE_A_REFERENCE.search(one.path)} <= set(ANNOTATIONS)
 
 

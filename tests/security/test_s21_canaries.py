@@ -19,6 +19,7 @@ from edgekeeper.runtime.logs import configure
 from kubesim.cloudflare.faults import Fault
 from kubesim.virtual import virtual_time
 from tests.logs import log_as_it_was
+from tests.results import Figures
 from tests.zerotrust.acceptance_world import APPS, SECRET_NAME, AcceptanceWorld, cluster, route, running
 
 CANARY = "c4n4ry" + "0123456789abcdef" * 2 + "zz"
@@ -94,10 +95,11 @@ def fault(kind: str, method: str) -> Fault:
 
 @pytest.mark.parametrize("kind", KINDS)
 @virtual_time
-async def test_secrets_are_in_secrets_only(kind: str) -> None:
+async def test_secrets_are_in_secrets_only(kind: str, figures: Figures) -> None:
     secrets, said = await watched_run(kind)
     assert len(secrets) >= 2, "it was rotated"
     assert "api.example.com" in said
+    figures.count("secrets followed", 1 + len(secrets))
     for secret in (CANARY, *secrets):
         at = said.find(secret)
         assert at < 0, f"{said[max(0, at - 200) : at]}…"
