@@ -1,16 +1,10 @@
 """The chart in a cluster, and the operator with nothing but the rights that the chart gives it.
 
-A cluster of the conformance suite has no nodes, so `Site.run_pods` plays them: for each Deployment of the operator it creates the
-ReplicaSet and the Pod, starts `edgekeeper run` with the container's own arguments and environment and the token of the pod's
-ServiceAccount, and marks the Deployment as available. Only addresses differ from a real installation.
+A cluster of the conformance suite has no nodes, so `Site.run_pods` plays them (`pods`), and marks Deployments as available.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -25,15 +19,16 @@ from edgekeeper.cli import simulated
 from edgekeeper.cli.crds import render
 from edgekeeper.cli.kinds import DEFINITIONS
 from edgekeeper.cli.readiness import assess
-from edgekeeper.core.json import JsonObject, dig, dig_list, dig_object
+from edgekeeper.core.json import JsonObject, dig_list
 from edgekeeper.core.readiness import PENDING, Readiness
 from kubesim.ack.definitions import KINDS as ACK_KINDS
 from kubesim.aws.cloud import AwsCloud
 from kubesim.aws.http import serve
 from kubesim.plane.kinds import gateway_crds
 from tests.conformance.client import Client, eventually
-from tests.conformance.kinds import DEPLOYMENTS, PODS, REPLICA_SETS, Kind
-from tests.conformance.servers import Server
+from tests.conformance.kinds import DEPLOYMENTS, Kind
+from tests.conformance.pods import PodRunner, Ports, free_port, has_page
+from tests.conformance.servers import Server, give_up
 from tools.chart import DEPLOY, NAMESPACE, rendered
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +38,12 @@ TEAM = "apps"
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn", "audit")}
 PATIENCE = 100.0
 MANAGER = "installer"
+NO_HELM = "there is no helm: install Go and run tools/helm.py, or set HELM to the program"
+WORKERS = ("edgekeeper-kube-worker", "edgekeeper-cloudflare-worker")
+UNLIMITED = ("apigateway-domain", "acm-list", "cloudflare", "cloudfront-write")
+QUICK = ("--progress-interval=1s", *(f"--budget={lane}=50/50" for lane in UNLIMITED))
+"""Flags for simulated clouds, which need no protection."""
+WEBHOOK_PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/edgekeeper-webhooks"
 
 
 def find_helm() -> Path | None:
@@ -52,11 +53,17 @@ def find_helm() -> Path | None:
     return Path(found.stdout.strip()) if found.returncode == 0 else None
 
 
-def manifests(mode: str) -> list[JsonObject]:
-    """The chart's objects, from helm, or else from deploy/ with the binding that `secrets.namespaces` would make."""
+def manifests(mode: str, *values: str) -> list[JsonObject]:
+    """The chart's objects, from helm, or else from deploy/ with the binding that `secrets.namespaces` would make.
+
+    `values` are further ones, such as `statusPage.enabled=true`; they need helm.
+    """
     helm = find_helm()
     if helm is not None:
-        return _loaded(rendered(helm, f"--set=mode={mode}", f"--set=secrets.namespaces={{{TEAM}}}"))
+        settings = (f"mode={mode}", f"secrets.namespaces={{{TEAM}}}", *values)
+        return _loaded(rendered(helm, *(f"--set={setting}" for setting in settings)))
+    if values:
+        give_up(NO_HELM)
     objects = _loaded((DEPLOY / mode / "edgekeeper.yaml").read_text())
     bindings = [
         each for each in objects if each["kind"] == "RoleBinding" and _role(each).endswith("-secrets")
@@ -70,13 +77,6 @@ def _role(binding: JsonObject) -> str:
 
 def _loaded(text: str) -> list[JsonObject]:
     return [document for document in yaml.safe_load_all(text) if document]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @dataclass
@@ -94,6 +94,8 @@ class Site:
     warnings: list[str] = field(default_factory=list)
     ports: dict[str, int] = field(default_factory=dict)
     """By Deployment, where metrics are served."""
+    pages: dict[str, int] = field(default_factory=dict)
+    """By Deployment, where its status page is served, if it has one."""
     webhook_port: int = field(default_factory=free_port)
 
     # Objects
@@ -182,134 +184,57 @@ class Site:
 
     # Pods
 
+    @property
+    def runner(self) -> PodRunner:
+        return PodRunner(self.api, self.directory, self.aws_url, self.cloudflare_url, self.warnings)
+
     async def run_pods(self, name: str) -> None:
         """Run the pod of a Deployment as a process, once."""
         deployment = (await self.api.get(DEPLOYMENTS.path(NAMESPACE, name))).expect(200)
-        template = deployment["spec"]["template"]
-        replica_set = await self._create_owned(
-            REPLICA_SETS, f"{name}-1", deployment, _replica_set(deployment)
-        )
-        pod = await self._create_owned(PODS, f"{name}-1-a", replica_set, template)
-        self._start(name, pod, await self._token(template["spec"]["serviceAccountName"]))
+        ports = Ports(webhooks=self.webhook_port) if name == "edgekeeper" else Ports()
+        pod = await self.runner.run(deployment, ports)
+        self.stack.callback(pod.stop)
+        self.ports[name] = ports.metrics
+        if has_page(pod.arguments):
+            self.pages[name] = ports.page
         await self.mark_available(name)
 
+    async def run_all_pods(self, mode: str) -> None:
+        """Run the pod of the chart, and those of the workers, which the manager creates."""
+        await self.run_pods("edgekeeper")
+        for name in WORKERS if mode == "split" else ():
+            path = DEPLOYMENTS.path(NAMESPACE, name)
+
+            async def created(path: str = path) -> bool | None:
+                return (await self.api.get(path)).status == 200 or None
+
+            await eventually(created, PATIENCE, what=f"the manager creates {name}: {self.logs()}")
+            worker = (await self.api.get(path)).expect(200)
+            assert worker["spec"]["template"]["spec"]["serviceAccountName"] == name
+            await self.run_pods(name)
+
     async def mark_available(self, name: str, namespace: str = NAMESPACE) -> None:
-        """Say what the controller of Deployments would say once the pod runs."""
         deployment = (await self.api.get(DEPLOYMENTS.path(namespace, name))).expect(200)
-        replicas = deployment["spec"]["replicas"]
-        counts = dict.fromkeys(
-            ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas
-        )
-        status = {"observedGeneration": deployment["metadata"]["generation"], **counts}
-        path = DEPLOYMENTS.path(namespace, name, "status")
-        (await self.api.patch(path, {"status": status})).expect(200)
+        await self.runner.mark_available(deployment)
 
-    async def _create_owned(
-        self, kind: Kind, name: str, owner: JsonObject, content: JsonObject
-    ) -> JsonObject:
-        reference = {
-            "apiVersion": owner["apiVersion"],
-            "kind": owner["kind"],
-            "name": owner["metadata"]["name"],
-            "uid": owner["metadata"]["uid"],
-            "controller": True,
-        }
-        metadata = {
-            **dig_object(content, "metadata"),
-            "name": name,
-            "namespace": NAMESPACE,
-            "ownerReferences": [reference],
-        }
-        body = {**kind.new(name), "metadata": metadata, "spec": content["spec"]}
-        answer = await self.api.create(kind.path(NAMESPACE), body)
-        self.warnings += answer.warnings
-        return answer.expect(201)
+    async def until_trusted(self) -> None:
+        """Wait until the operator has written what the API server trusts its webhooks by."""
 
-    async def _token(self, account: str) -> str:
-        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        return str((await self.api.create(path, body)).expect(201)["status"]["token"])
+        async def trusted() -> bool | None:
+            found = (await self.api.get(WEBHOOK_PATH)).expect(200)
+            return all(webhook["clientConfig"].get("caBundle") for webhook in found["webhooks"]) or None
 
-    def _start(self, name: str, pod: JsonObject, token: str) -> None:
-        container = pod["spec"]["containers"][0]
-        self.ports[name] = free_port()
-        webhooks = self.webhook_port if name == "edgekeeper" else free_port()
-        addresses = (
-            f"--health-probe-bind-address=127.0.0.1:{free_port()}",
-            f"--metrics-bind-address=127.0.0.1:{self.ports[name]}",
-            f"--webhook-bind-address=127.0.0.1:{webhooks}",
-        )
-        log = self.stack.enter_context((self.directory / f"{name}.log").open("wb"))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "edgekeeper.cli", *container["args"], *addresses],
-            stdout=log,
-            stderr=log,
-            env={**self._environment(name, token), **_variables(container, pod)},
-        )
-        self.stack.callback(_stop, process)
-
-    def _environment(self, name: str, token: str) -> dict[str, str]:
-        inherited = ("PATH", "HOME", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
-        kubeconfig = self.directory / f"{name}.kubeconfig"
-        kubeconfig.write_text(json.dumps(_kubeconfig(self.server, token)))
-        return {
-            **{key: os.environ[key] for key in inherited if key in os.environ},
-            "KUBECONFIG": str(kubeconfig),
-            "AWS_ENDPOINT_URL": self.aws_url,
-            "AWS_ACCESS_KEY_ID": "any",
-            "AWS_SECRET_ACCESS_KEY": "any",
-            "CLOUDFLARE_API_BASE": self.cloudflare_url,
-        }
+        await eventually(trusted, PATIENCE, what=f"webhooks are trusted: {self.logs()}")
 
     def logs(self) -> str:
         """The ends of the logs, for messages."""
-        return "\n".join(path.read_text()[-3000:] for path in self.directory.glob("*.log"))
+        return self.runner.logs()
 
 
 def _readiness(obj: JsonObject) -> Readiness:
     """As `assess`, but an instance of a composed kind of which nothing is said yet is not ready."""
     is_untold = obj["apiVersion"].startswith("kro.run/") and not dig_list(obj, "status", "conditions")
     return PENDING if is_untold else assess(obj)
-
-
-def _variables(container: JsonObject, pod: JsonObject) -> dict[str, str]:
-    """The environment of a container."""
-    found: dict[str, str] = {}
-    for each in container["env"]:
-        path = str(dig(each, "valueFrom", "fieldRef", "fieldPath") or "")
-        found[each["name"]] = str(dig(pod, *path.split("."))) if path else str(each["value"])
-    return found
-
-
-def _replica_set(deployment: JsonObject) -> JsonObject:
-    spec = deployment["spec"]
-    return {
-        "metadata": {"labels": spec["selector"]["matchLabels"]},
-        "spec": {"replicas": 1, "selector": spec["selector"], "template": spec["template"]},
-    }
-
-
-def _kubeconfig(server: Server, token: str) -> JsonObject:
-    bundle = base64.b64encode(server.authority.bundle).decode()
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {"name": "tests", "cluster": {"server": server.url, "certificate-authority-data": bundle}}
-        ],
-        "users": [{"name": "pod", "user": {"token": token}}],
-        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "pod"}}],
-        "current-context": "tests",
-    }
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def namespaces() -> Iterator[JsonObject]:
@@ -334,10 +259,12 @@ def _files(path: Path) -> list[Path]:
 
 
 @asynccontextmanager
-async def installed(api: Client, directory: Path, mode: str, *flags: str) -> AsyncIterator[Site]:
+async def installed(
+    api: Client, directory: Path, mode: str, *flags: str, values: Iterable[str] = ()
+) -> AsyncIterator[Site]:
     """Install the definitions and the chart into a cluster, and start clouds. No process of the operator runs yet.
 
-    `flags` are what `operator.extraArgs` of the chart would add.
+    `flags` are what `operator.extraArgs` of the chart would add, and `values` are set in the chart.
     """
     aws = simulated.open_cloud(simulated.SimulationOptions(deploy_time=timedelta(seconds=0.2)))
     async with AsyncExitStack() as clouds:
@@ -348,7 +275,7 @@ async def installed(api: Client, directory: Path, mode: str, *flags: str) -> Asy
             await site.apply(namespaces())
             foreign = [*gateway_crds(), *(kind.definition() for kind in ACK_KINDS)]
             await site.define([*foreign, *(yaml.safe_load(render(kind)) for kind in DEFINITIONS)])
-            await site.apply(await _supported(site, _flagged(manifests(mode), flags)))
+            await site.apply(await _supported(site, _flagged(manifests(mode, *values), flags)))
             await _reach_webhooks_here(site)
             yield site
 
@@ -375,13 +302,12 @@ async def _supported(site: Site, objects: list[JsonObject]) -> list[JsonObject]:
 
 async def _reach_webhooks_here(site: Site) -> None:
     """There is no network of Services: the API server calls the address where the process listens."""
-    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/edgekeeper-webhooks"
-    configuration = (await site.api.get(path)).expect(200)
+    configuration = (await site.api.get(WEBHOOK_PATH)).expect(200)
     operations: list[JsonObject] = []
     for number, webhook in enumerate(dig_list(configuration, "webhooks")):
         url = f"https://127.0.0.1:{site.webhook_port}{webhook['clientConfig']['service']['path']}"
         operations.append(
             {"op": "replace", "path": f"/webhooks/{number}/clientConfig", "value": {"url": url}}
         )
-    answer = await site.api.patch(path, operations, content_type="application/json-patch+json")
+    answer = await site.api.patch(WEBHOOK_PATH, operations, content_type="application/json-patch+json")
     answer.expect(200)

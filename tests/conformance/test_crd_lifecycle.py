@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from edgekeeper.core.json import JsonObject
 from tests.conformance.client import Answer, Client, eventually
 from tests.conformance.definitions import (
@@ -184,10 +186,21 @@ async def test_deletion_is_announced_and_waits_for_finalizers(api: Client, names
         "InstanceDeletionCheck",
     }
 
-    (await api.create(kind.path(namespace), kind.new("late"))).refuse(
+    names = (f"late-{number}" for number in itertools.count())
+
+    async def refused() -> tuple[str, Answer] | None:
+        """A real server creates objects until its own watch has told it what it has answered already."""
+        answer = await api.create(kind.path(namespace), kind.new(name := next(names)))
+        if answer.status != 201:
+            return name, answer
+        await api.delete(kind.path(namespace, name))
+        return None
+
+    name, answer = await eventually(refused, what="new objects are refused")
+    answer.refuse(
         403,
         "Forbidden",
-        f'widgets.{kind.group} "late" is forbidden: create not allowed while custom resource definition is terminating',
+        f'widgets.{kind.group} "{name}" is forbidden: create not allowed while custom resource definition is terminating',
     )
     await api.patch(kind.path(namespace, "one"), {"metadata": {"finalizers": None}})
 

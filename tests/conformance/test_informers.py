@@ -17,8 +17,11 @@ from edgekeeper.kube.credentials import StoredCredentials, bearer
 from edgekeeper.kube.http import HttpTransport
 from edgekeeper.kube.informers import Informer, Informers
 from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, Key, Kind
+from edgekeeper.kube.nesting import is_cut
 from edgekeeper.kube.store import SyncState
-from tests.conformance.definitions import definition, definition_name, widget
+from tests.conformance.client import Client
+from tests.conformance.definitions import definition, definition_name, established, version, widget
+from tests.conformance.kinds import DEFINITIONS
 from tests.conformance.servers import ADMIN, TOKENS, Server
 
 PATIENCE = 60.0
@@ -116,3 +119,36 @@ async def test_informer_outlives_the_definition_of_its_kind(server: Server, name
             await until(lambda: list(known(informer)) == ["one"])
             await client.delete(CUSTOM_RESOURCE_DEFINITION, Key("", definition_name(custom)))
             await until(lambda: informer.store.state is SyncState.NOT_SERVED)
+
+
+DEEPER = 2_000
+"""Levels: more than the embedded server accepts, and than a decoder can follow."""
+
+
+async def test_informer_follows_objects_beside_one_that_is_nested_too_deeply(
+    api: Client, server: Server, namespace: str
+) -> None:
+    custom = widget()
+    open_ended = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    kind = Kind(custom.group, custom.version, custom.kind, custom.plural)
+    (await api.create(DEFINITIONS.path(), definition(custom, version(schema=open_ended)))).expect(201)
+    await established(api, custom)
+    deep = b'{"apiVersion":"%s","kind":"Widget","metadata":{"name":"deep"},"spec":%s1%s}' % (
+        kind.api_version.encode(),
+        b'{"a":' * DEEPER,
+        b"}" * DEEPER,
+    )
+    async with informed(server) as (client, informers):
+        await client.create(kind, {"metadata": {"name": "before"}}, namespace=namespace)
+        early = informers.acquire(kind, namespace=namespace)
+        await early.wait_synced()
+        answer = await api.create(custom.path(namespace), deep)
+        assert answer.status == (201 if server.name == "real" else 400)
+        expected = {"before", "after", *(("deep",) if server.name == "real" else ())}
+        await client.create(kind, {"metadata": {"name": "after"}}, namespace=namespace)
+        late = informers.acquire(kind, namespace=namespace, labels="a!=b")
+        await until(lambda: early.store.synced and set(known(early)) == expected)
+        await until(lambda: late.store.synced and set(known(late)) == expected)
+        assert early.statistics.failures == late.statistics.failures == 0
+        cut = {key.name for key in list(early.store.keys()) if is_cut(early.store.raw(key) or b"")}
+        assert cut == expected - {"before", "after"}

@@ -8,8 +8,6 @@ import os
 import re
 import ssl
 import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import aiohttp
@@ -21,11 +19,13 @@ from edgekeeper.core.json import JsonObject, dig
 from edgekeeper.lifecycle.module import Role
 from edgekeeper.lifecycle.rbac import WEBHOOKS, Place, Right, rights_of
 from tests.conformance.ack import ack_running
-from tests.conformance.client import Client, connect, eventually
-from tests.conformance.embedded import embedded_server
+from tests.conformance.client import Client, eventually
 from tests.conformance.installation import (
+    NO_HELM,
     PATIENCE,
+    QUICK,
     TEAM,
+    WORKERS,
     Site,
     examples,
     find_helm,
@@ -35,13 +35,12 @@ from tests.conformance.installation import (
 )
 from tests.conformance.kinds import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS
 from tests.conformance.kinds import DEFINITIONS as CUSTOM_DEFINITIONS
-from tests.conformance.real import CONTROLLERS, real_server, write_kubeconfig
-from tests.conformance.servers import Server, UnavailableError, chosen_servers, give_up
+from tests.conformance.real import write_kubeconfig
+from tests.conformance.servers import Server, give_up
 from tools.chart import CHART, NAMESPACE
 
 REGION = "us-east-1"
 """That of the chart's values."""
-WORKERS = ("edgekeeper-kube-worker", "edgekeeper-cloudflare-worker")
 ACCOUNTS: dict[str, dict[str, str]] = {
     "all-in-one": {"edgekeeper": ALL},
     "split": {
@@ -53,54 +52,8 @@ ACCOUNTS: dict[str, dict[str, str]] = {
 """By mode, the ServiceAccounts, each with the role of its process."""
 OFF = frozenset({"composition.allowCrdDeletion"})
 """Options that the chart leaves off."""
-POLICY = (
-    "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, omitStages: [RequestReceived]}]\n"
-)
-UNLIMITED = ("apigateway-domain", "acm-list", "cloudflare", "cloudfront-write")
-QUICK = ("--progress-interval=1s", *(f"--budget={lane}=50/50" for lane in UNLIMITED))
-"""The simulated clouds need no protection."""
 FLAGS = {"all-in-one": QUICK, "split": (*QUICK, "--bridge-mode=direct")}
 """By mode, flags that differ from the defaults. By default domains are made by ACK, where it is installed."""
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    servers = chosen_servers(metafunc.config)
-    if "mode" in metafunc.fixturenames:
-        *others, last = (
-            servers  # the real one, where it is chosen: it has both modes, which takes a minute each
-        )
-        cases = [*((server, "all-in-one") for server in others), *((last, mode) for mode in ACCOUNTS)]
-        metafunc.parametrize(("cluster", "mode"), cases, indirect=["cluster"], scope="function")
-    elif "cluster" in metafunc.fixturenames:
-        metafunc.parametrize("cluster", servers, indirect=True, scope="function")
-
-
-@pytest.fixture
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """A cluster of one's own: the chart has objects of the whole cluster."""
-    audit = tmp_path / "audit-policy.yaml"
-    audit.write_text(POLICY)
-    with ExitStack() as running:
-        try:
-            if request.param == "embedded":
-                yield running.enter_context(embedded_server(tmp_path))
-                return
-            server = real_server(
-                tmp_path,
-                (*CONTROLLERS, "clusterrole-aggregation-controller"),
-                audit_policy_file=str(audit),
-                audit_log_path=str(tmp_path / "audit.log"),
-                audit_log_mode="blocking",
-            )
-            yield running.enter_context(server)
-        except UnavailableError as error:
-            give_up(str(error))
-
-
-@pytest.fixture
-async def admin(cluster: Server) -> AsyncIterator[Client]:
-    async with connect(cluster) as client:
-        yield client
 
 
 async def test_operator_works_with_exactly_the_rights_of_the_chart(
@@ -108,11 +61,11 @@ async def test_operator_works_with_exactly_the_rights_of_the_chart(
 ) -> None:
     """All examples become ready, and leave nothing in AWS when they are deleted."""
     async with installed(admin, tmp_path, mode, *FLAGS[mode]) as site, ack_running(admin, site.aws, REGION):
-        await start(site, mode)
+        await site.run_all_pods(mode)
         await site.apply(examples("platform/rights"))
         first = examples("quickstart/10-namespace.yaml", "quickstart/20-tenants.yaml", "zero-trust", "bridge")
         await site.apply([obj for obj in first if obj["kind"] != OPERATOR_CONFIG])
-        await until_trusted(site)
+        await site.until_trusted()
         apis, instances = examples("platform"), examples("platform/instances")
         await site.apply(apis)
         await site.until_ready([*reconciled(first), *apis])
@@ -168,23 +121,6 @@ async def run_workload(site: Site, name: str) -> None:
     await site.mark_available(name, TEAM)
 
 
-async def start(site: Site, mode: str) -> None:
-    """Start the pods of the chart, and those that the manager creates."""
-    await site.run_pods("edgekeeper")
-    if mode == "all-in-one":
-        return
-    for name in WORKERS:
-        path = DEPLOYMENTS.path(NAMESPACE, name)
-
-        async def created(path: str = path) -> bool | None:
-            return (await site.api.get(path)).status == 200 or None
-
-        await eventually(created, PATIENCE, what=f"the manager creates {name}: {site.logs()}")
-        worker = (await site.api.get(path)).expect(200)
-        assert worker["spec"]["template"]["spec"]["serviceAccountName"] == name
-        await site.run_pods(name)
-
-
 async def follow_rollouts(site: Site, objects: list[JsonObject]) -> None:
     """Complete the rollouts that an OperatorConfig begins, until it is ready."""
     for _ in range(50):
@@ -195,17 +131,6 @@ async def follow_rollouts(site: Site, objects: list[JsonObject]) -> None:
             return
         await asyncio.sleep(0.2)
     raise AssertionError(f"the OperatorConfig is not ready: {live}; {site.logs()}")
-
-
-async def until_trusted(site: Site) -> None:
-    """Wait until the operator has written what the API server trusts its webhooks by."""
-    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/edgekeeper-webhooks"
-
-    async def trusted() -> bool | None:
-        found = (await site.api.get(path)).expect(200)
-        return all(webhook["clientConfig"].get("caBundle") for webhook in found["webhooks"]) or None
-
-    await eventually(trusted, PATIENCE, what="webhooks are trusted")
 
 
 # What is refused, and what is used
@@ -418,7 +343,7 @@ async def test_helm_installs_upgrades_and_uninstalls(
 ) -> None:
     helm = find_helm()
     if helm is None:
-        give_up("there is no helm: install Go and run tools/helm.py, or set HELM to the program")
+        give_up(NO_HELM)
     kubeconfig = write_kubeconfig(tmp_path / "admin.kubeconfig", real_cluster)
 
     def run(*arguments: str) -> str:

@@ -56,6 +56,12 @@ def conditioned(status: str, reason: str, generation: int = 2, **others: str) ->
     return {"metadata": {"generation": 2}, "status": {"conditions": [*more, ready]}}
 
 
+def test_every_file_of_the_page_is_tested() -> None:
+    """By a test below."""
+    assert FILES.keys() == {"application.yaml", "wave.yaml", "argocd-cm.yaml", "flux.yaml"}
+    assert PAGE.count("```") == 2 * len(FILES)
+
+
 def test_every_kind_that_people_keep_in_git_has_a_check() -> None:
     kinds = {f"{one.group}_{one.kind}" for one in DEFINITIONS if one.kind not in INTERNAL}
     assert kinds <= CHECKS.keys()
@@ -141,3 +147,10 @@ def test_ignored_differences_name_objects_of_the_chart() -> None:
     assert kustomization["spec"]["wait"] is True
     (webhooks,) = (obj for obj in objects if obj and obj["kind"] == "ValidatingWebhookConfiguration")
     assert len(webhooks["webhooks"]) == 1, "Flux ignores the first one only"
+
+
+def test_wave_is_one_of_the_table() -> None:
+    (wave,) = FILES["wave.yaml"]
+    number = wave["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"]
+    assert isinstance(number, str), "annotations are strings"
+    assert f"\n| {number} | " in PAGE

@@ -32,12 +32,12 @@ def test_readme_shows_the_story_and_the_page() -> None:
 
 @pytest.mark.parametrize("target", ["demo", "test"])
 def test_targets_of_make_exist(target: str) -> None:
-    assert re.search(rf"^    make {target} ", README, re.MULTILINE)
+    assert re.search(rf"^\$ make {target} ", README, re.MULTILINE)
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_commands_exist() -> None:
-    named = set(re.findall(r"^    edgekeeper (\w+)", README, re.MULTILINE))
+    named = set(re.findall(r"^\$ edgekeeper (\w+)", README, re.MULTILINE))
     assert named == {"plan", "doctor", "explain"}
     assert named <= {entry.name for section in SECTIONS for entry in section.entries}
 
