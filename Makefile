@@ -2,7 +2,8 @@
 #
 # Variables: PYTHON (the interpreter for new environments, 3.11 or newer), ARGS (passed on to pytest by `make test`
 # and `make conformance`, for example ARGS="-k watch"), WORKERS (parallel test processes), SEEDS, START and KIND (of `make
-# chaos`), PLANS (of `make crash`), FINAL (of `make release`).
+# chaos`), PLANS (of `make crash`), FINAL (of `make release`), RESULTS (RESULTS=1: tests write what they have shown below
+# build/results, from where `make guarantees` takes the figures of docs/guarantees.md).
 
 PYTHON  ?= python3
 WORKERS ?= auto
@@ -21,12 +22,14 @@ DOCS_READY := $(DOCS_VENV)/.ready
 GROUPS    := plane runtime cel clouds cloudfront package zerotrust composition bridge web
 SOURCES   := src packages tests tools benchmarks conftest.py
 PROJECTS  := . packages/kubecel packages/kubesim
+# `$(call results,crash)`: the option with which a target writes its results.
+results    = $(if $(RESULTS),--results=build/results/$1.json)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo venv test test-rest test-all web-test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs picture pictures chart lock fmt clean image-root sbom scan release
+.PHONY: help demo venv test test-rest test-all web-test check crash chaos conformance bench bench-GROUP $(addprefix bench-,$(GROUPS)) docs guarantees picture pictures chart lock fmt clean image-root sbom scan release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,13 +45,13 @@ venv: $(READY) ## Install edgekeeper and what `edgekeeper up` needs into .venv, 
 # --- Trust it -------------------------------------------------------------------------------------------------------
 
 test: $(DEV_READY) ## Run what a change to the product must pass, with samples of the fault plans and the test beds
-	$(BIN)/pytest -n $(WORKERS) --suite=product $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --suite=product $(call results,test) $(ARGS)
 
 # The exhaustive tables of the embedded API server, the simulated clouds and the expression engine (tests/suites.py).
-test-rest: $(DEV_READY) ## Run the tests that `make test` leaves out
-	$(BIN)/pytest -n $(WORKERS) --suite=rest $(ARGS)
+test-rest: $(DEV_READY) ## Run what `make test` leaves out, but for what crash and conformance run
+	$(BIN)/pytest -n $(WORKERS) --suite=rest $(call results,test-rest) $(ARGS)
 
-test-all: test test-rest ## Run all tests
+test-all: test test-rest crash conformance ## Run all tests but those in a browser
 
 # In Debian's Chromium, which is installed where that is possible. Without it the tests are skipped, or fail under
 # EDGEKEEPER_STRICT=1.
@@ -65,25 +68,26 @@ check: $(DEV_READY) ## Check format, lint, types, layers and lock files
 	$(BIN)/python tools/chart.py --check
 	$(BIN)/python tools/troubleshooting.py --check
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python -m tools.guarantees --check
 
 # Every call that the operator makes fails in three ways, and the operator dies at each of them. `make test` has a sample.
-crash: $(DEV_READY) ## Run the fault plans in parallel: all of tenants and a fifth of the others; PLANS=all for all
-	EDGEKEEPER_CRASH=$(PLANS) $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(ARGS)
+crash: $(DEV_READY) ## Run a fifth of the fault plans in parallel; PLANS=all for all
+	EDGEKEEPER_CRASH=$(PLANS) $(BIN)/pytest -n $(WORKERS) tests/crash tests/reliability tests/security/test_s05_dangling_names.py $(call results,crash) $(ARGS)
 
 # Users, other people in the cloud, faults, kills, replicas and clocks at random, judged by oracles at every step. What
 # fails is printed as a short sequence for tests/chaos/test_regressions.py. `make test` has a few seeds.
 chaos: $(DEV_READY) ## Play random operations: SEEDS of them from START on, of KIND tenants or gizmos
-	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS)
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.chaos --kind $(KIND) --seeds $(SEEDS) --start $(START) --workers $(WORKERS) $(call results,chaos-$(KIND))
 
 # The first run builds kube-apiserver, etcd, kubectl, helm and kro into a cache outside the checkout (10 to 20 minutes). Where
 # that is impossible (exit code 3) the real server's half is skipped, or fails under EDGEKEEPER_STRICT=1. `make test` has the
-# tests of composition on the embedded server.
+# tests of composition on the embedded server. There are two processes, each with servers of its own: a real one takes a core.
 conformance: $(DEV_READY) ## Run one suite against the embedded and a real API server, and compositions on the latter
 	$(BIN)/python tools/real_server.py || test $$? -eq 3
 	$(BIN)/python tools/helm.py || test $$? -eq 3
 	$(BIN)/python -m tools.kro || test $$? -eq 3
-	$(BIN)/pytest tests/conformance --servers=embedded,real $(ARGS)
-	$(BIN)/pytest tests/composition --servers=real $(ARGS)
+	$(BIN)/pytest -n 2 tests/conformance --servers=embedded,real $(call results,conformance) $(ARGS)
+	$(BIN)/pytest -n 2 tests/composition --servers=real $(call results,conformance-composition) $(ARGS)
 
 bench: $(DEV_READY) ## Measure everything, print a table, write build/bench.json
 	$(BIN)/python -m benchmarks
@@ -99,6 +103,10 @@ $(addprefix bench-,$(GROUPS)): bench-%: $(DEV_READY)
 # Without --quiet, which would hide the warnings that --strict counts.
 docs: $(DOCS_READY) ## Build the documentation site into site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict
+
+# From a full set of results: make RESULTS=1 test test-rest crash chaos conformance
+guarantees: $(DEV_READY) ## Put the figures of the last runs with RESULTS=1 into docs/guarantees.md
+	$(BIN)/python -m tools.guarantees
 
 picture: $(DEV_READY) ## Draw the README's picture from a real run of the demo
 	$(BIN)/python tools/picture.py

@@ -1,7 +1,8 @@
 """What holds for every test: generated cases repeat from run to run, and no verdict depends on the machine's speed.
 
 `EDGEKEEPER_FUZZ=1` draws fresh cases on every run, to look for what nobody has thought of yet. `--suite` chooses a part
-of the tests (`tests/suites.py`), `--servers` the API servers of those that run on several.
+of the tests (`tests/suites.py`), `--servers` the API servers of those that run on several, and `--results` a file for what
+the run has shown (`tests/results.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.suites import Suite, cases_of, is_divided, suite_of
+
+pytest_plugins = ["tests.results"]
 
 settings.register_profile(
     "edgekeeper",

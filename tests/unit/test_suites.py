@@ -1,4 +1,4 @@
-"""The suites together are all tests but those in a browser, and `make test` has a sample of each test bed."""
+"""The suites, `make crash`, `make conformance` and `make web-test` together are all tests, and `make test` has a sample of each test bed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.suites import (
     SAMPLE,
     SLOW,
     SLOW_TESTS,
+    WHOLE,
     Suite,
     cases_of,
     is_divided,
@@ -41,9 +42,9 @@ def test_each_bed_is_sampled_and_the_rest_is_larger(folder: str) -> None:
 
 def test_tests_of_the_operator_are_in_the_suite_of_the_product_but_for_slow_ones() -> None:
     left_out = {path for path in files("tests") if suite_of(path) is Suite.REST}
-    slow = {ROOT / name for name in SLOW}
-    assert slow <= left_out
-    assert {path.parent for path in left_out - slow} == {ROOT / "tests/conformance"}
+    assert left_out == {ROOT / name for name in SLOW}
+    nowhere = {path for path in files("tests") if suite_of(path) is None}
+    assert {path.parent for path in nowhere} == {ROOT / "tests/conformance", ROOT / ELSEWHERE}
 
 
 def test_tests_in_a_browser_are_in_no_suite() -> None:
@@ -71,19 +72,33 @@ def test_option_chooses_the_files_of_a_suite(suite: Suite | None, pytestconfig: 
 
 
 def test_cases_of_the_suites_are_all_cases_and_none_twice() -> None:
-    names = ["test_a", "test_b[1]", "test_b[2]", "test_b[3]", "test_b[4]", "test_c[only]"]
+    names = ["test_a", "test_b[1]", "test_b[2]", "test_c[1]", "test_c[2]", "test_d[only]"]
     product, rest = (cases_of(suite, ROOT / "tests/tenants/test_new.py", names) for suite in Suite)
-    assert product == {"test_a", "test_b[1]", "test_c[only]"}
-    assert rest == {"test_b[2]", "test_b[3]", "test_b[4]"}
+    assert product == {"test_a", "test_d[only]"}
+    assert rest == {"test_b[1]", "test_b[2]", "test_c[1]", "test_c[2]"}
+
+
+@pytest.mark.parametrize(
+    ("target", "place"), [(target, place) for target, places in WHOLE.items() for place in places]
+)
+def test_what_another_target_runs_as_a_whole_is_not_run_again(target: str, place: str) -> None:
+    recipe = (ROOT / "Makefile").read_text().partition(f"\n{target}:")[2].partition("\n\n")[0]
+    assert f" {place} " in recipe
+    path = ROOT / place if place.endswith(".py") else ROOT / place / "test_new.py"
+    names = ["test_a[1]", "test_a[2]", "test_b"]
+    assert cases_of(Suite.PRODUCT, path, names) >= {"test_a[1]"}
+    assert suite_of(path) in {Suite.PRODUCT, None}
+    assert cases_of(Suite.REST, path, names) == frozenset()
 
 
 @pytest.mark.parametrize("name", sorted(SLOW_TESTS))
-def test_slow_tests_exist_and_are_left_to_the_rest(name: str) -> None:
+def test_slow_tests_exist_and_are_left_to_others(name: str) -> None:
     text = (ROOT / name).read_text()
     slow = SLOW_TESTS[name]
     assert all(f"def {one}(" in text for one in slow)
     assert cases_of(Suite.PRODUCT, ROOT / name, ["test_quick", *slow]) == {"test_quick"}
-    assert cases_of(Suite.REST, ROOT / name, ["test_quick", *slow]) == set(slow)
+    left = set() if name.startswith((*WHOLE["crash"], *WHOLE["conformance"])) else set(slow)
+    assert cases_of(Suite.REST, ROOT / name, ["test_quick", *slow]) == left
 
 
 def test_quick_tests_beside_slow_ones_keep_all_their_cases_where_nothing_is_played() -> None:
