@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import secrets
@@ -15,6 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from edgekeeper.core.json import JsonObject
+from edgekeeper.runtime.http_server import Address, Listener
 from tests.conformance.client import Client, eventually
 from tests.conformance.kinds import (
     CONFIG_MAPS,
@@ -54,7 +54,7 @@ class Hook:
     verdict: Verdict = allow
     asked: list[JsonObject] = field(default_factory=list)
 
-    async def answer(self, call: web.Request) -> web.Response:
+    async def answer(self, call: web.BaseRequest) -> web.Response:
         review = await call.json()
         request = review["request"]
         self.asked.append(request)
@@ -85,27 +85,13 @@ async def listening(api: Client, verdict: Verdict = allow) -> AsyncIterator[Hook
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(files.certificate, files.key)
     hook = Hook("", authority.bundle, verdict)
-    application = web.Application()
-    application.router.add_post("/admit", hook.answer)
-    runner = web.AppRunner(application, shutdown_timeout=0)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    hook.url = f"https://{host}:{port}/admit"
+    listener = Listener(hook.answer, Address("127.0.0.1", 0), "the webhook's address", context, limit=None)
+    await listener.start()
+    hook.url = f"https://127.0.0.1:{listener.port}/admit"
     try:
         yield hook
     finally:
-        _hang_up(runner)
-        await runner.cleanup()
-        await asyncio.sleep(0)  # connections are closed one turn of the loop later
-
-
-def _hang_up(runner: web.AppRunner) -> None:
-    """Cut what the API server keeps open: a TLS farewell would outlive the test's event loop."""
-    for connection in runner.server.connections if runner.server else ():
-        if connection.transport is not None:
-            connection.transport.abort()
+        await listener.stop()
 
 
 @asynccontextmanager

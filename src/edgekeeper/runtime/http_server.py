@@ -75,27 +75,37 @@ class Address:
 
 
 class _Server(web.Server):
-    """aiohttp's low-level server, with a way to wait until all connections are closed."""
+    """aiohttp's low-level server, with a way to close all connections for good."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.open: set[web.RequestHandler] = set()
+        self.open: dict[web.RequestHandler, asyncio.Transport] = {}
         self._all_closed = asyncio.Event()
+        self._is_aborted = False
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        self.open.add(handler)
+        self.open[handler] = transport
         self._all_closed.clear()
         super().connection_made(handler, transport)
+        if self._is_aborted:  # its TLS handshake has ended only now
+            transport.abort()
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
-        self.open.discard(handler)
+        self.open.pop(handler, None)
         if not self.open:
             self._all_closed.set()
 
     async def wait_closed(self) -> None:
         if self.open:
             await self._all_closed.wait()
+
+    async def abort(self) -> None:
+        """Close the connections that are still open, and those that are going to be made, without a TLS close."""
+        self._is_aborted = True
+        for transport in self.open.values():
+            transport.abort()
+        await self.wait_closed()
 
 
 class Listener:
@@ -161,17 +171,18 @@ class Listener:
             ) from error
 
     async def stop(self) -> None:
-        """Accept no further requests, and wait up to `DRAIN` for those that are running."""
+        """Accept no further requests, wait up to `DRAIN` for those that are running, and close all connections."""
         if self._sockets is None or self._web is None:
             return
         self._sockets.close()
         await asyncio.sleep(0)  # let connections that were just accepted start their request
         self._web.pre_shutdown()
         await self._web.shutdown(DRAIN.total_seconds())
-        # A TLS connection is closed by a handshake. A peer that does not respond is dropped by the shutdown timeout.
+        # A TLS connection is closed by a handshake, to which a peer may not respond.
         with suppress(TimeoutError):
             async with asyncio.timeout(_TLS_SHUTDOWN_SECONDS / 2):
                 await self._web.wait_closed()
+        await self._web.abort()
         for timer in self._idle_timers.values():
             timer.cancel()
         self._idle_timers.clear()

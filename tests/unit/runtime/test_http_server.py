@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from datetime import timedelta
 
 import aiohttp
@@ -254,8 +255,7 @@ async def test_requests_that_never_end_do_not_hold_up_the_stop(monkeypatch: pyte
     listener = Listener(hang, ANYWHERE, "--flag")
     await listener.start()
     asking = asyncio.create_task(get(f"http://{LOOPBACK}:{listener.port}/"))
-    while not listener._web or not listener._web.connections:  # noqa: ASYNC110 - a connection has no event
-        await asyncio.sleep(0)
+    await _until(lambda: listener.connections == 1)
     async with asyncio.timeout(5):
         await listener.stop()
     with pytest.raises(aiohttp.ClientError):
@@ -274,6 +274,37 @@ async def test_idle_connections_are_closed_when_the_stop_is_over(secure: bool) -
         assert listener.connections == 1
         await listener.stop()
         assert listener.connections == 0
+
+
+async def test_peer_that_does_not_answer_the_tls_close_is_dropped_by_the_stop() -> None:
+    listener = Listener(greet, ANYWHERE, "--flag", server_context(self_signed((LOOPBACK,), NOW)))
+    await listener.start()
+    with socket.create_connection((LOOPBACK, listener.port)) as plain_socket:
+        silent = await asyncio.to_thread(believing().wrap_socket, plain_socket, server_hostname=LOOPBACK)
+        with silent:
+            await _until(lambda: listener.connections == 1)
+            await listener.stop()
+            assert listener.connections == 0
+
+
+async def test_connection_whose_handshake_ends_after_the_stop_is_closed() -> None:
+    listener = Listener(greet, ANYWHERE, "--flag", server_context(self_signed((LOOPBACK,), NOW)))
+    await listener.start()
+    with socket.create_connection((LOOPBACK, listener.port)) as late:
+        await _until(lambda: bool(listener._idle_timers))  # it is accepted
+        await listener.stop()
+        silent = await asyncio.to_thread(believing().wrap_socket, late, server_hostname=LOOPBACK)
+        silent.settimeout(5)
+        with silent:
+            with suppress(ConnectionResetError):
+                assert await asyncio.to_thread(silent.recv, 1) == b""
+            assert listener.connections == 0
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():  # noqa: ASYNC110 - a connection has no event
+            await asyncio.sleep(0)
 
 
 async def test_listener_speaks_tls_where_it_has_a_certificate() -> None:
