@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from typing import Any
 
 import pytest
@@ -35,7 +37,9 @@ async def names_asked(api: Client, namespace: str, *expressions: str) -> list[st
         await api.create(CONFIG_MAPS.path(namespace), config_map("two", colour="blue"))
         await api.patch(CONFIG_MAPS.path(namespace, "one"), {"data": {"colour": "blue"}})
         await api.delete(CONFIG_MAPS.path(namespace, "one"))
-    return [f"{one['operation']} {one['name']}" for one in without_canary(hook.asked)]
+    asked = [f"{one['operation']} {one['name']}" for one in without_canary(hook.asked)]
+    # A server whose cache had an older state of the object asks once more, about the present one.
+    return [name for name, _ in groupby(asked)]
 
 
 EVERYTHING = ["CREATE one", "CREATE two", "UPDATE one", "DELETE one"]
