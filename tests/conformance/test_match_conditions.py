@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import groupby
-
 from typing import Any
 
 import pytest
