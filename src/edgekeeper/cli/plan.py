@@ -22,9 +22,10 @@ from edgekeeper.cli.failure import CommandError, ExitCode
 from edgekeeper.cli.help import Command
 from edgekeeper.cli.kind_options import KindSettings, kind_options
 from edgekeeper.cli.kinds import module_of, plannable
-from edgekeeper.cli.manifest import KUBERNETES_FORM, Manifest, load_manifests
-from edgekeeper.cli.plan_instances import InstanceSelection, list_objects, preview_instances
+from edgekeeper.cli.manifest import KUBERNETES_FORM, load_manifests
+from edgekeeper.cli.plan_instances import InstancePlanner, list_objects
 from edgekeeper.cli.plan_output import print_text, render_json
+from edgekeeper.cli.plan_request import PlanRequest
 from edgekeeper.cli.proposal import propose
 from edgekeeper.cli.reaching import explain, identify
 from edgekeeper.cli.terminal import open_console
@@ -56,25 +57,6 @@ _PLANNED_CODES = {
 _CLOUD_NAMES = {Cloud.AWS: "AWS", Cloud.CLOUDFLARE: "Cloudflare"}
 
 
-@dataclass(frozen=True)
-class PlanRequest:
-    """The objects to plan for."""
-
-    targets: tuple[tuple[PlannableModule, str], ...] = ()
-    """Objects of the cluster, by kind and name; all objects, if neither targets nor instances nor manifests are given."""
-    manifests: tuple[Manifest, ...] = ()
-    namespace: str = ""
-    """The namespace of targets, and of manifests that have none."""
-    only_namespace: bool = False
-    """Whether to plan only for objects of that namespace."""
-    instances: tuple[tuple[str, str], ...] = ()
-    """Instances of kinds that the cluster defines, by kind and name."""
-
-    @property
-    def is_everything(self) -> bool:
-        return not (self.targets or self.instances or self.manifests)
-
-
 @click.command(
     cls=Command,
     usage_code=ExitCode.FAILED,
@@ -82,7 +64,7 @@ class PlanRequest:
         ("edgekeeper plan", "every object of the cluster"),
         ("edgekeeper plan dt/shop -n edge", "one of them"),
         ("edgekeeper plan webapp/shop", "an instance of a composed kind"),
-        ("edgekeeper plan -f shop.yaml", "a manifest that is not applied yet"),
+        ("edgekeeper plan -f shop.yaml", "a manifest that is not applied yet, of these kinds too"),
         ("edgekeeper plan -o json", "as JSON, for scripts"),
     ],
 )
@@ -217,7 +199,6 @@ async def answer(
         signals=False,
         cloudflare_url=kinds.cloudflare_url,
     )
-    _confirm_known(request, plannable(kinds.modules))
     try:
         async with assembled(options, transport, clients, host="", identify=identify) as operator:
             process = operator.preview_process()
@@ -231,10 +212,11 @@ async def answer(
                 for draft in drafts
                 for preview in (*draft.refused, *await _previews(draft, process, kinds.values))
             ]
-            if request.instances or (_has_compositions(kinds) and request.is_everything):
-                selection = InstanceSelection(request.instances, request.namespace, request.only_namespace)
-                allowed = composition_options(kinds.common, kinds.values)
-                previews += await preview_instances(operator.services, selection, allowed)
+            if request.instances or (_has_compositions(kinds) and not request.targets):
+                planner = InstancePlanner(operator.services, composition_options(kinds.common, kinds.values))
+                previews += await planner.previews(request)
+            if request.manifests and not (drafts or previews):
+                raise _unknown(plannable(kinds.modules))
     except AwsConfigError as error:
         raise CommandError(str(error)) from error
     return sorted(previews, key=lambda preview: (preview.kind, preview.key))
@@ -260,16 +242,17 @@ def _requested_modules(request: PlanRequest, kinds: KindSettings) -> Iterator[Pl
     for module in plannable(kinds.modules):
         if (request.targets or request.instances) and module.name not in named:
             continue
-        if request.manifests and not _planned(module, request):
+        if request.manifests and not request.manifests_of(module.kind):
             continue
         yield module
 
 
-def _confirm_known(request: PlanRequest, modules: Sequence[PlannableModule]) -> None:
-    """Raise CommandError if no manifest is of one of our kinds. Manifests of other kinds are ignored."""
-    if request.manifests and not any(_planned(module, request) for module in modules):
-        names = ", ".join(f"{module.kind.kind} of {module.kind.api_version}" for module in modules)
-        raise CommandError(f"there is no {names} among the manifests")
+def _unknown(modules: Sequence[PlannableModule]) -> CommandError:
+    """The error if no manifest is of a kind that is planned for. Manifests of other kinds are ignored beside such ones."""
+    names = ", ".join(f"{module.kind.kind} of {module.kind.api_version}" for module in modules)
+    return CommandError(
+        f"there is no {names} among the manifests, and no instance of a kind that the cluster defines"
+    )
 
 
 async def _previews(draft: _Draft, process: Process, values: FlagValues) -> list[Preview]:
@@ -331,7 +314,7 @@ def _proposed(
 ) -> tuple[dict[Key, JsonObject], list[Preview]]:
     """The objects with the manifests applied, and a preview for each manifest that the server would refuse."""
     objects, refused = dict(live), []
-    for number, (key, manifest) in enumerate(_planned(module, request).items()):
+    for number, (key, manifest) in enumerate(request.manifests_of(module.kind).items()):
         # Manifests are created one after the other, and of two objects with the same claim the older one wins.
         moment = datetime.now(UTC) + timedelta(seconds=number)
         written = {**manifest.body, "metadata": {**manifest.body["metadata"], "namespace": key.namespace}}
@@ -342,27 +325,11 @@ def _proposed(
     return objects, refused
 
 
-def _planned(module: PlannableModule, request: PlanRequest) -> dict[Key, Manifest]:
-    """The manifests of a kind."""
-    kind = module.kind
-    ours = {
-        Key(manifest.namespace or request.namespace, manifest.name): manifest
-        for manifest in request.manifests
-        if (manifest.api_version, manifest.kind) == (kind.api_version, kind.kind)
-    }
-    elsewhere = next(
-        (key for key in ours if request.only_namespace and key.namespace != request.namespace), None
-    )
-    if elsewhere is not None:
-        raise CommandError(f"{kind.kind} {elsewhere} is not in {request.namespace}", "leave -n out")
-    return ours
-
-
 def _chosen(
     module: PlannableModule, request: PlanRequest, live: dict[Key, JsonObject], objects: dict[Key, JsonObject]
 ) -> list[Key]:
     if request.manifests:
-        planned = _planned(module, request)
+        planned = request.manifests_of(module.kind)
         return [key for key in planned if key in objects and objects[key] is not live.get(key)]
     if not request.targets:
         return [key for key in live if not request.only_namespace or key.namespace == request.namespace]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
 
 import msgspec
 
 from edgekeeper.cli.failure import CommandError
+from edgekeeper.cli.manifest import Manifest
+from edgekeeper.cli.plan_request import PlanRequest
+from edgekeeper.cli.proposal import INVALID, applied
 from edgekeeper.controllers.composition.definition_instances import instance_limits
 from edgekeeper.controllers.composition.definition_options import CompositionOptions, qualified
 from edgekeeper.controllers.composition.graph import Graph
+from edgekeeper.controllers.composition.instance import prepare_instance
 from edgekeeper.controllers.composition.instance_preview import InstancePreviewer
 from edgekeeper.controllers.composition.live_states import UnknownInstanceError, in_force, served_graph
+from edgekeeper.controllers.composition.rejection import RejectedError
 from edgekeeper.controllers.composition.revision_objects import DEFINITION_KIND
-from edgekeeper.core.clock import Clock
+from edgekeeper.core.errors import Stall
 from edgekeeper.core.json import JsonObject
 from edgekeeper.diagnosis.catalog import KnownKind, composed_kind
 from edgekeeper.diagnosis.reading import ClusterReader
@@ -26,66 +30,101 @@ from edgekeeper.lifecycle.preview import Preview
 from edgekeeper.runtime.contract import Services
 
 
-@dataclass(frozen=True)
-class InstanceSelection:
-    """The instances to plan for."""
+class InstancePlanner:
+    """Previews instances as an operator with these options reconciles them."""
 
-    targets: tuple[tuple[str, str], ...] = ()
-    """Kinds, as people call them, and names; all instances if there are none."""
-    namespace: str = ""
-    """The namespace of targets."""
-    only_namespace: bool = False
-    """Whether to plan only for instances of that namespace."""
+    def __init__(self, services: Services, options: CompositionOptions) -> None:
+        self._client = services.client
+        self._clock = services.clock
+        self._options = options
+        limits = instance_limits(options).within(services.namespaces)
+        self._previewer = InstancePreviewer(self._client, Discovery(self._client, self._clock), limits)
 
+    async def previews(self, request: PlanRequest) -> list[Preview]:
+        """Preview the instances of a request: those that it names, its manifests, or all.
 
-async def preview_instances(
-    services: Services, selection: InstanceSelection, options: CompositionOptions
-) -> list[Preview]:
-    """Preview instances as an operator with these options reconciles them.
+        Raise CommandError if an instance that it names does not exist, and ApiError.
+        """
+        definitions = in_force(await ClusterReader(self._client).select(DEFINITION_KIND))
+        kinds = [known for one in definitions if (known := composed_kind(one)) is not None]
+        if request.manifests:
+            written = [(known, request.manifests_of(known.kind)) for known in kinds]
+            return [preview for known, found in written for preview in await self._proposed(known, found)]
+        return [
+            preview
+            async for known, found in self._chosen(kinds, request)
+            for preview in await self._existing(known, found)
+        ]
 
-    Raise CommandError if a target does not exist, and ApiError.
-    """
-    client, clock = services.client, services.clock
-    definitions = in_force(await ClusterReader(client).select(DEFINITION_KIND))
-    kinds = [known for one in definitions if (known := composed_kind(one)) is not None]
-    limits = instance_limits(options).within(services.namespaces)
-    previewer = InstancePreviewer(client, Discovery(client, clock), limits)
-    previews: list[Preview] = []
-    async for known, instances in _chosen(client, kinds, selection):
-        if instances:
-            graph, kind, why = await _graph(client, clock, known, options)
-            previews += [
-                await previewer.preview(graph, kind, key, obj, why) for key, obj in instances.items()
-            ]
-    return previews
+    async def _existing(self, known: KnownKind, instances: dict[Key, JsonObject]) -> list[Preview]:
+        if not instances:
+            return []
+        graph, kind, why = await self._graph(known)
+        return [await self._previewer.preview(graph, kind, key, obj, why) for key, obj in instances.items()]
 
+    async def _proposed(self, known: KnownKind, manifests: dict[Key, Manifest]) -> list[Preview]:
+        """What applying the manifests would lead to; a refusal for each that the server would refuse."""
+        if not manifests:
+            return []
+        graph, kind, why = await self._graph(known)
+        previews: list[Preview] = []
+        for key, manifest in manifests.items():
+            try:
+                instance = await self._apply(graph, kind, key, manifest)
+            except RejectedError as error:
+                refusal = Stall(INVALID, error.message)
+                previews.append(Preview.refused(kind.kind, key, refusal))
+            else:
+                previews.append(await self._previewer.preview(graph, kind, key, instance, why))
+        return previews
 
-async def _graph(
-    client: KubeClient, clock: Clock, known: KnownKind, options: CompositionOptions
-) -> tuple[Graph | None, Kind, str]:
-    """The graph of a kind, the kind, and why there is no graph."""
-    try:
-        return *await served_graph(client, clock, known.definition, options), ""
-    except UnknownInstanceError as error:
-        return None, known.kind, str(error)
-
-
-async def _chosen(
-    client: KubeClient, kinds: Iterable[KnownKind], selection: InstanceSelection
-) -> AsyncIterator[tuple[KnownKind, dict[Key, JsonObject]]]:
-    if not selection.targets:
-        for known in kinds:
-            yield known, await _all(client, known, selection)
-        return
-    for name, instance in selection.targets:
-        found = _named(kinds, name)
-        key = Key(selection.namespace if found.kind.namespaced else "", instance)
+    async def _apply(self, graph: Graph | None, kind: Kind, key: Key, manifest: Manifest) -> JsonObject:
+        """The instance after its manifest was applied. Raise RejectedError if it is not valid, ApiError."""
+        written = {name: value for name, value in manifest.body.items() if name != "status"}
+        if kind.namespaced:
+            written["metadata"] = {**written["metadata"], "namespace": key.namespace}
+        proposed = written if graph is None else prepare_instance(graph, written)
         try:
-            yield found, {key: await client.get(found.kind, key)}
-        except NotFoundError as error:
-            raise CommandError(
-                f"there is no {found.kind.kind} {key}", "without a name all are planned"
-            ) from error
+            live = await self._client.get(kind, key)
+        except NotFoundError:
+            live = None
+        return applied(proposed, live, self._clock.now())
+
+    async def _graph(self, known: KnownKind) -> tuple[Graph | None, Kind, str]:
+        """The graph of a kind, the kind, and why there is no graph."""
+        try:
+            return *await served_graph(self._client, self._clock, known.definition, self._options), ""
+        except UnknownInstanceError as error:
+            return None, known.kind, str(error)
+
+    async def _chosen(
+        self, kinds: Iterable[KnownKind], request: PlanRequest
+    ) -> AsyncIterator[tuple[KnownKind, dict[Key, JsonObject]]]:
+        if not request.instances:
+            for known in kinds:
+                yield known, await self._all(known, request)
+            return
+        for name, instance in request.instances:
+            found = _named(kinds, name)
+            key = Key(request.namespace if found.kind.namespaced else "", instance)
+            try:
+                yield found, {key: await self._client.get(found.kind, key)}
+            except NotFoundError as error:
+                raise CommandError(
+                    f"there is no {found.kind.kind} {key}", "without a name all are planned"
+                ) from error
+
+    async def _all(self, known: KnownKind, request: PlanRequest) -> dict[Key, JsonObject]:
+        """The instances of all namespaces, or only of the one if RBAC denies listing all. None of a kind that is not served."""
+        wanted = request.namespace if request.only_namespace and known.kind.namespaced else ""
+        try:
+            return await list_objects(self._client, known.kind, wanted)
+        except NotFoundError:
+            return {}
+        except ForbiddenError:
+            if wanted or not known.kind.namespaced:
+                raise
+            return await list_objects(self._client, known.kind, request.namespace)
 
 
 def _named(kinds: Iterable[KnownKind], name: str) -> KnownKind:
@@ -97,19 +136,6 @@ def _named(kinds: Iterable[KnownKind], name: str) -> KnownKind:
         choices = " or ".join(sorted(qualified(one.kind.group, one.kind.kind) for one in found))
         raise CommandError(f"there are several kinds {name!r}", f"say {choices}")
     return found[0]
-
-
-async def _all(client: KubeClient, known: KnownKind, selection: InstanceSelection) -> dict[Key, JsonObject]:
-    """The instances of all namespaces, or only of the one if RBAC denies listing all. None of a kind that is not served."""
-    wanted = selection.namespace if selection.only_namespace and known.kind.namespaced else ""
-    try:
-        return await list_objects(client, known.kind, wanted)
-    except NotFoundError:
-        return {}
-    except ForbiddenError:
-        if wanted or not known.kind.namespaced:
-            raise
-        return await list_objects(client, known.kind, selection.namespace)
 
 
 async def list_objects(client: KubeClient, kind: Kind, namespace: str) -> dict[Key, JsonObject]:

@@ -7,6 +7,7 @@ other field managers are overridden by the manifest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from datetime import datetime
 from functools import cache
@@ -35,7 +36,7 @@ def propose(module: KindModule, written: JsonObject, live: JsonObject | None, no
     proposed.pop("status", None)
     if module.definition is not None:
         _confirm_valid(module.definition, proposed, live)
-    return _created(proposed, now) if live is None else _applied(module, proposed, live)
+    return applied(proposed, live, now, module.written_fields)
 
 
 def _confirm_valid(definition: CustomKind, proposed: JsonObject, live: JsonObject | None) -> None:
@@ -51,16 +52,20 @@ def _confirm_valid(definition: CustomKind, proposed: JsonObject, live: JsonObjec
         raise Stall(INVALID, "; ".join(errors))
 
 
-def _created(proposed: JsonObject, now: datetime) -> JsonObject:
-    assigned = {"uid": FUTURE_UID, "generation": 1, "creationTimestamp": timestamp(now)}
-    return {**proposed, "metadata": {**proposed["metadata"], **assigned}}
-
-
-def _applied(module: KindModule, proposed: JsonObject, live: JsonObject) -> JsonObject:
+def applied(
+    proposed: JsonObject,
+    live: JsonObject | None,
+    now: datetime,
+    written_fields: Sequence[tuple[Path, Path]] = (),
+) -> JsonObject:
+    """The object after one that the server accepts was applied. Of `proposed` it takes labels, annotations and the spec."""
+    if live is None:
+        assigned = {"uid": FUTURE_UID, "generation": 1, "creationTimestamp": timestamp(now)}
+        return {**proposed, "metadata": {**proposed["metadata"], **assigned}}
     metadata = {**live["metadata"]}
     for part in ("labels", "annotations"):
         metadata[part] = {**(metadata.get(part) or {}), **(proposed["metadata"].get(part) or {})}
-    for field, status in module.written_fields:
+    for field, status in written_fields:
         _keep_written(proposed, live, field, status)
     if proposed.get("spec") != live.get("spec"):
         metadata["generation"] = int(metadata.get("generation") or 0) + 1

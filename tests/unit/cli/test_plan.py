@@ -19,8 +19,9 @@ from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import MODULES, plannable
 from edgekeeper.cli.main import run
 from edgekeeper.cli.manifest import Manifest
-from edgekeeper.cli.plan import PlanRequest, answer, exit_code
+from edgekeeper.cli.plan import answer, exit_code
 from edgekeeper.cli.plan_output import print_text, render_json
+from edgekeeper.cli.plan_request import PlanRequest
 from edgekeeper.cli.proposal import propose
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.core.drift import Change, Policy

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from edgekeeper.cli.failure import CommandError
 from edgekeeper.cli.kind_options import KindSettings
-from edgekeeper.cli.plan import PlanRequest, answer
+from edgekeeper.cli.manifest import Manifest
+from edgekeeper.cli.plan import answer
+from edgekeeper.cli.plan_request import PlanRequest
+from edgekeeper.core.delta import Difference
+from edgekeeper.core.json import JsonObject
+from edgekeeper.kube.errors import NotFoundError
 from edgekeeper.kube.kinds import CONFIG_MAP, SERVICE, Key, Kind
 from edgekeeper.lifecycle.preview import Preview, Verdict
 from kubesim.plane import Plane, PlaneConfig
@@ -28,11 +34,15 @@ async def planned(
     *instances: tuple[str, str],
     namespace: str = "",
     kinds: KindSettings = COMPOSITION,
+    manifests: Sequence[JsonObject] = (),
     **values: Any,
 ) -> list[Preview]:
-    """The plans of these instances, or of all, with values of flags."""
+    """The plans of these instances, of these manifests, or of all instances, with values of flags."""
     request = PlanRequest(
-        namespace=namespace or "default", only_namespace=bool(namespace), instances=instances
+        namespace=namespace or "default",
+        only_namespace=bool(namespace),
+        instances=instances,
+        manifests=tuple(Manifest(body, Path("shop.yaml")) for body in manifests),
     )
     return await answer(request, replace(kinds, values=values), scene.cluster.connect(), None)
 
@@ -64,6 +74,69 @@ async def test_plan_names_what_does_not_exist() -> None:
             await planned(scene, ("webapps", "shop"))
         with pytest.raises(CommandError, match="there is no kind 'pod' that can be planned for"):
             await planned(scene, ("pod", "shop"))
+
+
+def written(name: str, **spec: Any) -> JsonObject:
+    return {
+        "apiVersion": "kro.run/v1alpha1",
+        "kind": "WebApp",
+        "metadata": {"name": name},
+        "spec": {"name": name, **spec},
+    }
+
+
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "apps"}}
+
+
+@virtual_time
+async def test_plan_of_manifests_has_the_children_that_applying_them_would_change() -> None:
+    async with scenery() as scene, scene.operating():
+        await scene.create(definition("web-apps", *DEPLOYED, spec=FIELDS))
+        await instantiate(scene, "shop")
+        await set_available(scene, 1)
+        before = await scene.user.get(WEB_APP, Key("default", "shop"))
+        found = await planned(scene, manifests=[NAMESPACE, written("shop", replicas=3), written("new")])
+        creating = ["create Deployment default/new", "wait for resource service"]
+        changing = ["update Deployment default/shop", "wait for resource service"]
+        assert told(found) == [
+            ("WebApp", "default/new", Verdict.CHANGES, creating),
+            ("WebApp", "default/shop", Verdict.CHANGES, changing),
+        ]
+        assert list(found[1].steps[0].changes()) == [Difference("spec.replicas", 1, 3)]
+        (unchanged,) = await planned(scene, manifests=[written("shop")])
+        assert unchanged.verdict is Verdict.SETTLED
+        assert await scene.user.get(WEB_APP, Key("default", "shop")) == before
+        with pytest.raises(NotFoundError):
+            await scene.user.get(WEB_APP, Key("default", "new"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"replicas": "many"}, "spec.replicas: Invalid value"),
+        ({"colour": "red"}, "unknown field spec.colour"),
+    ],
+    ids=["wrong type", "unknown field"],
+)
+@virtual_time
+async def test_plan_refuses_manifests_that_the_server_would_refuse(spec: dict[str, Any], why: str) -> None:
+    async with scenery() as scene, scene.operating():
+        await scene.create(definition("web-apps", config_map(), spec=FIELDS))
+        ((verdict, reason, message),) = refusals(await planned(scene, manifests=[written("new", **spec)]))
+        assert (verdict, reason) == (Verdict.REFUSED, "Invalid")
+        assert why in message
+
+
+@virtual_time
+async def test_plan_of_manifests_of_other_kinds_only_is_refused() -> None:
+    async with scenery() as scene, scene.operating():
+        await scene.create(definition("web-apps", config_map()))
+        with pytest.raises(CommandError, match="no instance of a kind that the cluster defines"):
+            await planned(scene, manifests=[NAMESPACE])
+        manifest = written("new")
+        manifest["metadata"]["namespace"] = "default"
+        with pytest.raises(CommandError, match="WebApp default/new is not in elsewhere"):
+            await planned(scene, manifests=[manifest], namespace="elsewhere")
 
 
 ELSEWHERE = Kind("example.com", "v1alpha1", "WebApp", "webapps")

@@ -18,8 +18,9 @@ from edgekeeper.cli.embedded import LocalServer, PlaneOptions, open_server
 from edgekeeper.cli.kind_options import KindSettings
 from edgekeeper.cli.kinds import MODULES
 from edgekeeper.cli.manifest import load_manifests
-from edgekeeper.cli.plan import PlanRequest, answer
+from edgekeeper.cli.plan import answer
 from edgekeeper.cli.plan_output import print_text
+from edgekeeper.cli.plan_request import PlanRequest
 from edgekeeper.cli.simulated import NAMESPACE, Simulation, SimulationOptions, simulating
 from edgekeeper.controllers.zerotrust.operator_config import KIND as OPERATOR_CONFIG
 from edgekeeper.controllers.zerotrust.worker import TASK, TENANT
