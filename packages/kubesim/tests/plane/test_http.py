@@ -9,7 +9,7 @@ import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -403,6 +403,27 @@ async def test_plain_http_on_the_tls_port_is_turned_away(wire: Wire) -> None:
     assert b"ok" not in (answer[0] if isinstance(answer[0], bytes) else b"")
     writer.close()
     await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+
+
+async def test_client_that_does_not_answer_the_tls_close_is_cut_off_by_the_stop() -> None:
+    async with running(now=utc_now) as plane:
+        wire = Wire(plane, await plane.serve())
+        with socket.create_connection(("127.0.0.1", wire.port)) as connection:
+            below = connection.dup()  # sees what is sent below TLS, and does not answer
+            with below, await asyncio.to_thread(_handshake, wire.tls, connection):
+                async with asyncio.timeout(PATIENCE):
+                    await plane.stop()
+                below.settimeout(PATIENCE)
+                with suppress(ConnectionResetError):
+                    while await asyncio.to_thread(below.recv, 4096):
+                        pass
+
+
+def _handshake(tls: ssl.SSLContext, connection: socket.socket) -> ssl.SSLSocket:
+    client = tls.wrap_socket(connection, server_hostname="127.0.0.1")
+    client.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert b" 200 " in client.recv(1024)
+    return client
 
 
 async def test_watch_over_the_wire_sees_everything(wire: Wire) -> None:

@@ -6,6 +6,7 @@ written as they come; a client that goes away ends its stream and nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
@@ -53,18 +54,16 @@ class HttpServer:
     def __init__(self, handle: Handle, tls: ssl.SSLContext | None) -> None:
         self._handle = handle
         self._tls = tls
-        self._runner = web.ServerRunner(
+        self._server = web.Server(
+            self._serve,
+            logger=log,
+            access_log=None,
+            lingering_time=0.0,
+            keepalive_timeout=3630.0,
             # A client that leaves cancels its request: an idle watch would not notice otherwise.
-            web.Server(
-                self._serve,
-                logger=log,
-                access_log=None,
-                lingering_time=0.0,
-                keepalive_timeout=3630.0,
-                handler_cancellation=True,
-            ),
-            shutdown_timeout=_SHUTDOWN_SECONDS,
+            handler_cancellation=True,
         )
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=_SHUTDOWN_SECONDS)
 
     async def start(self, host: str, port: int) -> int:
         """Listen; return the port, which the system chooses where it was given as zero."""
@@ -75,7 +74,13 @@ class HttpServer:
         return bound
 
     async def stop(self) -> None:
+        """Close everything at once: a TLS close waits for the client, and the event loop may not live that long."""
+        transports = [connection.transport for connection in self._server.connections]
         await self._runner.cleanup()
+        for transport in transports:
+            if transport is not None:
+                transport.abort()
+        await asyncio.sleep(0)  # sockets are closed in the next turn of the loop
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
         try:
