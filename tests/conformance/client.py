@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -192,10 +193,20 @@ async def connect(
         trust.load_cert_chain(server.certificate.certificate, server.certificate.key)
     headers = {"Authorization": f"Bearer {TOKENS[user]}"} if user else {}
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
-    connector = aiohttp.TCPConnector(ssl=trust)
+    sockets: list[socket.socket] = []
+
+    def open_socket(address: Any) -> socket.socket:
+        sockets.append(socket.socket(*address[:3]))
+        return sockets[-1]
+
+    async def closed() -> bool | None:
+        return all(one.fileno() == -1 for one in sockets) or None
+
+    connector = aiohttp.TCPConnector(ssl=trust, socket_factory=open_socket)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=2**22) as session:
         yield Client(server, session, headers)
-    await asyncio.sleep(0)  # connections are closed one turn of the loop later
+    # A request that was cancelled ends with a TLS close, which must not outlive the test's event loop.
+    await eventually(closed, what="all connections are closed")
 
 
 async def eventually(

@@ -8,6 +8,7 @@ Guarantees
     - A request is sent once. aiohttp repeats idempotent requests by itself when a kept connection turns out to be
       closed; that is disabled here, because retries are the client's decision and every attempt has a number.
     - What a server sends unasked on a kept connection is never taken for the answer to the next request.
+    - The connection of a request that is given up is closed at once.
 """
 
 from __future__ import annotations
@@ -105,8 +106,12 @@ class HttpTransport:
 
     async def _send_authorized(self, request: ApiRequest) -> ApiResponse:
         response = await self._open_authorized(self._requests, request)
-        async with response:
+        try:
             body = await self._read(response)
+        except BaseException:
+            _abort(response)
+            raise
+        response.release()
         return ApiResponse(response.status, _headers(response), body)
 
     async def _open_authorized(
@@ -119,7 +124,7 @@ class HttpTransport:
         identity = await self._credentials.headers()
         response = await self._open(session, request, identity)
         if response.status == 401 and await self._credentials.on_unauthorized(identity):
-            response.close()
+            _abort(response)
             response = await self._open(session, request, await self._credentials.headers())
         return response
 
@@ -189,20 +194,28 @@ class HttpTransport:
 class _Request(aiohttp.ClientRequest):
     """A request that refuses a kept connection with unread data, which would be taken for the response."""
 
+    transport: asyncio.Transport | None = None
+    """What it is sent on."""
+
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         if conn.protocol is not None and conn.protocol.should_close:
             raise aiohttp.ServerDisconnectedError("the server sent a response without a request")
+        self.transport = conn.transport
         return await super().send(conn)
 
 
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Prevent aiohttp's own retry by raising an error that it does not retry."""
+    """Prevent aiohttp's own retry by raising an error that it does not retry, and drop the connection of what is given up."""
     try:
         return await handler(request)
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
         raise _NotRepeatedError(error) from error
+    except asyncio.CancelledError:
+        if isinstance(request, _Request) and request.transport is not None:
+            request.transport.abort()
+        raise
 
 
 class _NotRepeatedError(Exception):
@@ -214,7 +227,7 @@ class _NotRepeatedError(Exception):
 
 
 def _abort(response: aiohttp.ClientResponse) -> None:
-    """Close a stream without waiting for the TLS close of a peer that may not answer."""
+    """Close a connection without waiting for the TLS close of a peer that may not answer."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()

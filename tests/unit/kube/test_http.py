@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import tracemalloc
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -15,13 +16,16 @@ import pytest
 from edgekeeper.core.calls import Calls
 from edgekeeper.core.clock import SystemClock
 from edgekeeper.kube.client import ClientOptions, KubeClient
+from edgekeeper.kube.cluster import Trust
 from edgekeeper.kube.credentials import ClientCertificate, StoredCredentials, bearer
 from edgekeeper.kube.errors import ApiError, NotFoundError, ServerError, UnreachableError
 from edgekeeper.kube.http import HttpOptions
 from edgekeeper.kube.kinds import CONFIG_MAP, Key
 from edgekeeper.kube.transport import ApiRequest, TransportError
+from kubesim.plane.auth.authentication import utc_now
+from kubesim.plane.auth.certificates import CertificateAuthority
 from packages.kubesim.tests.plane.cluster import until
-from tests.unit.kube.hostile import Heard, Talk, hostile, reply, reset, response
+from tests.unit.kube.hostile import Heard, Talk, hostile, reply, reset, response, serving_context
 from tests.unit.kube.transports import transport_to
 
 GET = ApiRequest("GET", "/version")
@@ -119,6 +123,34 @@ async def test_answer_that_only_drips_ends_with_the_deadline() -> None:
         with pytest.raises(TransportError, match=r"no answer within 0\.1 s"):
             await transport.send(GET, timedelta(seconds=0.1))
         await until(lambda: server.open_connections == 0)
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["no answer", "half an answer"])
+async def test_connection_of_a_request_that_is_given_up_is_closed_without_a_tls_close(begun: bool) -> None:
+    """The server does not answer a TLS close, as one that hangs: it would be waited for."""
+    authority = CertificateAuthority.create(utc_now())
+    context = serving_context(authority, "127.0.0.1")
+
+    def serve(listening: socket.socket) -> bytes:
+        connection, _ = listening.accept()
+        connection.settimeout(5)
+        with connection.dup() as below, context.wrap_socket(connection, server_side=True) as secure:
+            assert secure.recv(4096).startswith(b"GET /version")
+            if begun:
+                secure.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabcde")
+            below.settimeout(5)
+            with suppress(ConnectionResetError):
+                while below.recv(4096):
+                    pass
+        return b"closed"
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = asyncio.create_task(asyncio.to_thread(serve, listening))
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        async with transport_to(url, trust=Trust(authority.certificate)) as transport:
+            with pytest.raises(TransportError, match="no answer within"):
+                await transport.send(GET, timedelta(seconds=0.5))
+            assert await serving == b"closed"
 
 
 async def test_answer_that_never_begins_ends_with_the_deadline() -> None:
