@@ -147,6 +147,7 @@ DEFINITION: Final = Session("docs/kinds/resource-graph-definition.md", before=CL
 INSTANCE: Final = Session(
     "docs/kinds/composed-instances.md",
     files_of=DEFINITION.page,
+    exit_codes={"edgekeeper plan -f": 2},
     before=(*CLUSTER, "kubectl apply -f webapp.yaml", "kubectl wait rgd/web-apps --for=condition=Ready"),
 )
 PLATFORM_APIS: Final = Session(
