@@ -70,7 +70,7 @@ class InstancePlanner:
         previews: list[Preview] = []
         for key, manifest in manifests.items():
             try:
-                instance = await self._apply(graph, kind, key, manifest)
+                instance = await self._propose(graph, kind, key, manifest)
             except RejectedError as error:
                 refusal = Stall(INVALID, error.message)
                 previews.append(Preview.refused(kind.kind, key, refusal))
@@ -78,7 +78,7 @@ class InstancePlanner:
                 previews.append(await self._previewer.preview(graph, kind, key, instance, why))
         return previews
 
-    async def _apply(self, graph: Graph | None, kind: Kind, key: Key, manifest: Manifest) -> JsonObject:
+    async def _propose(self, graph: Graph | None, kind: Kind, key: Key, manifest: Manifest) -> JsonObject:
         """The instance after its manifest was applied. Raise RejectedError if it is not valid, ApiError."""
         written = {name: value for name, value in manifest.body.items() if name != "status"}
         if kind.namespaced:
