@@ -241,7 +241,7 @@ def _key(obj: JsonObject) -> Key:
 def child_differences(wanted: JsonObject, live: JsonObject) -> tuple[Difference, ...]:
     """What applying an object would change in it. Fields and entries of lists that only others set are left out.
 
-    So is the hash of what is applied, which says nothing that the other fields do not say.
+    So is the hash of what was applied, which tells people nothing.
     """
     found = compare(wanted, aligned(live, Child(wanted)))
     return tuple(one for one in found if not one.path.endswith(f"[{labels.APPLIED_HASH}]"))
