@@ -2,12 +2,13 @@
 
 Each kind and namespace is logged once, however many watches there are, and once more when it can be listed. While a kind
 is not served its CustomResourceDefinition is watched by name, if that is allowed, and the watches of the kind are
-retried whenever it changes.
+retried whenever it changes. While that watch shows that there is no definition, they are hardly ever retried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from edgekeeper.core.log import get_logger
@@ -30,6 +31,22 @@ class InformerPool(Protocol):
     def release(self, informer: Informer) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """The watch of a CustomResourceDefinition."""
+
+    informer: Informer
+    name: Key
+    stop: Callable[[], None]
+
+    def is_absent(self) -> bool:
+        """Whether there is none. False while that is not known for certain."""
+        informer = self.informer
+        return (
+            informer.store.synced and informer.stale_since is None and informer.store.raw(self.name) is None
+        )
+
+
 class AwaitedKinds:
     """The kinds of a pool of informers that cannot be listed at present."""
 
@@ -37,8 +54,8 @@ class AwaitedKinds:
         self._informers = informers
         self._logged: dict[tuple[Kind, str], SyncState] = {}
         """The state of a kind in a namespace that was logged last."""
-        self._definitions: dict[Kind, Callable[[], None]] = {}
-        """The functions that end the watches of definitions."""
+        self._definitions: dict[Kind, _Definition] = {}
+        """The watches of definitions."""
 
     def note(self, informer: Informer) -> None:
         """Handle a failure or recovery of a watch: log it once, and watch the definition while the kind is not served."""
@@ -55,6 +72,11 @@ class AwaitedKinds:
             self._unfollow_definition(informer.kind)
             if not _is_helper(informer):
                 log.info("Kind can be listed again", **_fields(informer))
+
+    def has_no_definition(self, kind: Kind) -> bool:
+        """Whether the definition of a kind is watched, and does not exist."""
+        definition = self._definitions.get(kind)
+        return definition is not None and definition.is_absent()
 
     def _is_blocked(self, kind: Kind, namespace: str) -> bool:
         return any(
@@ -79,13 +101,13 @@ class AwaitedKinds:
             unsubscribe()
             self._informers.release(definition)
 
-        self._definitions[kind] = stop
+        self._definitions[kind] = _Definition(definition, name, stop)
 
     def _unfollow_definition(self, kind: Kind) -> None:
         if not any(place[0] == kind for place in self._logged):
-            stop = self._definitions.pop(kind, None)
-            if stop is not None:
-                stop()
+            definition = self._definitions.pop(kind, None)
+            if definition is not None:
+                definition.stop()
 
     def released(self, kind: Kind) -> None:
         """Drop the state of a kind whose informer was released, unless others watch it."""

@@ -12,8 +12,9 @@
 Kinds can be acquired and released while running, as CustomResourceDefinitions are created and deleted.
 
 A kind that the server does not serve, or that may not be listed, is retried with backoff, and at once when its
-definition changes, if definitions may be watched. That is logged once for each kind and namespace, and once more when
-the kind can be listed. Meanwhile its store is not synced, which is not the same as having no objects (`kube.store`).
+definition changes, if definitions may be watched; while they show that it has none, every ten minutes. That is logged
+once for each kind and namespace, and once more when the kind can be listed. Meanwhile its store is not synced, which is
+not the same as having no objects (`kube.store`).
 
 Guarantees
     - There is one watch for each kind and selection (namespace, labels, fields), however many users it has.
@@ -163,6 +164,7 @@ class Informers:
             self._options,
         )
         watcher.on_health = partial(self._awaited.note, informer)
+        watcher.has_no_definition = partial(self._awaited.has_no_definition, informer.kind)
         informer.watched_by(watcher)
         shared.task = asyncio.create_task(watcher.run(), name=f"watch {informer.kind.qualified_plural}")
 

@@ -30,7 +30,8 @@ Guarantees
     - Events that a server or proxy silently dropped are made up for by the next audit: a full list, about every hour,
       while the watch is healthy.
 
-Pauses grow from 0.8 s to 30 s, with jitter, or are as long as the server asks; 120 s without an error reset them.
+Pauses grow from 0.8 s to 30 s, with jitter, or are as long as the server asks; 120 s without an error reset them. A kind
+that is not served and has no CustomResourceDefinition is listed every ten minutes, and when its definition is created.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ class WatchOptions:
     """The minimum lifetime of a stream; the maximum is twice as long, at random, so that not all end at once."""
     audit: timedelta = timedelta(hours=1)
     """How often to list although the watch is healthy."""
+    undefined: timedelta = timedelta(minutes=10)
+    """How often to list a kind that is not served and has no definition: an aggregated API server may serve it."""
     health: HealthOptions = DEFAULT_HEALTH_OPTIONS
     initial_events: bool = False
     """List with a watch and `sendInitialEvents`; by pages if the server does not support it."""
@@ -126,6 +129,8 @@ class Watcher:
     ) -> None:
         self.on_health: Callable[[], None] | None = None
         """Called after every failure, and whenever a watch has been opened."""
+        self.has_no_definition: Callable[[], bool] = lambda: False
+        """Whether it is known that there is no CustomResourceDefinition of the kind. `wake` is called when there is one."""
         self.state = State.EMPTY
         self.statistics = Statistics()
         self._client = client
@@ -296,6 +301,8 @@ class Watcher:
             self._options = replace(self._options, initial_events=False)
         self._report(error, before, pause, is_new=self.health.trouble != previous_trouble)
         self._notify_health()
+        if not self.health.is_served and self.has_no_definition():
+            pause = spread(self._options.undefined, 0.1, self._random)
         await self._sleep(pause)
 
     def _notify_health(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -15,7 +16,7 @@ from edgekeeper.core.calls import CallRecord
 from edgekeeper.core.json import JsonObject
 from edgekeeper.core.outcome import Outcome, done
 from edgekeeper.kube.errors import ApiError, ForbiddenError, NotFoundError
-from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, SECRET, Key, Kind
+from edgekeeper.kube.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, SECRET, Key, Kind
 from edgekeeper.kube.store import NotSyncedError, SyncState
 from edgekeeper.runtime.contract import ControllerOptions, Request, Services
 from edgekeeper.runtime.controller import Controller
@@ -51,8 +52,11 @@ class Refusals:
 
     def __init__(self) -> None:
         self.answers: dict[str, Callable[[], ApiError]] = {}
+        self.asked: Counter[str] = Counter()
+        """Calls so far, refused ones included."""
 
     async def before(self, call: CallRecord) -> None:
+        self.asked[call.operation] += 1
         make = self.answers.get(call.operation.partition(" ")[2])
         if make is not None and call.operation.partition(" ")[0] in ("LIST", "WATCH"):
             raise make()
@@ -294,6 +298,58 @@ async def test_missing_kind_keeps_nobody_else_waiting_and_begins_when_it_is_inst
         ]
         assert said(logs, "info") == [("Kind can be listed again", "parts.example.com")]
         assert list(services.informers) == []
+
+
+@virtual_time
+async def test_missing_kind_without_a_definition_is_hardly_ever_asked_for() -> None:
+    calls = Refusals()
+    async with world() as place:
+        parts = Toy()
+        services = place.services(calls)
+        async with managing(services, part_controller(services, parts)) as manager:
+            await until(lambda: manager.is_ready)
+            await settle(MINUTE)
+            before = calls.asked["LIST parts"]
+            await settle(timedelta(hours=1))
+            assert 6 <= calls.asked["LIST parts"] - before <= 7, "every ten minutes, or a little more often"
+            await place.define(PART)
+            await place.create(widget(), PART)
+            await until(lambda: parts.passes == 1, limit=timedelta(seconds=3))
+
+
+@virtual_time
+async def test_missing_kind_with_a_definition_is_asked_for_until_it_is_served() -> None:
+    """A server may serve a kind seconds after its definition says so."""
+    refusals = Refusals()
+    async with world() as place:
+        parts = Toy()
+        services = place.services(refusals)
+        async with managing(services, part_controller(services, parts)) as manager:
+            await until(lambda: manager.is_ready)
+            await settle(timedelta(minutes=30))
+            refusals.answers["parts"] = not_found
+            await place.define(PART)
+            await place.create(widget(), PART)
+            await settle(timedelta(minutes=30))
+            assert parts.passes == 0
+            refusals.answers.clear()
+            await until(lambda: parts.passes == 1, limit=timedelta(seconds=50))
+
+
+@virtual_time
+async def test_kind_that_needs_no_definition_is_found_when_it_is_served() -> None:
+    """As those of aggregated API servers."""
+    refusals = Refusals()
+    refusals.answers["deployments"] = not_found
+    async with world() as place:
+        services = place.services(refusals)
+        deployments = services.informers.acquire(DEPLOYMENT)
+        await services.informers.start()
+        await settle(timedelta(minutes=30))
+        assert deployments.store.state is SyncState.NOT_SERVED
+        refusals.answers.clear()
+        await until(lambda: deployments.store.synced, limit=timedelta(minutes=11))
+        await services.informers.stop()
 
 
 @virtual_time
