@@ -134,7 +134,7 @@ STEPS: Sequence[Step] = (
     step("get deployment web -o yaml"),
     step("get service web -o wide"),
     step("describe deployment web"),
-    step("describe service web --show-events=false"),  # for the same reason
+    step("describe service web --show-events=false"),  # it may have that event
     step("diff -f app.yaml"),
     step("diff -f app-fast.yaml"),
     step("apply -f app-fast.yaml --dry-run=server"),

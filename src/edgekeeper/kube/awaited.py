@@ -2,7 +2,8 @@
 
 Each kind and namespace is logged once, however many watches there are, and once more when it can be listed. While a kind
 is not served its CustomResourceDefinition is watched by name, if that is allowed, and the watches of the kind are
-retried whenever it changes. While that watch shows that there is no definition, they are hardly ever retried.
+retried whenever it changes. While that watch shows that there is no definition, they are retried every ten
+minutes only.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class WatchOptions:
     """The minimum lifetime of a stream; the maximum is twice as long, at random, so that not all end at once."""
     audit: timedelta = timedelta(hours=1)
     """How often to list although the watch is healthy."""
-    undefined: timedelta = timedelta(minutes=10)
+    without_definition: timedelta = timedelta(minutes=10)
     """How often to list a kind that is not served and has no definition: an aggregated API server may serve it."""
     health: HealthOptions = DEFAULT_HEALTH_OPTIONS
     initial_events: bool = False
@@ -292,6 +292,8 @@ class Watcher:
         previous_trouble = self.health.trouble
         was_served = self.health.is_served
         pause = self.health.mark_failed(error, last_line_at)
+        if not self.health.is_served and self.has_no_definition():
+            pause = max(pause, spread(self._options.without_definition, 0.1, self._random))
         self.state, before = self._state_after(error), self.state
         if was_served and not self.health.is_served:
             self._ledger.forget()
@@ -301,8 +303,6 @@ class Watcher:
             self._options = replace(self._options, initial_events=False)
         self._report(error, before, pause, is_new=self.health.trouble != previous_trouble)
         self._notify_health()
-        if not self.health.is_served and self.has_no_definition():
-            pause = spread(self._options.undefined, 0.1, self._random)
         await self._sleep(pause)
 
     def _notify_health(self) -> None:

@@ -300,40 +300,45 @@ async def test_missing_kind_keeps_nobody_else_waiting_and_begins_when_it_is_inst
         assert list(services.informers) == []
 
 
-@virtual_time
-async def test_missing_kind_without_a_definition_is_hardly_ever_asked_for() -> None:
-    calls = Refusals()
+@asynccontextmanager
+async def without_parts(hook: Refusals) -> AsyncIterator[tuple[World, Toy]]:
+    """A controller of parts that has waited for ten minutes, since nobody has defined them."""
     async with world() as place:
-        parts = Toy()
-        services = place.services(calls)
+        parts, services = Toy(), place.services(hook)
         async with managing(services, part_controller(services, parts)) as manager:
             await until(lambda: manager.is_ready)
-            await settle(MINUTE)
-            before = calls.asked["LIST parts"]
-            await settle(timedelta(hours=1))
-            assert 6 <= calls.asked["LIST parts"] - before <= 7, "every ten minutes, or a little more often"
-            await place.define(PART)
-            await place.create(widget(), PART)
-            await until(lambda: parts.passes == 1, limit=timedelta(seconds=3))
+            await settle(timedelta(minutes=10))
+            yield place, parts
+
+
+async def introduce_parts(place: World) -> None:
+    """Define the kind, and create an object of it."""
+    await place.define(PART)
+    await place.create(widget(), PART)
+
+
+@virtual_time
+async def test_missing_kind_without_a_definition_is_listed_every_ten_minutes() -> None:
+    calls = Refusals()
+    async with without_parts(calls) as (place, parts):
+        before = calls.asked["LIST parts"]
+        await settle(timedelta(hours=1))
+        assert 6 <= calls.asked["LIST parts"] - before <= 7, "or a little more often"
+        await introduce_parts(place)
+        await until(lambda: parts.passes == 1, limit=timedelta(seconds=3))
 
 
 @virtual_time
 async def test_missing_kind_with_a_definition_is_asked_for_until_it_is_served() -> None:
     """A server may serve a kind seconds after its definition says so."""
     refusals = Refusals()
-    async with world() as place:
-        parts = Toy()
-        services = place.services(refusals)
-        async with managing(services, part_controller(services, parts)) as manager:
-            await until(lambda: manager.is_ready)
-            await settle(timedelta(minutes=30))
-            refusals.answers["parts"] = not_found
-            await place.define(PART)
-            await place.create(widget(), PART)
-            await settle(timedelta(minutes=30))
-            assert parts.passes == 0
-            refusals.answers.clear()
-            await until(lambda: parts.passes == 1, limit=timedelta(seconds=50))
+    async with without_parts(refusals) as (place, parts):
+        refusals.answers["parts"] = not_found
+        await introduce_parts(place)
+        await settle(timedelta(minutes=30))
+        assert parts.passes == 0
+        refusals.answers.clear()
+        await until(lambda: parts.passes == 1, limit=timedelta(seconds=50))
 
 
 @virtual_time
@@ -356,17 +361,11 @@ async def test_kind_that_needs_no_definition_is_found_when_it_is_served() -> Non
 async def test_missing_kind_is_found_without_the_right_to_see_definitions() -> None:
     refusals = Refusals()
     refusals.answers["customresourcedefinitions"] = forbidden
-    async with world() as place:
-        parts = Toy()
-        services = place.services(refusals)
-        with capture_logs() as logs:
-            async with managing(services, part_controller(services, parts)) as manager:
-                await until(lambda: manager.is_ready)
-                await settle(timedelta(minutes=10))
-                await place.define(PART)
-                await place.create(widget(), PART)
-                await until(lambda: parts.passes == 1, limit=timedelta(seconds=50))
-        assert {resource for _, resource in said(logs)} == {"parts.example.com"}
+    with capture_logs() as logs:
+        async with without_parts(refusals) as (place, parts):
+            await introduce_parts(place)
+            await until(lambda: parts.passes == 1, limit=timedelta(seconds=50))
+    assert {resource for _, resource in said(logs)} == {"parts.example.com"}
 
 
 @virtual_time
